@@ -19,7 +19,6 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from benchmarks.engine_prompts import corpus, questions
-from facevalue.models.hf.families import family_of
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.processors import load_processor
 from facevalue.types import Option
@@ -110,7 +109,6 @@ def build(family: str, size_name: str, device: str = "cpu", dtype: str = "float3
         model=model,
         processor=processor,
         tokenizer=processor.tokenizer,
-        family=family_of(config.model_type),
         dtype=number_format,
         device=torch.device(device),
         context=config.get_text_config().max_position_embeddings,

@@ -55,3 +55,9 @@ def engine(folder: Path, **how: Any) -> Any:
     from facevalue.models.hf.engine import Engine
 
     return Engine.load(str(folder), **({"device": "cpu", "threads": 1} | how))
+
+
+def untried(engine: Any, *, shares: bool = True) -> Any:
+    """Have an engine share, or not, without a trial: so that faults that come later are met."""
+    engine.trials.allow = lambda *_: shares
+    return engine

@@ -8,7 +8,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +161,8 @@ def test_a_question_that_the_processor_rejects_is_an_error_of_its_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
 ) -> None:
     model: Any = load(f"hf/{folder}", CPU)
-    loaded = model.engine.loaded
-    model.engine.loaded = replace(loaded, family=replace(loaded.family, shares=shares))
-    kind, calls = type(loaded.processor), []
+    planted.untried(model.engine, shares=shares)
+    kind, calls = type(model.engine.loaded.processor), []
     own = kind.__call__
 
     def picky(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -441,9 +439,12 @@ def test_settings_tell_what_changes_the_answers(folder: Path, model: Any, tmp_pa
 def test_findings_are_what_the_self_check_saw(folder: Path) -> None:
     model = load(f"hf/{folder}", CPU)
     assert isinstance(model, HFModel)
-    assert model.findings() == {}
+    assert list(model.findings()) == ["shared"]
     answers(model, requests(shown("one")))
     found = model.findings()
+    assert str(found["shared"]).startswith("1 picture, a rehearsal: places in the tree ")
+    assert "; 1 picture, replies weighed: places in the tree " in str(found["shared"])
+    assert "plain" not in found
     assert found["self_checks"] == 1
     assert 0 <= float(found["largest_difference"]) <= float(found["tolerance"]) == 1e-4
     model.close()

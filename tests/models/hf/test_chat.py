@@ -91,7 +91,7 @@ def test_the_processor_sees_the_pictures_once(load: Load, name: str, monkeypatch
 def test_where_marks_cannot_be_replaced_the_processor_is_asked_again(load: Load) -> None:
     # Line breaks that Gemma-3's processor puts around a picture merge with those of the question.
     loaded = load("gemma3")
-    unaware = replace(loaded, family=replace(loaded.family, around=""))
+    unaware = replace(loaded, around="")
     questions = [Question(prompt=prompt) for prompt in ("Who?", "\nWho?", "\n\nWho?")]
     (group,) = prepare(unaware, ONE, questions)
     for number, suffix in zip(group.members, group.suffixes, strict=True):

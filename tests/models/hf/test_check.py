@@ -15,13 +15,13 @@ from tests.models.hf.test_scoring import PICTURE, QUESTIONS, scores
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.check import Schedule, SelfCheck  # noqa: E402
 from facevalue.models.hf.engine import Wish  # noqa: E402
 from facevalue.models.hf.loaded import TOLERANCES  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
+from facevalue.models.hf.prompts import Prompts  # noqa: E402
 from facevalue.models.hf.scoring import Evidence  # noqa: E402
 
 
@@ -41,6 +41,11 @@ def test_what_is_right_passes_in_each_number_format(llava: Path, dtype: str) -> 
     assert (engine.check.log_difference > 0) == (engine.check.difference > 0)
 
 
+def trusting(folder: Path) -> Any:
+    """An engine that shares without a trial, so that the self-check is the first to look."""
+    return planted.untried(planted.engine(folder))
+
+
 def test_wrong_positions_stop_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = Prefix.of
 
@@ -49,11 +54,11 @@ def test_wrong_positions_stop_the_run(llava: Path, monkeypatch: pytest.MonkeyPat
         return replace(prefix, next_positions=(prefix.next_positions[0] + 3,))
 
     monkeypatch.setattr(Prefix, "of", shifted)
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     with pytest.raises(ModelError, match=r"Self-check: .*llava.*--dtype float32"):
         scores(engine, QUESTIONS, Sampling())
     assert engine.check.difference > 1e-4
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     with pytest.raises(ModelError, match="Self-check"):
         list(engine.generate([PICTURE], [Wish(QUESTIONS[0], Sampling(1.0, 1.0, 8), 3)]))
 
@@ -64,20 +69,22 @@ def test_nothing_is_believed_before_the_first_check(llava: Path, monkeypatch: py
 
     monkeypatch.setattr(SelfCheck, "compare", fail)
     with pytest.raises(ModelError, match="wrong"):
-        next(planted.engine(llava).score([PICTURE], QUESTIONS, Sampling()))
+        next(trusting(llava).score([PICTURE], QUESTIONS, Sampling()))
 
 
 def test_tokens_that_are_not_the_processors_stop_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def other(*args: Any) -> Any:
-        return [replace(group, suffixes=[[*suffix[:-1], 7] for suffix in group.suffixes]) for group in prepare(*args)]
+    own = Prompts.groups
 
-    monkeypatch.setattr(engines, "prepare", other)
+    def other(*args: Any) -> Any:
+        return [replace(group, suffixes=[[*suffix[:-1], 7] for suffix in group.suffixes]) for group in own(*args)]
+
+    monkeypatch.setattr(Prompts, "groups", other)
     with pytest.raises(ModelError, match="does not give the tokens"):
-        scores(planted.engine(llava), QUESTIONS, Sampling())
+        scores(trusting(llava), QUESTIONS, Sampling())
 
 
 def test_checks_grow_rarer_and_never_end(llava: Path) -> None:
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     for _ in range(12):
         scores(engine, QUESTIONS[:2], Sampling())
     assert engine.check.checks == 8
@@ -117,20 +124,20 @@ def test_one_question_that_sees_another_stops_the_run(llava: Path, monkeypatch: 
         before = torch.ones(mask.shape[-2:], dtype=torch.bool).tril(mask.shape[-1] - mask.shape[-2])
         return mask | before
 
-    right = {n: score.probs for n, score in enumerate(scores(planted.engine(llava), QUESTIONS, Sampling()))}
+    right = {n: score.probs for n, score in enumerate(scores(trusting(llava), QUESTIONS, Sampling()))}
     monkeypatch.setattr(Branch, "_mask", leaking)
     believed: list[int] = []
     with pytest.raises(ModelError, match="Self-check"):
-        believed.extend(number for number, _, _ in planted.engine(llava).score([PICTURE], QUESTIONS, Sampling()))
+        believed.extend(number for number, _, _ in trusting(llava).score([PICTURE], QUESTIONS, Sampling()))
     assert not believed
     with monkeypatch.context() as patch:
         patch.setattr(SelfCheck, "compare", lambda *_: None)
-        wrong = scores(planted.engine(llava), QUESTIONS, Sampling())
+        wrong = scores(trusting(llava), QUESTIONS, Sampling())
     errors = [abs(a - b) for n, score in enumerate(wrong) for a, b in zip(score.probs, right[n], strict=True)]
     assert max(errors) > 10 * TOLERANCES["float32"]  # a fault that matters, not one that only the check can see
     wishes = [Wish(question, Sampling(1.0, 1.0, 8), 3) for question in QUESTIONS]
     with pytest.raises(ModelError, match="Self-check"):
-        next(planted.engine(llava).generate([PICTURE], wishes))
+        next(trusting(llava).generate([PICTURE], wishes))
 
 
 def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +148,7 @@ def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pyt
         return made[1] if len(made) == 3 else made[-1]
 
     monkeypatch.setattr(Prefix, "of", stale)
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     for key in ("one", "two"):
         assert len(list(engine.score([tiny.picture(key)], QUESTIONS, Sampling()))) == len(QUESTIONS)
     with pytest.raises(ModelError, match="Self-check"):
@@ -149,7 +156,7 @@ def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pyt
 
 
 def test_scores_and_replies_are_checked_each_in_turn(llava: Path) -> None:
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     for _ in range(3):
         scores(engine, QUESTIONS[:2], Sampling())
         list(engine.generate([PICTURE], [Wish(QUESTIONS[0], Sampling(1.0, 1.0, 4), 1)]))
@@ -163,11 +170,11 @@ def test_a_check_that_fails_stops_the_run(llava: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("facevalue.models.hf.check.plain_logits", fails)
     with pytest.raises(ModelError, match=rf"Self-check: .*{error}"):
-        scores(planted.engine(llava), QUESTIONS, Sampling())
+        scores(trusting(llava), QUESTIONS, Sampling())
 
 
 def test_a_difference_is_of_probabilities_and_no_number_is_the_largest(llava: Path) -> None:
-    engine = planted.engine(llava)
+    engine = trusting(llava)
     (score,) = scores(engine, QUESTIONS[:1], Sampling())
     (group,) = prepare(engine.loaded, [PICTURE], QUESTIONS[:1])
     likeliest = max(score.evidence, key=lambda each: each.logprob)

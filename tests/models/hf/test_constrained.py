@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import planted, tiny
-from tests.models.hf.test_scoring import PICTURE, unshared
+from tests.models.hf.test_scoring import PICTURE
 
 torch = pytest.importorskip("torch")
 
@@ -113,7 +113,7 @@ def test_options_read_as_one_tree_weigh_what_plain_passes_give(tmp_path: Path, m
         return [found[number] for number in range(len(HELD))]
 
     together = [asked(), asked()]  # before and after it is known what replies begin with
-    plain = (unshared(engine, monkeypatch), asked())[1]
+    plain = (planted.untried(engine, shares=False), asked())[1]
     for scores in together:
         for score, other in zip(scores, plain, strict=True):
             assert score.probs == pytest.approx(other.probs, abs=2e-5)

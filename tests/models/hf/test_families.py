@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.families import FAMILIES, next_position, window_of
+from facevalue.models.hf.families import window_of
 from facevalue.models.hf.framing import NOTE, framed
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.prefix import Branch, Prefix
@@ -78,7 +78,6 @@ PICTURES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("name", tiny.BUILDERS)
 def test_shared_is_plain(load: Load, name: str, shown: str) -> None:
     loaded = load(name)
-    assert loaded.family.shares
     assert set(loaded.notes) <= {NOTE}
     found = shared(loaded, PICTURES[shown], QUESTIONS)
     assert gap(found, plain(loaded, PICTURES[shown], QUESTIONS)) <= ROUNDING
@@ -166,11 +165,12 @@ def test_positions_after_a_picture_follow_its_grid(load: Load, name: str) -> Non
     prefix = Prefix.of(loaded, group.inputs)
     # The picture has a token for each square of 2 x 2 patches, and takes as many positions as its longer side.
     assert prefix.length - prefix.next_positions[0] == height * width // 4 - max(height, width) // 2 > 0
-    # Forgotten, or left over from another picture, they give other numbers.
-    plainly = replace(loaded, family=replace(loaded.family, grid_positions=False))
-    assert gap(shared(plainly, PICTURES["one"], QUESTIONS), shared(loaded, PICTURES["one"], QUESTIONS)) > 0.01
+    # Forgotten, they give other numbers; after another picture, the same.
+    plainly = replace(prefix, next_positions=(prefix.length,))
+    packed = tiny.packed(group.suffixes)
+    assert gap(Branch(plainly).grow(*packed), Branch(prefix).grow(*packed)) > 0.01
     Prefix.of(loaded, prepare(loaded, [tiny.picture("wide", (120, 20))], QUESTIONS[:1])[0].inputs or {})
-    assert next_position(loaded.family, loaded.model, group.inputs) == prefix.next_positions[0]
+    assert Prefix.of(loaded, group.inputs).next_positions == prefix.next_positions
 
 
 @pytest.mark.parametrize("window", [5, 40])
@@ -201,13 +201,9 @@ def test_windows_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-def test_unknown_families_are_led_by_their_own_code(load: Load) -> None:
+def test_prompts_that_look_ahead_are_led_by_their_own_code(load: Load) -> None:
     loaded = load("paligemma")
-    (note,) = loaded.notes
-    assert "'paligemma'" in note
-    assert not loaded.family.shares
     (group,) = prepare(loaded, PICTURES["one"], QUESTIONS[:4])
-    assert group.inputs is None
     for number in group.members:
         full = group.full(number)
         assert full["input_ids"][0].tolist() == group.prefix_ids + group.suffixes[number]
@@ -221,11 +217,6 @@ def test_unknown_families_are_led_by_their_own_code(load: Load) -> None:
         at_once = loaded.model(**extended(full, reply[:2])).logits[0, -1]
     assert gap(at_once, out.logits[2][0]) > 0.01
     assert plain_logits(loaded, full, sorted(loaded.stop_ids), [1]).shape == (1, 1700)
-
-
-def test_every_family_is_tested() -> None:
-    tested = set(tiny.BUILDERS) - {"pixtral"}  # whose configuration says llava
-    assert tested == set(FAMILIES)
 
 
 def test_layers_of_other_kinds_are_not_shared() -> None:

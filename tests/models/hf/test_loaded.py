@@ -3,19 +3,16 @@
 import json
 import shutil
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.families import UNKNOWN, family_of
 from facevalue.models.hf.framing import NOTE
-from facevalue.models.hf.loaded import _place, _sharing, load_model
+from facevalue.models.hf.loaded import _place, load_model
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question
@@ -45,7 +42,7 @@ def refusal(path: Path | str, **options: Any) -> str:
 
 def test_what_is_loaded(llava: Path) -> None:
     loaded = load_model(str(llava), device="cpu")
-    assert loaded.family.name == "LLaVA-1.5"
+    assert loaded.name == "llava"
     assert (loaded.dtype, loaded.device.type, loaded.context) == (torch.float32, "cpu", 1024)
     assert loaded.tokenizer.convert_ids_to_tokens(sorted(loaded.stop_ids)) == ["</s>"]
     assert loaded.notes == (NOTE,)
@@ -263,38 +260,6 @@ def test_without_the_libraries(llava: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(DependencyError, match=r"pip install 'facevalue\[hf\]'"):
         load_model(str(llava))
-
-
-class Text(SimpleNamespace):
-    """The configuration of a language model."""
-
-    model_type = "llava"
-
-    def get_text_config(self) -> "Text":
-        return self
-
-
-@pytest.mark.parametrize(
-    ("config", "attention", "says"),
-    [
-        (Text(layer_types=["full_attention", "linear_attention"]), "sdpa", "linear_attention"),
-        (Text(use_bidirectional_attention=True), "sdpa", "both directions"),
-        (Text(), "eager", "masks of Booleans"),
-    ],
-)
-def test_what_a_known_family_cannot_share(config: Text, attention: str, says: str) -> None:
-    # Eager attention adds a mask to the scores, so that True and False would mean 1 and 0.
-    decoder = SimpleNamespace(config=SimpleNamespace(_attn_implementation=attention))
-    model = SimpleNamespace(get_decoder=lambda: decoder)
-    family, (note,) = _sharing(family_of("llava"), config, model)
-    assert family == replace(family_of("llava"), shares=False)
-    assert says in note
-
-
-def test_unknown_families_say_so() -> None:
-    family, (note,) = _sharing(UNKNOWN, Text(model_type="something_new"), None)
-    assert family == UNKNOWN
-    assert "'something_new'" in note
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.types import Sampling
 from tests.models.hf import planted, tiny
-from tests.models.hf.test_scoring import PICTURE, ask, unshared
+from tests.models.hf.test_scoring import PICTURE, ask
 
 torch: Any = tiny.torch
 
@@ -32,8 +32,7 @@ def test_a_picture_is_never_said(name: str, shares: bool, tmp_path: Path, monkey
     engine = planted.engine(folder)
     marks = {tiny.token(engine.loaded.tokenizer, mark) for mark in MARKS[name]}
     assert marks <= engine.loaded.marks
-    if not shares:
-        unshared(engine, monkeypatch)
+    planted.untried(engine, shares=shares)
     replies = [reply for _, reply, _ in engine.generate([PICTURE], WISHES)]
     assert all(isinstance(reply, Reply) for reply in replies), replies
     assert not any(marks & set(reply.tokens) for reply in replies)

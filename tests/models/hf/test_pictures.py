@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def scored(engine: Engine, shown: Sequence[Sequence[Any]] = SHOWN) -> dict[Any, 
 
 def alone(folder: Path) -> dict[Any, Any]:
     """The same, picture by picture."""
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     return {(at, n): score for at, i in enumerate(SHOWN) for n, score, _ in engine.score(i, ASKED, SAMPLING)}
 
 
@@ -139,7 +140,7 @@ def test_pictures_asked_together_are_scored_as_alone_in_as_many_passes_as_one(
     passes = len(counts["trees"])
     counts["prefixes"].clear()
     counts["trees"].clear()
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     looks = []
     engine.loaded.model.model.visual.register_forward_hook(lambda *_: looks.append(1))
     found = scored(engine)
@@ -153,7 +154,7 @@ def test_pictures_asked_together_are_scored_as_alone_in_as_many_passes_as_one(
 
 def test_replies_drawn_together_are_those_drawn_alone(folder: Path) -> None:
     wishes = [Wish(question, SAMPLING, seed) for question in ASKED for seed in (1, 2)]
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     single = {(at, n): r for at, i in enumerate(SHOWN) for n, r, _ in engine.generate(i, wishes)}
     together = {key: r for key, r, _ in engine.replies([engine.to_reply(i, wishes) for i in SHOWN])}
     assert single.keys() == together.keys()
@@ -218,7 +219,7 @@ def test_one_picture_that_is_seen_from_another_stops_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, mistake: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     mistake(monkeypatch)
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     believed: list[Any] = []
     shown = [[tiny.picture("one", (60, 40))], [tiny.picture("two", (60, 44))], [tiny.picture("three", (40, 40))]]
     for images in shown:  # each alone is right
@@ -241,7 +242,7 @@ def test_memory_that_does_not_suffice_for_several_pictures_is_learnt_and_loses_n
         return made
 
     monkeypatch.setattr(Prefix, "of", little)
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     assert close(scored(engine), want)
     counts["prefixes"].clear()
     assert close(scored(engine), want)
@@ -252,7 +253,7 @@ def test_a_model_that_takes_no_batch_is_asked_about_one_picture_after_the_other(
     folder: Path, counts: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     want = alone(folder)
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     forward = engine.loaded.model.forward
 
     def single(*given: Any, **named: Any) -> Any:
@@ -260,7 +261,7 @@ def test_a_model_that_takes_no_batch_is_asked_about_one_picture_after_the_other(
             raise ValueError("one row at a time")
         return forward(*given, **named)
 
-    monkeypatch.setattr(engine.loaded.model, "forward", single)
+    monkeypatch.setattr(engine.loaded.model, "forward", wraps(forward)(single))
     assert close(scored(engine), want)
     counts["prefixes"].clear()
     assert close(scored(engine), want)
@@ -269,7 +270,7 @@ def test_a_model_that_takes_no_batch_is_asked_about_one_picture_after_the_other(
 
 def test_a_picture_that_the_model_rejects_spoils_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     want = alone(folder)
-    engine = planted.engine(folder)
+    engine = planted.untried(planted.engine(folder))
     forward = engine.loaded.model.forward
     bad = engine.to_score(SHOWN[2], ASKED, SAMPLING).groups[0][0].inputs
 
@@ -279,7 +280,7 @@ def test_a_picture_that_the_model_rejects_spoils_no_other(folder: Path, monkeypa
             raise IndexError("too dark")
         return forward(*given, **named)
 
-    monkeypatch.setattr(engine.loaded.model, "forward", picky)
+    monkeypatch.setattr(engine.loaded.model, "forward", wraps(forward)(picky))
     for key, score in scored(engine).items():
         if key[0] == 2:
             assert score == Failed("The model fails: IndexError: too dark")

@@ -14,7 +14,7 @@ from facevalue.errors import DependencyError
 from facevalue.models._structured import wanted
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import planted, tiny
-from tests.models.hf.test_scoring import A_AB, LETTERS, PICTURE, QUESTIONS, ask, read, scores, unshared
+from tests.models.hf.test_scoring import A_AB, LETTERS, PICTURE, QUESTIONS, ask, read, scores
 
 torch: Any = tiny.torch
 
@@ -76,7 +76,7 @@ def test_a_seed_gives_the_same_reply_whatever_else_is_asked(engine: Any) -> None
 def test_a_family_that_cannot_share_draws_the_same(llava: Path, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wishes = [Wish(question, Sampling(1.0, 0.95, 5), 7) for question in QUESTIONS]
     together = [reply.tokens for reply in replies(engine, wishes)]
-    plain = unshared(planted.engine(llava), monkeypatch)
+    plain = planted.untried(planted.engine(llava), shares=False)
     assert [reply.tokens for reply in replies(plain, wishes)] == together
 
 
@@ -141,6 +141,7 @@ def said(engine: Any, monkeypatch: pytest.MonkeyPatch, *liked: dict[str, float])
         return before(self, paths) + bias[places]
 
     monkeypatch.setattr(SharedDecoding, "read", read)
+    monkeypatch.setattr(engine.trials, "allow", lambda *_: True)
     monkeypatch.setattr(SelfCheck, "compare", lambda *_: None)
 
 

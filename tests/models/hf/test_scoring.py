@@ -169,19 +169,9 @@ def test_order_and_company_change_nothing(folder: Path) -> None:
 def test_a_family_that_cannot_share_gives_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     questions = [question for question in QUESTIONS if question.options != A_AB]
     together = scores(planted.engine(folder), questions, Sampling(0.8, 0.95, 8))
-    engine = unshared(planted.engine(folder), monkeypatch)
+    engine = planted.untried(planted.engine(folder), shares=False)
     same(scores(engine, questions, Sampling(0.8, 0.95, 8)), together)
     assert engine.check.checks == 1  # the plain way is compared with what the model says by itself
-
-
-def unshared(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let no group have a prefix."""
-    from dataclasses import replace
-
-    monkeypatch.setattr(
-        engines, "prepare", lambda *args: [replace(group, inputs=None) for group in prepare(*args)], raising=True
-    )
-    return engine
 
 
 def test_probabilities_and_what_is_undecided_are_at_most_one(llava: Path) -> None:
@@ -226,7 +216,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
 
 def test_out_of_memory_halves_the_packs_and_is_remembered(llava: Path, narrow: Callable[[int], list[int]]) -> None:
     together = scores(planted.engine(llava), QUESTIONS, Sampling(0.3, 1.0, 4))
-    engine = planted.engine(llava)
+    engine = planted.untried(planted.engine(llava))
     sizes = narrow(50)
     same(scores(engine, QUESTIONS, Sampling(0.3, 1.0, 4)), together)
     assert max(sizes) > 50
@@ -240,7 +230,7 @@ def test_what_does_not_fit_even_alone_fails_and_the_rest_goes_on(
 ) -> None:
     narrow(50)
     long = Question(prompt="Who is honest? " * 30, options=LETTERS)
-    first, second = scores(planted.engine(llava), [long, ask("warm")], Sampling(1.0, 1.0, 4))
+    first, second = scores(planted.untried(planted.engine(llava)), [long, ask("warm")], Sampling(1.0, 1.0, 4))
     assert "out of memory" in first.reason
     assert isinstance(second, Score)
 

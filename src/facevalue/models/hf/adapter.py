@@ -58,7 +58,8 @@ class HFModel:
             compile=options.compile,
         )
         self.capabilities = CAPABILITIES if self.engine.loaded.sees else replace(CAPABILITIES, images_per_request=0)
-        self.notes = self.engine.loaded.notes
+        self.engine.rehearse()
+        self.notes = (*self.engine.loaded.notes, *self.engine.trials.notes)
         self._failing: set[str] = set()
         self._settings: dict[str, str | int | float | bool] | None = None
 
@@ -79,7 +80,7 @@ class HFModel:
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What the self-check has found so far; empty before it has looked."""
+        """What the trials of sharing and the self-check have found so far."""
         check = self.engine.check
         found: dict[str, str | int | float | bool] = {}
         if check.checks or check.difference:
@@ -89,6 +90,13 @@ class HFModel:
                 "largest_log_difference": check.log_difference,
                 "tolerance": check.tolerance,
             }
+        verdicts = self.engine.trials.verdicts
+        for way, kinds in (
+            ("shared", [kind for kind in verdicts if not verdicts[kind].failed]),
+            ("plain", [kind for kind in verdicts if verdicts[kind].failed]),
+        ):
+            if kinds:
+                found[way] = "; ".join(f"{kind}: {verdicts[kind]}" for kind in kinds)
         if self.engine.undecided:
             found["largest_undecided"] = self.engine.undecided
         if self.engine.unspoken:

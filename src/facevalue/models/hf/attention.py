@@ -197,7 +197,7 @@ class AttentionReader:
         """Of what a position attends to, the tokens of pictures."""
         if where.crossing and rows.shape[2] != where.positions.size:
             raise ModelError(
-                f"{self._loaded.family.name} was expected to look at {where.positions.size:,} tokens of its pictures, "
+                f"{self._loaded.name} was expected to look at {where.positions.size:,} tokens of its pictures, "
                 f"and looks at {rows.shape[2]:,}: it is set in a way that is not known here."
             )
         found: Floats = rows[:, :, where.positions]

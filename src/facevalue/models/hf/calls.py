@@ -2,12 +2,29 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import FaceValueError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Rejected(FaceValueError):  # noqa: N818 - what happened to the request
     """The model's code cannot deal with what it was given."""
+
+
+def logits_of(model: Any, places: "Tensor", **given: Any) -> "Tensor":
+    """Return the logits at some places of the sequences that are given, (rows, places, vocabulary).
+
+    Most models compute no others; those that cannot be told which compute all.
+    """
+    if "logits_to_keep" in signature(type(model).forward).parameters:
+        picked: Tensor = model(**given, logits_to_keep=places).logits
+        return picked
+    all_of: Tensor = model(**given).logits
+    return all_of[:, places.to(all_of.device)]
 
 
 @contextmanager

@@ -6,7 +6,8 @@ is then put in place of the marks in the other questions' tokens.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,9 @@ class Group:
 
     `members` are their numbers among all questions. `inputs` is what the model takes to run the prefix, one row; None
     if it cannot be shared, and `full`, which makes all of one question, is to be used. `suffixes` are the token ids
-    after the prefix, at least one for each member.
+    after the prefix, at least one for each member. `kind` says in what groups differ that a model may treat otherwise:
+    pictures, a system message, earlier turns. `varied` makes a group of some of its questions, and of another one; if
+    told so, about other pictures of another shape.
     """
 
     members: list[int]
@@ -43,6 +46,8 @@ class Group:
     prefix_ids: Row
     suffixes: list[Row]
     full: "Callable[[int], Mapping[str, Tensor]]"
+    kind: str = ""
+    varied: "Callable[[Sequence[int], bool], Group] | None" = None
 
     def excess(self, row: int, more: int, context: int | None) -> str | None:
         """Return why a question with so many more tokens to come doesn't fit into the context, None if it does."""
@@ -95,7 +100,40 @@ def prepare(
     for number, row in enumerate(rows):
         start = tuple(row[: _last(row, mark) + 1]) if images else ()
         groups.setdefault(start, []).append(number)
-    return [_group(loaded, members, rows, mark, full) for members in groups.values()]
+    return [
+        replace(
+            _group(loaded, members, rows, mark, full),
+            kind=_kind(len(images), questions[members[0]]),
+            varied=partial(vary, loaded, images, questions, members),
+        )
+        for members in groups.values()
+    ]
+
+
+def vary(
+    loaded: Loaded,
+    images: "Sequence[Image]",
+    questions: Sequence[Question],
+    members: Sequence[int],
+    places: Sequence[int],
+    reshape: bool,
+) -> Group:
+    """Make the group that `Group.varied` does, of those members at some places."""
+    ends = [questions[members[place]] for place in places]
+    shown, more = ([_reshaped(image) for image in images], "And") if reshape else (images, "So")
+    return prepare(loaded, shown, [*ends, replace(ends[0], prompt=f"{more}: {ends[0].prompt}")])[0]
+
+
+def _kind(images: int, question: Question) -> str:
+    parts = [f"{images} picture{'s' * (images != 1)}" if images else "text alone"]
+    parts += ["a system message"] * (question.system is not None) + ["earlier turns"] * bool(question.turns)
+    return ", ".join(parts)
+
+
+def _reshaped(image: "Image") -> "Image":
+    """Return another picture of another shape."""
+    width, height = image.size
+    return image.rotate(180).resize((width, max(1, 2 * height // 3)))
 
 
 def render(loaded: Loaded, images: int, question: Question) -> str:
@@ -151,12 +189,10 @@ def _group(
     if shown and not pictures and _picture_id(loaded) is not None:
         raise DataError("The model's processor puts no picture into the prompt, so that the model would see none.")
     inputs = None
-    if loaded.family.shares and shared >= max(pictures, 1):
-        ids = first["input_ids"]
+    if shared >= max(pictures, 1):
+        each = first["input_ids"].shape
         # What goes with each token is cut, what goes with the pictures is not.
-        cut = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask")
-        inputs = {name: tensor[:, :shared] if name in cut else tensor for name, tensor in first.items()}
-        assert all(tensor.shape != ids.shape or name in cut for name, tensor in first.items())
+        inputs = {name: tensor[:, :shared] if tensor.shape[:2] == each else tensor for name, tensor in first.items()}
     return Group(members, inputs, whole[:shared], [row[shared:] for row in expanded], full)
 
 
@@ -217,7 +253,7 @@ def _picture_id(loaded: Loaded) -> int | None:
 
 def _around(loaded: Loaded, text: str) -> str:
     """Return a text with what the processor puts around a picture, the picture still a single mark."""
-    mark, edge = picture_mark(loaded.processor), loaded.family.around
+    mark, edge = picture_mark(loaded.processor), loaded.around
     return text.replace(mark, f"{edge}{mark}{edge}") if mark and edge else text
 
 

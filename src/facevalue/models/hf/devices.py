@@ -69,9 +69,10 @@ class HFDevices:
         for process in self._processes:
             for name, value in process.findings.items():
                 before = found.get(name, 0)
-                assert isinstance(value, int | float)
-                assert isinstance(before, int | float)
-                found[name] = before + value if name == "self_checks" else max(before, value)
+                if isinstance(value, str) or isinstance(before, str):
+                    found[name] = max(str(before or ""), str(value), key=len)  # of whoever has seen more kinds
+                else:
+                    found[name] = before + value if name == "self_checks" else max(before, value)
         return found
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -14,7 +15,7 @@ from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constrained import ConstrainedReader
-from facevalue.models.hf.decoding import Decoding, SpokenDecoding
+from facevalue.models.hf.decoding import Decoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.joint import Joint, Key, Room, Unit, joints
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OptionReader, written
@@ -23,6 +24,7 @@ from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
+from facevalue.models.hf.trial import Trials
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.types import Option, Question, Sampling
 
@@ -34,6 +36,7 @@ _STEPS = 8
 
 _PLAIN = Question("What is shown?", ())
 """A question that no processor has anything against."""
+_MADE_UP = [_PLAIN, Question("What is shown here, and where?", ()), Question("What is it? Answer briefly.", ())]
 
 Result = TypeVar("Result", Score, "Reply")
 Job = TypeVar("Job", Scored, "Wish")
@@ -117,6 +120,7 @@ class Engine:
         self._prompts = Prompts(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
+        self.trials = Trials(loaded, self._shared)
         self._read = lru_cache(maxsize=1024)(self._options)
 
     @classmethod
@@ -195,7 +199,10 @@ class Engine:
             jobs = [replace(asked[at].jobs[number], member=member) for (at, number), member in pack.items()]
             return score_pack(decoding, jobs, self._vocabulary, self._habits)
 
-        for key, score, seconds in self._together("score", asked, row, work):
+        def kind(job: Scored) -> str:
+            return "held replies weighed" if job.reader.alone else "replies weighed"
+
+        for key, score, seconds in self._together("score", asked, row, kind, work):
             if isinstance(score, Score):
                 self.undecided = max(self.undecided, score.undecided)
             yield key, score, seconds
@@ -247,7 +254,10 @@ class Engine:
             drawn = draw_pack(decoding, draws, self.loaded.stop_ids)
             return [self._reply(each, prompts[key]) for key, each in zip(pack, drawn, strict=True)]
 
-        yield from self._together("generate", asked, row, work)
+        def kind(wish: Wish) -> str:
+            return "held replies drawn" if wish.constrain else "replies drawn"
+
+        yield from self._together("generate", asked, row, kind, work)
 
     def _reply(self, drawn: Drawn, prompt: int) -> Reply:
         text = self.loaded.tokenizer.decode(drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -264,6 +274,19 @@ class Engine:
 
     def _held(self, wish: Wish) -> Constraint | None:
         return self._constraints.start(texts_of(wish.question.options)) if wish.constrain else None
+
+    def rehearse(self) -> None:
+        """Try to share on a made-up picture, so that it is known before the first question whether that is possible."""
+        from PIL import Image  # noqa: PLC0415
+
+        with suppress(DataError):  # what the study asks may suit the processor better
+            picture = Image.effect_noise((256, 192), 99).convert("RGB")
+            for group in prepare(self.loaded, [picture] * self.loaded.sees, _MADE_UP):
+                self.trials.allow(f"{group.kind}, a rehearsal", group)
+
+    def _shared(self, groups: Sequence[Group]) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
+        prefix = Prefix.of(self.loaded, *(group.inputs for group in groups if group.inputs is not None))
+        return partial(SharedDecoding, prefix)
 
     def _groups(
         self, images: "Sequence[Image]", questions: Mapping[int, Question]
@@ -301,6 +324,7 @@ class Engine:
         mode: str,
         asked: Sequence[Prepared[Job]],
         row: Callable[[Job, list[int]], Row],
+        kind: Callable[[Job], str],
         work: Callable[[Decoding, dict[Key, int]], list[Result]],
     ) -> Iterator[tuple[Key, Result | Failed, float]]:
         """Work on questions about several stimuli; check some of them now and then."""
@@ -311,10 +335,14 @@ class Engine:
             schedule.stimuli += bool(each.jobs)
             for group, places in each.groups:
                 if places:
-                    units.append(Unit(at, group, places))
+                    asked_so = min(kind(each.jobs[n]) for n in places)
+                    allowed = group.inputs is None or self.trials.allow(f"{group.kind}, {asked_so}", group)
+                    units.append(Unit(at, group if allowed else replace(group, inputs=None), places))
                     rows |= {(at, n): row(each.jobs[n], group.suffixes[place]) for n, place in places.items()}
                     number = schedule.draw(list(places))
                     drawn |= set() if number is None else {(at, number)}
+        if self.trials.alone:
+            self.room.halve(0)
         for together in joints(units, self.room.tokens()):
             yield from self._run(schedule, together, drawn, rows, work)
 

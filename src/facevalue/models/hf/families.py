@@ -1,59 +1,18 @@
-"""Families of models: what each adds to the common way of sharing a prefix."""
+"""What differs between families of models, found by looking at the model rather than by its name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+AROUND = {"gemma3": "\n\n"}
+"""Text that a processor puts before and after the special tokens of a picture, by `model_type`.
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """How a family's prefix is shared.
-
-    `grid_positions`: a picture takes positions by its height and width (M-RoPE), so that what follows it comes at an
-    earlier position than there are tokens before it. `around`: text that the processor puts before and after the
-    special tokens of a picture. `causal`: a text token is known to see nothing but what comes before it.
-    """
-
-    name: str
-    shares: bool = True
-    grid_positions: bool = False
-    around: str = ""
-    causal: bool = True
-
-
-UNKNOWN = Family("unknown", shares=False, causal=False)
-"""A family of which nothing is known: every question is run by itself, which is right for all of them."""
-
-FAMILIES: dict[str, Family] = {
-    "gemma3": Family("Gemma-3", around="\n\n"),
-    "idefics3": Family("Idefics3"),
-    "internvl": Family("InternVL"),
-    "llava": Family("LLaVA-1.5"),  # Pixtral's configuration says so, too
-    "llava_next": Family("LLaVA-NeXT"),
-    "mistral3": Family("Mistral3"),
-    "mllama": Family("Llama-3.2-Vision"),
-    "qwen2_5_vl": Family("Qwen2.5-VL", grid_positions=True),
-    "qwen2_vl": Family("Qwen2-VL", grid_positions=True),
-    "qwen3_vl": Family("Qwen3-VL", grid_positions=True),
-    "smolvlm": Family("SmolVLM"),
-}
-"""By `model_type` of the configuration."""
-
-TEXT_FAMILIES: dict[str, Family] = {
-    "llama": Family("LLaMA"),  # Vicuna's configuration says so, too
-    "mistral": Family("Mistral"),
-    "qwen2": Family("Qwen2"),
-    "qwen3": Family("Qwen3"),
-}
-"""The same of models that take texts alone."""
-
-
-def family_of(model_type: str) -> Family:
-    """Return the family of a configuration's `model_type`, `UNKNOWN` if it isn't known."""
-    return FAMILIES.get(model_type) or TEXT_FAMILIES.get(model_type, UNKNOWN)
+Without it the processor would be asked for every question, picture and all: the same tokens, more slowly.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +44,28 @@ def window_of(text_config: Any) -> Window | None:
     return Window(int(size), bool(kinds))
 
 
-def next_position(family: Family, model: Any, inputs: "Mapping[str, Tensor]") -> int:
-    """Return the position of the token after a prefix.
+@contextmanager
+def watched(model: Any) -> Iterator[Callable[[Sequence[int]], tuple[int, ...]]]:
+    """Watch which positions a model's own code gives its tokens, to say which ones come after rows of these lengths.
 
-    M-RoPE's rule is asked for this prefix; the model's attribute of that name remembers whichever picture came last.
+    Where pictures take positions by their height and width (M-RoPE), that is an earlier one than there are tokens.
     """
-    length = int(inputs["input_ids"].shape[1])
-    if not family.grid_positions or "image_grid_thw" not in inputs:
-        return length
-    wanted = ("input_ids", "mm_token_type_ids", "image_grid_thw", "attention_mask")
-    _, delta = model.model.get_rope_index(**{name: inputs[name] for name in wanted if name in inputs})
-    return length + int(delta)
+    given: list[Tensor | None] = [None]
+
+    def look(_: Any, __: Any, named: dict[str, Any]) -> None:
+        given[0] = named.get("position_ids")
+
+    def following(lengths: Sequence[int]) -> tuple[int, ...]:
+        if given[0] is None:
+            return tuple(lengths)
+        rows = given[0].reshape(-1, *given[0].shape[-2:])[-1].expand(len(lengths), -1)
+        return tuple(int(row[length - 1]) + 1 for row, length in zip(rows, lengths, strict=True))
+
+    hook = model.get_decoder().register_forward_pre_hook(look, with_kwargs=True)
+    try:
+        yield following
+    finally:
+        hook.remove()
 
 
 def carried(inputs: "Mapping[str, Tensor]", nodes: int) -> "dict[str, Tensor]":

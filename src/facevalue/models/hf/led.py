@@ -113,7 +113,11 @@ def _bare(model: Any, lead: Any) -> Iterator[None]:
         processors = usual(*given, **named)
         return processors if lead in processors else LogitsProcessorList([*processors, lead])
 
-    kept = {part: own for part in model.modules() if (own := getattr(part, "generation_config", None)) is not None}
+    kept = {
+        part: own
+        for part in model.modules()
+        if (own := getattr(part, "generation_config", None)) is not None and hasattr(part, "_get_logits_processor")
+    }
     try:
         for part, settings in kept.items():
             part.generation_config = bare = copy(settings)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
-from facevalue.models.hf.families import Family, family_of, window_of
+from facevalue.models.hf.families import AROUND
 from facevalue.models.hf.framing import NOTE, cuts
 from facevalue.models.hf.processors import TextProcessor, first_line, load_processor, picture_mark, puts_pictures
 
@@ -28,13 +28,14 @@ class Loaded:
     `device`: where token ids are sent; with several devices, where the embeddings lie. `context`: most tokens of a
     conversation, pictures included. `marks`: tokens that stand for pictures, videos or sounds; the processor puts
     others in their place, and no reply has them. `notes`: what the user should know, one sentence each. `placed`: the
-    processor puts pictures into a text by itself, so that the template needs no marks.
+    processor puts pictures into a text by itself, so that the template needs no marks. `around`: text that it puts
+    before and after a picture's special tokens. `at_once`: whether a prompt and a reply may go through the model
+    together, by the names of what the processor makes, as far as it has been tried.
     """
 
     model: Any
     processor: Any
     tokenizer: Any
-    family: Family
     dtype: "torch.dtype"
     device: "torch.device"
     context: int | None
@@ -42,6 +43,13 @@ class Loaded:
     marks: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     placed: bool = False
+    around: str = ""
+    at_once: dict[tuple[str, ...], bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its type, by which transformers knows it: "llava"."""
+        return str(self.model.config.model_type)
 
     @property
     def sees(self) -> bool:
@@ -117,9 +125,9 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     processor = load_processor(where, config.model_type) if sees else TextProcessor(where)
     processor.tokenizer.chat_template = _template(path, processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
-    family = family_of(config.model_type)
     # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
-    wanted = {"attn_implementation": "sdpa"} if family.shares else {}
+    takes = getattr(kind._model_mapping.get(type(config), None), "_supports_sdpa", False)
+    wanted = {"attn_implementation": "sdpa"} if takes else {}
     try:
         model, found = kind.from_pretrained(
             where,
@@ -146,23 +154,21 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     if not isinstance(model, transformers.GenerationMixin):
         raise ModelError(f"{path} is of a type ({config.model_type}) that doesn't reply token by token.")
     model.eval()
-    family, notes = _sharing(family, config, model)
-    if sees and cuts(processor.image_processor):
-        notes = (*notes, NOTE)
+    notes = (NOTE,) if sees and cuts(processor.image_processor) else ()
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
     return Loaded(
         model,
         processor,
         processor.tokenizer,
-        family,
         model.dtype,
         model.get_input_embeddings().weight.device,
         getattr(config.get_text_config(), "max_position_embeddings", None),
         _stops(model, processor.tokenizer),
         _marks(config, processor),
         notes,
-        not family.shares and puts_pictures(processor),
+        sees and puts_pictures(processor),
+        AROUND.get(config.model_type, ""),
     )
 
 
@@ -245,25 +251,6 @@ def _template(path: str, processor: Any) -> str:
     if not found:
         raise ModelError(f"{path} has no chat template, so its prompt format is unknown: use a chat model.")
     return str(found)
-
-
-def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str, ...]]:
-    """Return whether this very model can share its prefix, and what to say if it cannot."""
-    text = config.get_text_config()
-    reason = None
-    if not family.shares:
-        reason = f"models of type {config.model_type!r} are not known to share a prefix"
-    elif model.get_decoder().config._attn_implementation != "sdpa":
-        reason = "its attention doesn't take masks of Booleans"
-    else:
-        try:
-            window_of(text)
-        except NotImplementedError as error:
-            reason = f"some of its layers don't attend by a mask over all tokens ({error})"
-    if reason is None:
-        return family, ()
-    note = f"Every question is asked by itself, with the same result but many times slower: {reason}."
-    return replace(family, shares=False), (note,)
 
 
 def _marks(config: Any, processor: Any) -> frozenset[int]:

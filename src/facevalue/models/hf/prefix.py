@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.calls import calling
-from facevalue.models.hf.families import carried, next_position, window_of
+from facevalue.models.hf.calls import calling, logits_of
+from facevalue.models.hf.families import carried, watched, window_of
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.tree import Tree
 
@@ -107,11 +107,11 @@ class Prefix:
 
         together = inputs[0] if len(inputs) == 1 else joined(loaded, inputs)
         kept = DynamicCache()  # without a configuration it keeps what sliding windows would drop
-        with torch.inference_mode(), calling():
-            loaded.model(**together, past_key_values=kept, use_cache=True, logits_to_keep=1)
-            positions = tuple(next_position(loaded.family, loaded.model, each) for each in inputs)
+        with torch.inference_mode(), calling(), watched(loaded.model) as following:
+            logits_of(loaded.model, torch.tensor([-1]), **together, past_key_values=kept, use_cache=True)
+        lengths = tuple(int(each["input_ids"].shape[1]) for each in inputs)
         layers = tuple((layer.keys, layer.values) for layer in kept.layers)
-        return cls(tuple(int(each["input_ids"].shape[1]) for each in inputs), positions, loaded, together, layers)
+        return cls(lengths, following(lengths), loaded, together, layers)
 
     @property
     def length(self) -> int:
@@ -232,12 +232,12 @@ class Branch:
             "attention_mask": self._mask(tree, old),
             "position_ids": torch.as_tensor(positions, device=loaded.device),
             "past_key_values": _cache_type()(layers=self._layers),
-            "logits_to_keep": torch.as_tensor(kept),
+            "use_cache": True,
             **carried(prefix.inputs, shape[1]),
         }
         try:
             with torch.inference_mode(), calling():
-                logits: Tensor = loaded.model(**given, use_cache=True).logits
+                logits = logits_of(loaded.model, torch.as_tensor(kept), **given)
                 if len(active) == 1:
                     logits = logits[0].float()
                 else:

@@ -10,7 +10,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from facevalue.models.hf.chat import Group, Written, pixels, prepare, processed, write
+from facevalue.models.hf.chat import Group, Written, pixels, prepare, processed, vary, write
 from facevalue.models.hf.framing import framed
 from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
@@ -60,9 +60,10 @@ class Prompts:
         given = framed(self._loaded.processor.image_processor, images)
         sizes = tuple(image.size for image in given)
         full = partial(_full, self._loaded, given, known.written)
+        varied = partial(vary, self._loaded, images, questions)
         if (groups := known.by_sizes.get(sizes)) and (names := known.alone.get(sizes)):
             made = pixels(self._loaded, given)
-            return _about(groups, {name: made[name] for name in names}, full)
+            return _about(groups, {name: made[name] for name in names}, full, varied)
         first = full(0)
         tokens = tuple(first["input_ids"][0].tolist())
         shown = {name: each for name, each in first.items() if each.shape[:2] != first["input_ids"].shape}
@@ -75,7 +76,7 @@ class Prompts:
             _remember(known.alone, sizes, frozenset(shown) if same else frozenset())
         _remember(known.by_tokens, tokens, found)
         _remember(known.by_sizes, sizes, found)
-        return _about(found, shown, full)
+        return _about(found, shown, full, varied)
 
 
 def _full(loaded: Loaded, images: "Sequence[Image]", written: Written, number: int) -> "dict[str, Tensor]":
@@ -85,12 +86,25 @@ def _full(loaded: Loaded, images: "Sequence[Image]", written: Written, number: i
 def _bare(group: Group, shown: "Mapping[str, Tensor]") -> Group:
     """Return a group without its pictures."""
     inputs = group.inputs and {name: tensor for name, tensor in group.inputs.items() if name not in shown}
-    return replace(group, inputs=inputs)
+    return replace(group, inputs=inputs, varied=None)
 
 
-def _about(groups: Sequence[Group], shown: "Mapping[str, Tensor]", full: "partial[dict[str, Tensor]]") -> list[Group]:
+def _about(
+    groups: Sequence[Group],
+    shown: "Mapping[str, Tensor]",
+    full: "partial[dict[str, Tensor]]",
+    varied: "partial[Group]",
+) -> list[Group]:
     """Return groups with pictures."""
-    return [replace(group, inputs=group.inputs and {**group.inputs, **shown}, full=full) for group in groups]
+    return [
+        replace(
+            group,
+            inputs=group.inputs and {**group.inputs, **shown},
+            full=full,
+            varied=partial(varied, group.members),
+        )
+        for group in groups
+    ]
 
 
 def _same(shown: "Mapping[str, Tensor]", made: "Mapping[str, Tensor]") -> bool:

@@ -1,10 +1,9 @@
 """Plain forward passes: no cache, no padding, no sharing. The reference for everything faster."""
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from typing import TYPE_CHECKING
 
-from facevalue.models.hf.calls import calling
+from facevalue.models.hf.calls import Rejected, calling, logits_of
 from facevalue.models.hf.families import carried
 from facevalue.models.hf.led import led
 from facevalue.models.hf.loaded import Loaded
@@ -12,27 +11,53 @@ from facevalue.models.hf.loaded import Loaded
 if TYPE_CHECKING:
     from torch import Tensor
 
+_TRIED, _LIKELIEST = 3, 8  # tokens
+
 
 def plain_logits(
     loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]
 ) -> "Tensor":
     """Run a whole prompt, one row, and a continuation through the model: logits, float32, (len(read), vocabulary).
 
-    `read` says after how many tokens of the continuation; 0 is what follows the prompt. A model of an unknown family
-    may let the prompt look at what comes after it when both are given at once, or have an encoder for the one and a
-    decoder for the other. It is led through the continuation token by token (`facevalue.models.hf.led`).
+    `read` says after how many tokens of the continuation; 0 is what follows the prompt. A model may let the prompt look
+    at what comes after it when both are given at once, or have an encoder for the one and a decoder for the other. That
+    is tried; such a model is led through the continuation token by token (`facevalue.models.hf.led`).
     """
+    form = tuple(sorted(inputs))
+    if form not in loaded.at_once:
+        loaded.at_once[form] = _goes_at_once(loaded, inputs)
+    way = _at_once if loaded.at_once[form] else led
+    return way(loaded, inputs, continuation, read)
+
+
+def _at_once(
+    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]
+) -> "Tensor":
+    """Compute the logits of `plain_logits` in one forward pass."""
     import torch  # noqa: PLC0415
 
-    if not loaded.family.causal:
-        return led(loaded, inputs, continuation, read)
     whole = extended(inputs, continuation)
     wanted = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in read])
-    picks = "logits_to_keep" in signature(type(loaded.model).forward).parameters
     with torch.inference_mode(), calling():
-        out = loaded.model(**whole, use_cache=False, **({"logits_to_keep": wanted} if picks else {}))
-        logits: Tensor = out.logits[0] if picks else out.logits[0, wanted]
-        return logits.float()
+        return logits_of(loaded.model, wanted, **whole, use_cache=False)[0].float()
+
+
+def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
+    """Whether a prompt with a reply in one pass gives what the model's own `generate` does, and never looks ahead."""
+    if loaded.model.config.get_text_config().is_encoder_decoder:
+        return False
+    words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
+    one, other = words[-_TRIED:], words[:_TRIED]
+    own = led(loaded, inputs, one, range(len(one)))
+    try:
+        along = _at_once(loaded, inputs, one, range(len(one)))
+        before = _at_once(loaded, inputs, [*other, *one][: len(one)], [0])  # just as long
+    except Rejected:
+        return False
+    top = own[0].topk(_LIKELIEST).indices
+    ahead = (along[:1].log_softmax(1) - before.log_softmax(1))[0, top].abs().max()
+    apart = (along.softmax(1) - own.softmax(1)).abs().max()
+    return bool(ahead <= loaded.tolerance) and bool(apart <= loaded.tolerance)
 
 
 def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> "Tensor":

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
-from facevalue.models.hf.families import FAMILIES
 from facevalue.models.hf.framing import Frame, Size, frame, scaled
 from facevalue.models.hf.loaded import Loaded
 
@@ -87,7 +86,7 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     boxes = np.concatenate(parts)
     if len(parts) != len(sizes) or len(boxes) != len(positions):
         raise ModelError(
-            f"{loaded.family.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
+            f"{loaded.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
             f"{len(positions)}: its processor is set in a way that is not known here."
         )
     boxes = np.concatenate([_unframed(*one) for one in zip(parts, frames, sizes, strict=True)])
@@ -126,7 +125,7 @@ def _llava(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Fl
         crop = images.crop_size if getattr(images, "do_center_crop", None) else None
         wide, high = (crop["width"], crop["height"]) if crop else full
         if (high, wide) != shown:
-            raise ModelError(f"{loaded.family.name}'s processor makes pictures of another size than is known here.")
+            raise ModelError(f"{loaded.name}'s processor makes pictures of another size than is known here.")
         x, y = (full[0] - wide) // 2, (full[1] - high) // 2
         window = _Window(x / full[0], y / full[1], (x + wide) / full[0], (y + high) / full[1])
         used = _Window(*_cut(window, wide // patch * patch / wide, high // patch * patch / high))
@@ -150,7 +149,7 @@ def _llava_next(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterat
     images, vision = loaded.processor.image_processor, loaded.model.config.vision_config
     side = inputs["pixel_values"].shape[-1]
     if side != vision.image_size or side % vision.patch_size or inputs["pixel_values"].shape[-2] != side:
-        raise ModelError(f"{loaded.family.name}'s processor makes tiles of another size than its vision model's.")
+        raise ModelError(f"{loaded.name}'s processor makes tiles of another size than its vision model's.")
     across = side // vision.patch_size
     for width, height in sizes:
         high, wide = select_best_resolution((height, width), images.image_grid_pinpoints)
@@ -178,7 +177,7 @@ def _qwen(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Floats]
     merged = int(loaded.model.config.vision_config.spatial_merge_size)
     for frames, rows, columns in inputs["image_grid_thw"].tolist():
         if frames != 1:
-            raise ModelError(f"{loaded.family.name} was shown {frames} frames: there are maps of pictures only.")
+            raise ModelError(f"{loaded.name} was shown {frames} frames: there are maps of pictures only.")
         yield _WHOLE.cells(rows // merged, columns // merged)
 
 
@@ -192,7 +191,7 @@ def _idefics3(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Flo
         side = isqrt(stop - start)
         name = names[start - 1] if start else ""
         if side * side != stop - start:
-            raise ModelError(f"{loaded.family.name} takes {stop - start} tokens for a tile: not known to be a square.")
+            raise ModelError(f"{loaded.name} takes {stop - start} tokens for a tile: not known to be a square.")
         if tile := _TILE.fullmatch(name):
             tiles.append((int(tile[1]), int(tile[2]), side))
         elif name == "<global-img>":
@@ -202,7 +201,7 @@ def _idefics3(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Flo
             yield np.concatenate([*parts, _WHOLE.cells(side, side)])
             tiles = []
         else:
-            raise ModelError(f"{loaded.family.name} tells a tile by {name!r}: which part of the picture isn't known.")
+            raise ModelError(f"{loaded.name} tells a tile by {name!r}: which part of the picture isn't known.")
 
 
 def _runs(ids: Sequence[int], token: int) -> Iterator[tuple[int, int]]:
@@ -219,7 +218,7 @@ def _runs(ids: Sequence[int], token: int) -> Iterator[tuple[int, int]]:
 def _gemma3(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
     """Gemma-3: squeezed to a square, its patches averaged to a smaller square; row by row."""
     if len(inputs["pixel_values"]) != len(sizes):
-        raise ModelError(f"{loaded.family.name} was shown crops besides the pictures (pan and scan): switch that off.")
+        raise ModelError(f"{loaded.name} was shown crops besides the pictures (pan and scan): switch that off.")
     side = isqrt(int(loaded.model.config.mm_tokens_per_image))
     for _ in sizes:
         yield _WHOLE.cells(side, side)
@@ -238,7 +237,7 @@ def _mllama(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[F
     images, patch = loaded.processor.image_processor, int(loaded.model.config.vision_config.patch_size)
     side, most = inputs["pixel_values"].shape[-1], inputs["pixel_values"].shape[2]
     if side % patch or side != images.size["height"] or most != images.max_image_tiles:
-        raise ModelError(f"{loaded.family.name}'s processor makes tiles of another size than is known here.")
+        raise ModelError(f"{loaded.name}'s processor makes tiles of another size than is known here.")
     across = side // patch
     shapes = get_all_supported_aspect_ratios(most)
     nowhere = np.full((1, 4), np.nan)
@@ -277,8 +276,8 @@ def _rule(loaded: Loaded) -> _Rule:
     right = vision in ("clip_vision_model", "siglip_vision_model") or not config.model_type.startswith("llava")
     if config.model_type in _RULES and right and _PROCESSORS.fullmatch(name):
         return _RULES[config.model_type]
-    who = loaded.family.name if right else f"{config.model_type} with {vision}"
-    known = ", ".join(dict.fromkeys(FAMILIES[one].name for one in _RULES))
+    who = loaded.name if right else f"{config.model_type} with {vision}"
+    known = ", ".join(_RULES)
     raise ModelError(
         f"It is not known here which part of a picture each token stands for in {who} (its pictures are prepared by "
         f"{name}), so there is no attention map of it. Known: {known}."

@@ -1,0 +1,227 @@
+"""Whether questions may share what they have in common: tried beside plain passes, on the study's own questions.
+
+Nothing is known of a model by its name. What is shared is read in trees that hold the questions at their beginning, in
+their middle and at their end, between neighbours that change from tree to tree, with replies that branch, before and
+after the prefix of another picture of another size. All must give what plain passes of whole prompts give.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from facevalue.errors import DataError
+from facevalue.models.hf.calls import Rejected
+from facevalue.models.hf.chat import Group, Row
+from facevalue.models.hf.decoding import Decoding
+from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.prefix import joinable
+from facevalue.models.hf.processors import first_line
+from facevalue.models.hf.reference_pass import plain_logits
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Reply = tuple[int, ...]
+Read = dict[tuple[int, Reply], "Tensor"]
+"""Logits by question, counted as it was chosen, and by the reply so far."""
+Begin = Callable[[Sequence[Row], Sequence[int]], Decoding]
+Way = Callable[[Sequence[Group]], Begin]
+"""Runs what each group shares, in one pass, and then begins a decoding of suffixes, each after one group's prefix."""
+
+_REPLY, _ROOM, _LIKELIEST = 3, 16, 8  # tokens
+_TOGETHER = "prefixes in one pass"
+_GROWTH = 1.25
+"""A kind of request is tried again when prompts are so much longer: a window may be shorter than they are."""
+_OF_LOG = 10
+"""Where only neighbours change, logs of likely tokens are compared besides: they may differ by so many tolerances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Largest difference of a probability in each check, and why nothing is shared; empty if it may be.
+
+    `alone` says that each prefix must be run by itself.
+    """
+
+    differences: Mapping[str, float]
+    failed: str = ""
+    alone: bool = False
+
+    def __str__(self) -> str:
+        return self.failed or ", ".join(f"{check} {value:.1g}" for check, value in self.differences.items())
+
+
+class Trials:
+    """Verdicts of one engine, by kind of request."""
+
+    def __init__(self, loaded: Loaded, way: Way) -> None:
+        self._loaded = loaded
+        self._way = way
+        self._longest: dict[str, int] = {}
+        self.verdicts: dict[str, Verdict] = {}
+
+    def allow(self, kind: str, group: Group) -> bool:
+        """Whether a group's questions may share their prefix; tried if the kind is new, or longer than before."""
+        fit = [n for n in range(len(group.members)) if not group.excess(n, _ROOM, self._loaded.context)]
+        if not fit:
+            return False
+        length = len(group.prefix_ids) + max(len(group.suffixes[n]) for n in fit)
+        known = self.verdicts.get(kind)
+        if known is None or not (known.failed or length <= _GROWTH * self._longest[kind]):
+            try:
+                assert group.varied is not None
+                some = group.varied(sorted({fit[0], fit[-1]}), False)
+                self.verdicts[kind] = known = judged(self._loaded, some, self._way)
+            except DataError:  # the processor or the model refuses these, shared or not
+                return False
+            self._longest[kind] = length
+        return not known.failed
+
+    @property
+    def alone(self) -> bool:
+        """Whether no two prefixes may go through the model together."""
+        return any(verdict.alone for verdict in self.verdicts.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know: why nothing is shared."""
+        reasons = dict.fromkeys(verdict.failed for verdict in self.verdicts.values() if verdict.failed)
+        return tuple(f"Every question is asked by itself, with the same result but more slowly: {r}." for r in reasons)
+
+
+def judged(loaded: Loaded, group: Group, way: Way) -> Verdict:
+    """Try a way of sharing on some questions of a group."""
+    differences: dict[str, float] = {}
+    alone = True
+    if group.inputs is None:
+        return Verdict(differences, "what differs between questions comes before the pictures")
+    try:
+        for check, difference in _checks(loaded, group, way):
+            differences[check] = max(difference, differences.get(check, 0.0))
+            if check == _TOGETHER:
+                alone = not difference <= loaded.tolerance
+            elif not difference <= loaded.tolerance:
+                return Verdict(
+                    differences,
+                    f"sharing was tried, and in the check of {check} a probability differs by {difference:.2g} from "
+                    f"plain passes, where rounding explains {loaded.tolerance:.2g}",
+                )
+    except DataError:
+        raise
+    except Exception as error:  # models raise what they like, and so does code that meets one it was not made for
+        return Verdict(differences, f"sharing was tried, and fails ({first_line(error)[:200]})")
+    return Verdict(differences, alone=alone)
+
+
+def _checks(loaded: Loaded, group: Group, way: Way) -> Iterable[tuple[str, float]]:
+    """Yield the name of a check and its largest difference, one after the other."""
+    rows = group.suffixes
+    replies = [_replies(row, branches=not at) for at, row in enumerate(rows)]
+    want = _plain(loaded, group, replies)
+    begin = way([group])
+    near = [[*row[turn:], *row[:turn]] for turn in (1, 2) for row in (rows[0], rows[-1])]
+    first = _read(begin, rows, replies, after=near[:2])
+    yield "places in the tree", apart(first, want)
+    yield "neighbours", moved(_read(begin, rows, replies, before=near[2:3], after=near[3:]), first)
+    yield "neighbours", moved(_read(begin, rows, replies, before=[*near[2:], near[1]]), first)
+    assert group.varied is not None
+    with suppress(DataError):  # the processor wants pictures of one shape
+        other = group.varied([0], True)
+        its = [_replies(other.suffixes[-1], branches=True)]
+        theirs = _plain(loaded, other, its, last=True)
+        found = _read(way([other]), other.suffixes[-1:], its, before=near[:1])
+        yield "another prefix", apart(found, theirs)
+        yield _TOGETHER, _together(way, [other, group], [other.suffixes[-1], *rows], [*its, *replies], theirs, want)
+    yield "state", moved(_read(begin, rows, replies, after=near[:2]), first)
+
+
+def _together(
+    way: Way, groups: Sequence[Group], rows: Sequence[Row], replies: Sequence[Sequence[Reply]], theirs: Read, want: Read
+) -> float:
+    """Compare what is read after two prefixes that go through the model in one pass; infinity if they cannot."""
+    one, other = (group.inputs for group in groups)
+    if one is None or other is None or not joinable(one, other):
+        return math.inf
+    try:
+        found = _read(way(groups), rows, replies, of=[0] + [1] * (len(rows) - 1))
+    except Rejected:
+        return math.inf
+    return apart(found, theirs | {(at + 1, reply): logits for (at, reply), logits in want.items()})
+
+
+def _replies(row: Row, *, branches: bool) -> list[Reply]:
+    """Return replies to try: words of the prompt, which every model knows."""
+    forwards, backwards = tuple((row * _REPLY)[:_REPLY]), tuple((row[::-1] * _REPLY)[:_REPLY])
+    return [forwards, backwards] if branches else [forwards]
+
+
+def _plain(loaded: Loaded, group: Group, replies: Sequence[Sequence[Reply]], *, last: bool = False) -> Read:
+    """Compute by plain passes what follows each beginning of the replies, to all questions or the last one."""
+    read: Read = {}
+    for at, own in enumerate(replies):
+        member = len(group.members) - 1 if last else at
+        inputs = group.full(group.members[member])
+        if inputs["input_ids"][0].tolist() != [*group.prefix_ids, *group.suffixes[member]]:
+            raise AssertionError("the prompt is not made of the tokens that its processor makes")
+        for reply in own:
+            try:
+                logits = plain_logits(loaded, inputs, reply, range(len(reply) + 1))
+            except Rejected as error:  # which says nothing of sharing
+                raise DataError(str(error)) from error
+            read |= {(at, reply[:n]): row for n, row in enumerate(logits)}
+    return read
+
+
+def _read(
+    begin: Begin,
+    rows: Sequence[Row],
+    replies: Sequence[Sequence[Reply]],
+    before: Sequence[Row] = (),
+    after: Sequence[Row] = (),
+    of: Sequence[int] = (),
+) -> Read:
+    """Read the same in a tree, between neighbours with replies of their own; in three passes.
+
+    `of` says which prefix each row comes after, the first if it isn't given.
+    """
+    all_rows, shift = [*before, *rows, *after], len(before)
+    decoding = begin(all_rows, of or [0] * len(all_rows))
+    near = [*range(shift), *range(shift + len(rows), shift + len(rows) + len(after))]
+    whole = [
+        *((member, tuple([*before, *after][at][:1] * _REPLY)) for at, member in enumerate(near)),
+        *((shift + at, reply) for at, own in enumerate(replies) for reply in own),
+    ]
+    whole.sort(key=lambda path: path[0])
+    read: Read = {}
+    for depths in ((0, 1), (2,), (3,)) if before else ((0,), (1,), (2, 3)):
+        paths = dict.fromkeys((member, reply[:n]) for member, reply in whole for n in depths if n <= len(reply))
+        for (member, reply), logits in zip(paths, decoding.read(list(paths)), strict=True):
+            read[member - shift, reply] = logits
+    return {path: logits for path, logits in read.items() if 0 <= path[0] < len(rows)}
+
+
+def apart(found: Read, want: Read) -> float:
+    """Return the largest difference of a probability; infinity where there is none."""
+    one, other = _rows(found, want)
+    return _largest(one.softmax(1) - other.softmax(1))
+
+
+def moved(found: Read, want: Read) -> float:
+    """Return the same where nothing should differ but by rounding: logs of the likeliest tokens count as well."""
+    one, other = _rows(found, want)
+    top = other.topk(min(_LIKELIEST, other.shape[1])).indices
+    logs = one.log_softmax(1).gather(1, top) - other.log_softmax(1).gather(1, top)
+    return max(apart(found, want), _largest(logs) / _OF_LOG)
+
+
+def _rows(found: Read, want: Read) -> "tuple[Tensor, Tensor]":
+    import torch  # noqa: PLC0415
+
+    return torch.stack([found[path] for path in want]), torch.stack(list(want.values()))
+
+
+def _largest(difference: "Tensor") -> float:
+    most = float(difference.abs().max())
+    return math.inf if math.isnan(most) else most
