@@ -16,7 +16,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -49,6 +49,9 @@ test-slow: .venv/.dev ## tests that take minutes
 
 test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/faults.csv; about ten minutes
 	$(BIN)/python -m tests.faults --out docs/faults.csv
+
+test-objects: .venv/.dev ## runs in object storage, killed a thousand times: docs/object-faults.csv; about ten minutes
+	$(BIN)/python -m tests.faults.objects --out docs/object-faults.csv
 
 release: .venv/.release ## wheel, source archive and SBOM (CycloneDX) in dist/
 	rm -rf dist

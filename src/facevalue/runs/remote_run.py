@@ -1,5 +1,6 @@
 """Driver of runs in object storage: cuts what is open into units, hands them to workers, counts receipts."""
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -163,7 +164,8 @@ class _Driver:
             self._interrupted = True
         except BaseException:
             signals.over()
-            self._close(before, begun, complete=False)
+            with contextlib.suppress(RunError):  # what ended the run says more, and is on its way already
+                self._close(before, begun, complete=False)
             self._progress.finish(None)
             raise
         signals.over()
@@ -395,7 +397,7 @@ class _Driver:
             "study": self._study.name,
         }
         try:
-            self._objects.overwrite(STATUS, json.dumps(text, indent=1).encode())
+            self._objects.overwrite(STATUS, json.dumps(text, indent=1).encode(), once=True)
         except RunError as error:
             _LOG.info("%s", error)
 

@@ -86,11 +86,16 @@ class UnitWorker:
         stored = False
         if frame.height:
             facts = _facts(unit, run.id, frame, int(without_answer(self._study, frame).sum()), self._job.exact)
-            stored = self._objects.create(unit.key, encoded(frame, facts))
-            if not stored:  # by another, or by our own write whose confirmation was lost
+            data = encoded(frame, facts)
+            stored = self._objects.create(unit.key, data)
+            if not stored:  # another did, or our own write whose confirmation was lost
                 facts = unit_facts(self._objects, unit.key, run.id)
-        found = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
-        return Receipt(unit.key, facts, stored, time.monotonic() - began, self._node, failure, found, self._interrupted)
+                found = self._objects.get(unit.key)
+                stored = found is not None and found[0] == data
+        findings = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
+        return Receipt(
+            unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted
+        )
 
     def look_ahead(self, unit: Unit) -> None:
         """Bring the pictures of a unit that are not here yet; for the next one, while a unit is asked."""

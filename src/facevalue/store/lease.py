@@ -30,10 +30,10 @@ class Lease:
     dead, at once. Who loses it, or cannot renew it for a term, sees so in `lost`.
     """
 
-    def __init__(self, objects: Objects, note: Callable[[str], None], term: float = TERM) -> None:
+    def __init__(self, objects: Objects, note: Callable[[str], None]) -> None:
         self._objects = objects
         self._note = note
-        self._term = term
+        self._term = TERM
         self._me = secrets.token_hex(8)
         self._count = 0
         self._tag: Tag = {}

@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -141,11 +142,12 @@ class Objects:
 
         return self._ask(key, "write", create, exists=False)
 
-    def overwrite(self, key: str, data: bytes) -> None:
-        """Write an object, whatever was there."""
+    def overwrite(self, key: str, data: bytes, *, once: bool = False) -> None:
+        """Write an object, whatever was there; `once`: without waiting for a store that does not take it."""
         import obstore  # noqa: PLC0415
 
-        self._ask(key, "write", lambda: obstore.put(self._store, key, data, mode="overwrite"))
+        put = partial(obstore.put, self._store, key, data, mode="overwrite")
+        self._ask(key, "write", put, 0.0 if once else None)
 
     def replace(self, key: str, data: bytes, tag: Tag) -> Tag | None:
         """Write an object if it still is the one with this tag, and return the new tag; None if it no longer is."""
@@ -179,11 +181,12 @@ class Objects:
         """An object's name for people."""
         return f"{self.url}/{key}"
 
-    def _ask(self, key: str, what: str, how: Callable[[], T], **otherwise: T) -> T:
+    def _ask(self, key: str, what: str, how: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         """Do something with a store; ride out errors that pass, and name those that don't."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
-        end, tries = time.monotonic() + (PATIENCE if self._heard else _FIRST), 0
+        patience = (PATIENCE if self._heard else _FIRST) if patience is None else patience
+        end, tries = time.monotonic() + patience, 0
         while True:
             try:
                 found = how()
@@ -196,6 +199,8 @@ class Objects:
                 return _or(otherwise, "missing", self._error(key, what, error))
             except Exception as error:
                 if _for_good(error) or time.monotonic() >= end:
+                    if patience:
+                        self._heard = False  # what follows, such as putting things in order, waits less long
                     raise self._error(key, what, error) from None
                 time.sleep(random.uniform(0.5, 1.0) * min(0.1 * 2**tries, _LONGEST))  # noqa: S311 - no secret
                 tries += 1
@@ -214,12 +219,12 @@ class Objects:
         why = _said(error)
         name = self.called(key)
         kept = "Everything stored before is kept."
-        if isinstance(error, PermissionError) or re.search(r"AccessDenied|403 Forbidden", str(error)):
-            return RunError(f"No permission to {what} {name}: check the credentials in the environment. {kept}")
         if type(error).__name__ == "UnauthenticatedError" or re.search(r"InvalidAccessKey|SignatureDoes", str(error)):
             return RunError(f"The store does not take the credentials in the environment ({what} {name}). {kept}")
         if "RequestTimeTooSkewed" in str(error):
             return RunError(f"The clock of this machine is wrong, and the store refuses it ({name}): set it. {kept}")
+        if isinstance(error, PermissionError) or re.search(r"AccessDenied|403 Forbidden", str(error)):
+            return RunError(f"No permission to {what} {name}: check the credentials in the environment. {kept}")
         if re.search("certificate|UnknownIssuer", str(error), re.I):
             return RunError(f"The certificate of the store is not one to be trusted ({name}); nothing was sent.")
         if re.search("kind: Connect", str(error)):

@@ -1,0 +1,139 @@
+"""Objects: created once, replaced only as known, and errors that pass or are told in one sentence."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.exceptions import GenericError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import MemoryStore
+
+from facevalue.errors import FaceValueError, RunError, SettingError
+from facevalue.store import objects as module
+from facevalue.store.objects import Objects, checked_url
+from tests.store.faulty import URL, Faulty
+
+
+@pytest.fixture(params=["memory", "file"])
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    if request.param == "memory":
+        return Objects(URL, MemoryStore())
+    return Objects.at((tmp_path / "a run").as_uri(), make=True)
+
+
+def test_an_object_is_created_once(objects: Objects) -> None:
+    assert objects.create("responses/a", b"first")
+    assert not objects.create("responses/a", b"second")
+    found = objects.get("responses/a")
+    assert found is not None
+    assert found[0] == b"first"
+    assert (objects.has("responses/a"), objects.has("responses/b"), objects.get("b")) == (5, None, None)
+    assert objects.tail("responses/a", 5, 2) == b"st"
+
+
+def test_an_object_is_replaced_only_if_it_is_the_one_that_is_known(objects: Objects) -> None:
+    objects.create("run.json", b"one")
+    first = objects.get("run.json")
+    assert first is not None
+    second = objects.replace("run.json", b"two", first[1])
+    assert second is not None
+    assert objects.replace("run.json", b"another's", first[1]) is None
+    now = objects.get("run.json")
+    assert now == (b"two", second)
+
+
+def test_a_listing_names_what_lies_in_a_folder_and_nothing_else(objects: Objects) -> None:
+    assert objects.list("responses") == []
+    for key in ("responses/b", "responses/a", "responsesx", "run.json"):
+        objects.create(key, b"12")
+    assert [(one.key, one.size) for one in objects.list("responses")] == [("responses/a", 2), ("responses/b", 2)]
+
+
+def test_errors_that_pass_are_ridden_out_and_lost_confirmations_store_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    faulty = Faulty(MemoryStore(), share=0.4, seed=3)
+    created = [faulty.create(f"responses/{i}", b"x") for i in range(100)]
+    assert faulty.failed > 30
+    assert len(faulty.list("responses")) == 100
+    assert 0 < created.count(False) < 40, "written, but the confirmation was lost"
+
+
+class Failing(Objects):
+    """Whose store raises one error whatever it is asked."""
+
+    def __init__(self, error: Exception, url: str = "s3://bucket/run") -> None:
+        super().__init__(url, MemoryStore())
+        self._raised = error
+        self.tries = 0
+
+    def _ask(self, key: str, what: str, how: Any, patience: float | None = None, **otherwise: Any) -> Any:
+        def fail() -> None:
+            self.tries += 1
+            raise self._raised
+
+        return super()._ask(key, what, fail, patience, **otherwise)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (PermissionDeniedError("403 Forbidden"), "No permission to write s3://bucket/run/a: check the credentials"),
+        (GenericError("<Code>AccessDenied</Code>"), "No permission to write s3://bucket/run/a"),
+        (UnauthenticatedError("401"), "does not take the credentials in the environment"),
+        (GenericError("<Code>SignatureDoesNotMatch</Code>"), "does not take the credentials in the environment"),
+        (GenericError("<Code>RequestTimeTooSkewed</Code>"), "The clock of this machine is wrong"),
+        (
+            GenericError("invalid peer certificate: UnknownIssuer"),
+            "The certificate of the store is not one to be",
+        ),
+        (FileNotFoundError("<Code>NoSuchBucket</Code>"), "There is no bucket bucket"),
+    ],
+)
+def test_what_will_not_pass_is_told_at_once(error: Exception, says: str) -> None:
+    failing = Failing(error)
+    with pytest.raises(RunError, match=says) as told:
+        failing.create("a", b"")
+    assert failing.tries == 1
+    assert "\n" not in str(told.value)
+
+
+def test_a_store_that_does_not_answer_is_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FIRST", 0.3)
+    failing = Failing(GenericError("Error performing PUT\n\nDebug source: kind: Connect"))
+    with pytest.raises(RunError, match="Cannot write s3://bucket/run/a: the store cannot be reached"):
+        failing.create("a", b"")
+    assert failing.tries > 1
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("s4://bucket/run", "is not one of s3://, gs://, az://, file://"),
+        ("s3://bucket", "names no prefix: write s3://BUCKET/PREFIX"),
+        ("s3:///run", "names no prefix"),
+        ("file://run", "three slashes"),
+        ("s3://KEY:SECRET@bucket/run", "^s3://bucket/run was given with more than a name"),
+        ("s3://bucket/run?X-Amz-Signature=SECRET", "^s3://bucket/run was given with more than a name"),
+    ],
+)
+def test_a_url_that_names_no_place_is_refused_without_repeating_secrets(url: str, says: str) -> None:
+    with pytest.raises(SettingError, match=says) as told:
+        checked_url(url)
+    assert "SECRET" not in str(told.value)
+
+
+def test_an_address_without_encryption_needs_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.delenv("AWS_ALLOW_HTTP", raising=False)
+    with pytest.raises(SettingError, match="set AWS_ALLOW_HTTP=true"):
+        Objects.at("s3://bucket/run")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(FaceValueError, match="Cannot write"):
+        Objects.at((tmp_path / "run").as_uri(), make=True)
