@@ -124,10 +124,9 @@ class HFModel:
                     fill()
                     while ahead and not self._full(together):
                         together.append(ahead.popleft().result())
+                        most = min(max(2 * len(together), most), _AHEAD[1])
                         fill()
                     yield from self._answers(together)
-                    most = min(max(2 * len(together), most), _AHEAD[1])
-                    fill()
             finally:  # also where nobody wants the rest
                 worker.shutdown(cancel_futures=True)
 

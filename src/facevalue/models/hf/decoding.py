@@ -41,22 +41,20 @@ class SharedDecoding:
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
         """Compute what follows some beginnings of replies, in one forward pass."""
-        old = len(self._branch.tree)
-        starts, branches, ends = [], [], []
-        for member, reply in paths:
-            known = next((n for n in range(len(reply), -1, -1) if (member, reply[:n]) in self._nodes), None)
-            if known == len(reply):
-                raise ValueError("a place that has been read")
-            end = -1 - (self._rows[member] if self._rows else 0)
-            starts.append(end if known is None else self._nodes[member, reply[:known]])
-            branches.append([*self._suffixes[member], *reply] if known is None else list(reply[known:]))
-            ends.append(0 if known is None else known + 1)
-        tree, nodes = self._branch.tree.grown(zip(starts, branches, strict=True))
-        for (member, reply), path, first in zip(paths, nodes, ends, strict=True):
-            count = len(reply) - first + 1  # the places in the reply that are new
-            for place, node in zip(range(first, len(reply) + 1), path[len(path) - count :], strict=True):
-                self._nodes[member, reply[:place]] = node
-        read = [path[-1] - old for path in nodes]
+        tree = self._branch.tree
+        old, nodes = len(tree), self._nodes
+        new = [member for member in dict.fromkeys(member for member, _ in paths) if (member, ()) not in nodes]
+        ends = [-1 - (self._rows[member] if self._rows else 0) for member in new]
+        tree, found = tree.grown(zip(ends, [self._suffixes[member] for member in new], strict=True))
+        nodes |= {(member, ()): path[-1] for member, path in zip(new, found, strict=True)}
+        known = [next(n for n in range(len(reply), -1, -1) if (member, reply[:n]) in nodes) for member, reply in paths]
+        starts = [nodes[member, reply[:n]] for (member, reply), n in zip(paths, known, strict=True)]
+        tree, found = tree.grown((at, reply[n:]) for at, (_, reply), n in zip(starts, paths, known, strict=True))
+        for (member, reply), n, path in zip(paths, known, found, strict=True):
+            nodes |= {(member, reply[:place]): node for place, node in enumerate(path, n + 1)}
+        read = [nodes[path] - old for path in paths]
+        if min(read) < 0:
+            raise ValueError("a place that has been read")
         return self._branch.grow(tree.ids[old:], tree.parents[old:], read)
 
 

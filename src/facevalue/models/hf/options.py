@@ -53,6 +53,7 @@ class OptionReader:
         _check(options, self._spellings)
         self._vocabulary = vocabulary
         self._steps: dict[tuple[bytes, int], Step] = {}
+        self._after: dict[tuple[int, ...], int | None] = {}
         self._special = SPECIAL.union(*(spelling.text for each in self._spellings for spelling in each))
         self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in self._special)
         self._mark = next(c for c in "\x01\x02\x03" if c not in self._special)
@@ -69,7 +70,10 @@ class OptionReader:
 
     def after(self, tokens: Iterable[int]) -> int | None:
         """Return which option a reply of these tokens is as far as it goes, `OPEN`, or None."""
-        return self.verdict(self._vocabulary.raw(tokens))
+        key = tuple(tokens)
+        if key not in self._after:
+            self._after[key] = self.verdict(self._vocabulary.raw(key))
+        return self._after[key]
 
     def going(self, tokens: Iterable[int], left: int) -> Ints:
         """Return the tokens after which a reply that is still open is so yet, with so many more after them."""

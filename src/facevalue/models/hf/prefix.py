@@ -262,11 +262,8 @@ class Branch:
         lengths, start = np.array(self.prefix.lengths)[active], int(columns[first:].min())
         seen = np.zeros((len(active), self._places.width - start, length + self._places.width), dtype=np.bool_)
         seen[:, :, :length] = (np.arange(length) < lengths[:, None])[:, None]
-        here, above = np.arange(first, len(tree)), np.arange(first, len(tree))
-        while here.size:  # up the trees, all nodes at once
-            seen[row[here - first], columns[here] - start, length + columns[above]] = True
-            above = tree.parents[above]
-            here, above = here[above >= 0], above[above >= 0]
+        here, above = tree.visible(first)
+        seen[row[here - first], columns[here] - start, length + columns[above]] = True
 
         def sent(mask: Bools) -> "Tensor":
             return torch.as_tensor(mask, device=self.prefix.loaded.device)[:, None]

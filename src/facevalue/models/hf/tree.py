@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +67,12 @@ class Tree:
     def __len__(self) -> int:
         return int(self.ids.size)
 
-    def visible(self, first: int = 0) -> Bools:
-        """Return which nodes each node from `first` on attends to, its ancestors and itself: shape (T - first, T)."""
-        first = min(first, len(self))
-        seen = np.zeros((len(self) - first, len(self)), dtype=np.bool_)
-        rows, above = np.arange(len(self) - first), np.arange(first, len(self))
-        while rows.size:  # up the tree, all nodes at once
-            seen[rows, above] = True
+    def visible(self, first: int = 0) -> tuple[Ints, Ints]:
+        """Return which nodes from `first` on attend to which ones, themselves and their ancestors: so many pairs."""
+        here = above = np.arange(min(first, len(self)), len(self))
+        pairs = [(here, above)]
+        while here.size:  # up the tree, all nodes at once
             above = self.parents[above]
-            rows, above = rows[above >= 0], above[above >= 0]
-        return seen
+            here, above = here[above >= 0], above[above >= 0]
+            pairs.append((here, above))
+        return np.concatenate([here for here, _ in pairs]), np.concatenate([above for _, above in pairs])
