@@ -2,7 +2,7 @@
 #   make demo PYTHON=python3.13    chooses the interpreter for a new .venv
 PYTHON ?= python3
 BIN := .venv/bin
-BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
+BENCHES := $(filter-out benchmarks/bench_cluster.py,$(sort $(wildcard benchmarks/bench_*.py)))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
 # Also our own modules, even if the shell turns this off: otherwise every process that a test starts recompiles them.
@@ -16,7 +16,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers bench-cluster calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -36,8 +36,9 @@ engine: .venv/.engine ## install what the local engine needs: PyTorch and transf
 test-engine: .venv/.engine ## tests of the local engine only
 	$(PYTEST) $(WORKERS) tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
 
-test-cluster: .venv/.cluster ## runs on a Ray cluster
+test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/cluster-faults.csv
 	$(PYTEST) tests/cluster
+	$(BIN)/python -m tests.cluster.faults --out docs/cluster-faults.csv
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
@@ -62,7 +63,7 @@ release: .venv/.release ## wheel, source archive and SBOM (CycloneDX) in dist/
 audit: .venv/.release ## known vulnerabilities of all pinned packages; needs the network
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt
 
-bench: .venv/.dev ## every benchmark; results in benchmarks/results/
+bench: .venv/.dev ## every benchmark but that of clusters; results in benchmarks/results/
 	@set -e; for bench in $(BENCHES:.py=); do \
 		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
 
@@ -74,6 +75,10 @@ bench-corpus: .venv/.dev ## speed and memory of counting a training corpus only
 
 bench-servers: .venv/.dev ## what asking a server costs only; ARGS="--before COMMIT" compares
 	$(BIN)/python -m benchmarks.bench_servers $(ARGS)
+
+bench-cluster: .venv/.cluster ## what a second worker adds on a Ray cluster, and what the driver costs
+	$(BIN)/python -m benchmarks.bench_cluster
+	$(BIN)/python -m benchmarks.simulate_cluster
 
 calibration: .venv/.demo ## check intervals and p-values against models whose bias is known
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60 --out docs/calibration.csv

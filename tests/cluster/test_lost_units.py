@@ -53,7 +53,7 @@ def test_a_unit_that_is_given_up_leaves_the_run_incomplete_and_the_same_command_
     assert not summary.complete
     assert 0 < summary.asked < summary.requests
     assert "is given up; the same command tries it again." in notes.notes[-2]
-    assert summary.warnings == ("1 units were given up, as whatever worker had them died or failed.",)
+    assert summary.warnings == ("Given up, as every worker died or failed that had them: 1 units.",)
     again = go(objects)
     assert again.complete
     assert again.asked == summary.requests - summary.asked

@@ -28,6 +28,8 @@ class Snapshot:
     na: int
     errors: int
     """Of this session: responses stored, and how many of them were no valid answer or failed."""
+    where: str = ""
+    """Units, workers and failures by node, for people; empty for a run in a folder."""
 
     @property
     def na_rate(self) -> float | None:

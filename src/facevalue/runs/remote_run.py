@@ -43,6 +43,7 @@ _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
 _READERS = 16
+_NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 _LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
 
 
@@ -88,6 +89,17 @@ def _begin(study: Study, objects: Objects) -> str:
             "something else. Name another prefix."
         )
     return hashlib.sha256(table).hexdigest()
+
+
+def _where(tally: "_Tally", alive: Mapping[str, int]) -> str:
+    """Units, workers and failures by node, in a few words."""
+    workers = sum(alive.values())
+    parts = [f"{tally.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
+    if len(alive) > 1:
+        parts[1] += f" on {len(alive):,} nodes"
+    parts += [f"{count:,} failed on {node}" for node, count in tally.by_node.most_common(_NODES)]
+    parts += [f"{count:,} lost on {node}" for node, count in tally.lost_on.most_common(_NODES)]
+    return ", ".join(parts)
 
 
 @dataclass(slots=True)
@@ -172,7 +184,7 @@ class _Driver:
         silent = 0 if self._stop else self._plan.requests - self._stored.answered() - self._stored.counts().errors
         warnings = []
         if self._given_up:
-            warnings.append(f"{self._given_up:,} units were given up, as whatever worker had them died or failed.")
+            warnings.append(f"Given up, as every worker died or failed that had them: {self._given_up:,} units.")
         elif silent > 0 and not self._interrupted:
             warnings.append(
                 f"{self._model.name} gave no response to {silent:,} requests; the same command asks them again."
@@ -368,6 +380,7 @@ class _Driver:
                 stored=tally.stored,
                 na=tally.na,
                 errors=tally.errors,
+                where=_where(tally, self._workers.alive()),
             )
         )
         if now - self._written > _WRITTEN:

@@ -83,6 +83,8 @@ def described(now: Snapshot) -> str:
         parts.append(f"N/A {now.na_rate:.1%}")
     if now.errors:
         parts.append(f"{now.errors:,} failed")
+    if now.where:
+        parts.append(now.where)
     return ", ".join(parts)
 
 

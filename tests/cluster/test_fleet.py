@@ -1,0 +1,67 @@
+"""What Ray says in a page, in a sentence."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from facevalue.cluster.fleet import RayFleet
+from facevalue.cluster.settings import ClusterSettings
+from facevalue.cluster.workers import WorkerDied
+from facevalue.errors import FaceValueError, ModelError, RunError
+
+ray = pytest.importorskip("ray", reason="no Ray here: make test-cluster installs it")
+from ray import exceptions  # noqa: E402
+
+
+def fleet(nodes: list[dict[str, float]], gpus: float = 0, error: Exception | None = None) -> RayFleet:
+    """A fleet of a Ray that isn't there."""
+
+    def get(_: Any) -> Any:
+        raise error if error is not None else AssertionError
+
+    have = [{"Alive": True, "Resources": resources} for resources in nodes]
+    stand_in = SimpleNamespace(
+        get=get,
+        exceptions=exceptions,
+        nodes=lambda: have,
+        remote=ray.remote,
+        cluster_resources=lambda: {"GPU": sum(one.get("GPU", 0) for one in nodes)},
+    )
+    return RayFleet(stand_in, ClusterSettings(), gpus)
+
+
+def test_as_many_workers_as_gpus_hold_or_one_per_node() -> None:
+    nodes = [{"CPU": 8.0, "GPU": 4.0}, {"CPU": 8.0, "GPU": 2.0}]
+    assert fleet(nodes, gpus=1).size() == (1, 6)
+    assert fleet(nodes, gpus=0.5).size() == (1, 12)
+    assert fleet(nodes, gpus=4).size() == (1, 1)
+    assert fleet(nodes).size() == (1, 2)
+
+
+def test_what_no_node_has_is_named() -> None:
+    nodes = [{"CPU": 8.0, "GPU": 4.0}, {"CPU": 8.0}]
+    assert fleet(nodes, gpus=4).missing() == ""
+    assert fleet(nodes, gpus=8).missing() == (
+        "No node of the cluster has the 1 CPU and 8 GPUs of a worker (the most are 8 CPUs, 4 GPUs)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (exceptions.OutOfMemoryError("Task was killed due to the node running low on memory."), WorkerDied, "memory"),
+        (exceptions.RayTaskError("load", "trace", ModelError("no such folder")), ModelError, "no such folder"),
+        (exceptions.RayTaskError("load", "trace", ValueError("a\nb")), WorkerDied, "failed: a."),
+        (exceptions.RuntimeEnvSetupError("pip failed\nlong log"), RunError, "environment cannot be set up: "),
+        (exceptions.ActorDiedError(), WorkerDied, "died (killed, out of memory, or crashed)."),
+        (exceptions.RaySystemError(ModuleNotFoundError("No module named 'facevalue'")), RunError, "facevalue: install"),
+        (exceptions.GetTimeoutError("late"), WorkerDied, "died"),
+    ],
+)
+def test_errors_of_ray_are_one_sentence(error: Exception, kind: type[Exception], said: str) -> None:
+    with pytest.raises((WorkerDied, FaceValueError)) as raised:
+        fleet([], error=error).result(None)
+    assert type(raised.value) is kind
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
