@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -40,7 +40,14 @@ class Exchange:
         """Send an error in OpenAI's shape."""
         self.json(status, {"error": {"message": message, "code": code}}, headers)
 
-    def say(self, text: str | None, finish: object = "stop", logprobs: object = None, **message: object) -> None:
+    def say(
+        self,
+        text: str | None,
+        finish: object = "stop",
+        logprobs: object = None,
+        usage: Mapping[str, object] | None = None,
+        **message: object,
+    ) -> None:
         """Send a chat completion."""
         choice = {
             "index": 0,
@@ -48,8 +55,8 @@ class Exchange:
             "finish_reason": finish,
             "logprobs": logprobs,
         }
-        usage = {"prompt_tokens": 7, "completion_tokens": 2}
-        self.json(200, {"object": "chat.completion", "choices": [choice], "usage": usage})
+        counts = {"prompt_tokens": 7, "completion_tokens": 2, **(usage or {})}
+        self.json(200, {"object": "chat.completion", "choices": [choice], "usage": counts})
 
     def hang(self) -> None:
         """Say nothing until the test is over."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facevalue.models._toplogprobs import OptionMass, Position, drawn, option_probabilities, read_positions
+from facevalue.models._spelling import Position
+from facevalue.models._toplogprobs import OptionMass, drawn, option_probabilities, read_positions
 from facevalue.types import Option, Sampling
 
 AB = (Option("(a)", "competent", "f"), Option("(b)", "incompetent", "u"))
@@ -29,7 +30,7 @@ def probs(options: Sequence[Option], *positions: Position, ended: bool = True, *
 
 
 def shares(position: Position, **sampling: float) -> dict[str, float]:
-    return drawn(position, Sampling(**sampling))[0]  # type: ignore[arg-type]
+    return {token: share for token, share, _ in drawn(position, Sampling(**sampling))[0]}  # type: ignore[arg-type]
 
 
 # A busy machine is no failure.
@@ -124,7 +125,8 @@ def test_numbers_as_options() -> None:
 def test_temperature_one_is_what_the_server_says() -> None:
     listed = {"(a)": 0.5, "(b)": 0.2, "x": 0.1}
     got, beyond = drawn(position("x", listed), Sampling())
-    assert got == pytest.approx(listed)
+    assert {token: share for token, share, _ in got} == pytest.approx(listed)
+    assert [token for token, _, own in got if own] == ["x"]
     assert beyond == pytest.approx(0.2)
 
 
@@ -135,19 +137,19 @@ def test_temperature_two_of_a_whole_distribution() -> None:
 
 
 def test_temperature_zero_takes_the_likeliest() -> None:
-    assert drawn(position("a", {"a": 0.4, "b": 0.5}), Sampling(temperature=0)) == ({"b": 1.0}, 0.0)
+    assert drawn(position("a", {"a": 0.4, "b": 0.5}), Sampling(temperature=0)) == ([("b", 1.0, False)], 0.0)
     assert shares(position("a", {"a": 0.3, "b": 0.3, "c": 0.1}), temperature=0) == {"a": 0.5, "b": 0.5}
 
 
 def test_nucleus() -> None:
     got, beyond = drawn(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(top_p=0.7))
-    assert got == pytest.approx({"a": 0.625, "b": 0.375})
+    assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.625, "b": 0.375})
     assert beyond == 0.0  # what lies beyond the nucleus is never drawn
 
 
 def test_a_nucleus_that_reaches_beyond_the_top_k() -> None:
     got, beyond = drawn(position("a", {"a": 0.3, "b": 0.2}), Sampling(top_p=0.8))
-    assert got == pytest.approx({"a": 0.375, "b": 0.25})
+    assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.375, "b": 0.25})
     assert beyond == pytest.approx(0.375)
 
 
@@ -158,7 +160,7 @@ def test_where_the_nucleus_ends_is_not_known_at_another_temperature() -> None:
 
 def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
     got, beyond = drawn(Position("a", math.log(0.1), (("b", math.log(0.8)),)), Sampling())
-    assert got == pytest.approx({"a": 0.1, "b": 0.8})
+    assert {token: share for token, share, _ in got} == pytest.approx({"a": 0.1, "b": 0.8})
     assert beyond == pytest.approx(0.1)
 
 
@@ -167,7 +169,8 @@ def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
 def test_no_temperature_overestimates(weights: list[float], temperature: float, k: int) -> None:
     """What is read from the top k is never more than the whole distribution says, and what is missing never less."""
     whole = sorted((w / math.fsum(weights) for w in weights), reverse=True)
-    got, beyond = drawn(position("t0", {f"t{i}": p for i, p in enumerate(whole[:k])}), Sampling(temperature))
+    entries, beyond = drawn(position("t0", {f"t{i}": p for i, p in enumerate(whole[:k])}), Sampling(temperature))
+    got = {token: share for token, share, _ in entries}
     scaled = [(p / whole[0]) ** (1 / temperature) for p in whole]
     for i in range(k):
         assert got[f"t{i}"] <= scaled[i] / math.fsum(scaled) + 1e-9

@@ -62,6 +62,7 @@ class RequestOutput:
     prompt_logprobs: None
     outputs: list[CompletionOutput]
     finished: bool
+    num_cached_tokens: int | None = None
 
 
 def said(text: str, finish: str = "stop", logprobs: list[dict[int, Logprob]] | None = None) -> RequestOutput:
@@ -103,6 +104,7 @@ class Engine:
         logprobs_mode: str,
         max_logprobs: int,
         enable_prefix_caching: bool,
+        tensor_parallel_size: int,
         limit_mm_per_prompt: dict[str, int],
     ) -> "Engine":
         """Start, as `vllm.LLM(...)` does."""

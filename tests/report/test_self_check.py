@@ -46,6 +46,11 @@ def test_a_difference_above_the_tolerance_is_a_problem(wrong: float) -> None:
     )
 
 
+def test_tokens_from_a_servers_cache_are_told_where_they_are_known() -> None:
+    assert "from the server's cache" not in render(made.data())
+    assert "(48% from the server's cache)" in render(made.data(runs=(made.run(cached=0.4801),)))
+
+
 def test_only_reports_of_models_that_were_checked_have_it() -> None:
     assert self_check([made.run()]) == []
     plain = render(made.data())

@@ -10,6 +10,7 @@ from rich.console import Console
 from facevalue.runs import RichProgress, RunSettings, RunSummary, SilentProgress, Snapshot, rich_progress, run, runner
 from facevalue.runs.progress import Meter
 from facevalue.runs.rich_progress import concluded, described, duration, short
+from facevalue.store.manifest import read_manifest
 from tests.runs.tiny import TinyModel, failed, mixed, say, tiny_study
 
 NOW = Snapshot(1200, 10_000, 12.345, 712.0, 360_000, 2_400, 0.5, 1000, 25, 200)
@@ -101,6 +102,19 @@ def test_the_end_is_said() -> None:
     )
     assert concluded(replace(summary, complete=False, interrupted=True)).startswith("Interrupted: ")
     assert concluded(replace(summary, complete=False)).startswith("Not complete: ")
+    assert "2 failed, 48% of prompt tokens from the cache, cost" in concluded(replace(summary, cached=0.4801))
+
+
+def test_what_came_from_the_cache_is_stored_and_said(tmp_path: Path) -> None:
+    class Cached(TinyModel):
+        def findings(self) -> dict[str, int]:
+            return {"prompt_tokens_cached": 30, "prompt_tokens_counted": 40}
+
+    out = io.StringIO()
+    assert run(tiny_study(), Cached(), tmp_path, progress=RichProgress(Console(file=out, width=200))).cached == 0.75
+    assert "75% of prompt tokens from the cache" in out.getvalue()
+    (session,) = read_manifest(tmp_path).sessions
+    assert session.findings == {"prompt_tokens_cached": 30, "prompt_tokens_counted": 40}
 
 
 def test_elsewhere_than_a_terminal_lines_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from typing import Literal
 
 import PIL.Image
 
+from facevalue.models._spelling import Position
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
-from facevalue.models._toplogprobs import Position, read_positions
+from facevalue.models._toplogprobs import read_positions
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
@@ -192,6 +193,8 @@ class Reply:
     """Model and build (`system_fingerprint`) as the server names them; empty where it doesn't."""
     thought: bool = False
     """Whether the server keeps what the model thought apart from what it said."""
+    cached_tokens: int | None = None
+    """Tokens of the prompt that the server had in its cache; None if it doesn't say."""
 
 
 def read(payload: Mapping[str, object]) -> Reply:
@@ -238,19 +241,18 @@ def read(payload: Mapping[str, object]) -> Reply:
         note,
         served_by,
         thought,
+        _cached(counts),
     )
+
+
+def _cached(counts: Mapping[str, object]) -> int | None:
+    details = counts.get("prompt_tokens_details")
+    return _count(details.get("cached_tokens")) if isinstance(details, dict) else None
 
 
 def _thinking_tokens(counts: Mapping[str, object]) -> bool:
     details = counts.get("completion_tokens_details")
     return isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
-
-
-def spells(positions: Sequence[Position], text: str) -> bool:
-    """Whether the tokens are those of the reply's text, as opposed to hidden reasoning before it."""
-    said = "".join(position.token for position in positions).strip()
-    start = text.strip()[:16].split("\N{REPLACEMENT CHARACTER}")[0]
-    return said.startswith(start) if start else not said
 
 
 def _writable(text: str | None) -> str | None:

@@ -1,6 +1,7 @@
 """Fallback of exact runs: option probabilities of a reply, or a reason to draw a reply instead."""
 
-from facevalue.models._chat import Reply, spells
+from facevalue.models._chat import Reply
+from facevalue.models._spelling import spelling
 from facevalue.models._toplogprobs import OptionMass, option_probabilities
 from facevalue.types import Request, Response, Status
 
@@ -45,11 +46,14 @@ def exact(request: Request, reply: Reply, response: Response) -> Response | str:
     if reply.positions is None:
         problem = "The model sent no top_logprobs, so the options' probabilities are not known."
         return response._replace(status=Status.ERROR, error=problem)
-    if not spells(reply.positions, reply.text or ""):
+    ended = reply.status is Status.OK
+    spelt = spelling(reply.positions, reply.text or "", ended=ended)
+    if spelt is None:
         problem = "The logprobs are not those of the reply's text, so no probability can be read from them."
         return response._replace(status=Status.ERROR, error=problem)
-    ended = reply.status is Status.OK
-    mass = option_probabilities(request.question.options, reply.positions, request.sampling, ended=ended)
+    mass = option_probabilities(
+        request.question.options, spelt.positions, request.sampling, ended=ended, blanks=spelt.blanks
+    )
     if mass.unseen > MOST_UNSEEN:
         return _reason(mass)
     return response._replace(status=Status.OK, probs=mass.probs)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
+from facevalue.models._spelling import BYTES, HALF, Position, joined, own_place, shown, unfinished
 from facevalue.types import Option, Sampling
 
 _OPENING = " \t\r\n\"'`*_“‘"
@@ -20,20 +21,6 @@ _ENOUGH_LETTERS = 3
 _LARGEST_VOCABULARY = 2**18
 _ROUNDING = 1e-6
 """Less unseen mass than this is the rounding of the visible probabilities."""
-
-_HALF = "\N{REPLACEMENT CHARACTER}"
-"""What stands for a part of a character: the next token tells which it is."""
-
-
-class Position(NamedTuple):
-    """One token of a reply."""
-
-    token: str
-    """The token that the reply took."""
-    logprob: float
-    """Its natural-log probability."""
-    top: tuple[tuple[str, float], ...]
-    """The most likely tokens here with their log-probabilities, in any order."""
 
 
 def read_positions(logprobs: object) -> list[Position] | None:
@@ -66,6 +53,7 @@ def _pair(entry: object) -> tuple[str, float]:
     token, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
         raise ValueError("a token of the logprobs has no text or no number")
+    token = shown(token, entry.get("bytes"))
     try:
         number = float(logprob)
     except OverflowError:  # JSON has integers of any length
@@ -96,7 +84,12 @@ class OptionMass(NamedTuple):
 
 
 def option_probabilities(
-    options: Sequence[Option], positions: Sequence[Position], sampling: Sampling, *, ended: bool
+    options: Sequence[Option],
+    positions: Sequence[Position],
+    sampling: Sampling,
+    *,
+    ended: bool,
+    blanks: bool = True,
 ) -> OptionMass:
     r"""Return the probability that a reply is each option, and how much could not be seen.
 
@@ -123,7 +116,8 @@ def option_probabilities(
 
     `options`: the question's options. `positions`: the reply's tokens in order. `sampling`: how replies are drawn; the
     log-probabilities are those of temperature 1 and no nucleus, whatever it says. `ended`: whether the reply ended by
-    itself, as opposed to the token limit.
+    itself, as opposed to the token limit. `blanks`: whether tokens show the blanks before them; where they don't, an
+    alternative counts only if a blank would change nothing. So does one that is spelt like a likelier one.
 
     Returns one probability per option, in order, and the unseen mass.
 
@@ -137,21 +131,29 @@ def option_probabilities(
     """
     spellings = [_spellings(option) for option in options]
     probs = [0.0] * len(options)
-    text, reached, unseen = "", 1.0, 0.0
+    text, reached, unseen, within = "", 1.0, 0.0, False
     for number, position in enumerate(positions, 1):
         onward = 0.0
         shares, beyond = drawn(position, sampling)
         unseen += reached * beyond
-        for token, share in shares.items():
-            taken = token == position.token and number < len(positions)
-            verdict = _verdict(text + token, spellings, final=not token and not taken)
-            if verdict is _OPEN and token == position.token:
+        likelier = {position.token}
+        for token, share, own in shares:
+            goes_on = own and number < len(positions)
+            verdict = _verdict(joined(text, token), spellings, final=not token and not goes_on)
+            if not own:
+                doubtful = not blanks or token in likelier
+                if within or (doubtful and verdict != _verdict(joined(text, " ", token), spellings, final=not token)):
+                    verdict = _OPEN  # it may complete the character or break it, or stand after a blank
+                likelier.add(token)
+            unknown = HALF in token if own else token.endswith(HALF)
+            if verdict is _OPEN and own and not unknown:
                 onward += share
-            elif verdict is _OPEN or token.endswith(_HALF):
+            elif verdict is _OPEN or unknown:
                 unseen += reached * share
             elif verdict is not None:
                 probs[verdict] += reached * share
-        text += position.token
+        within = not position.token
+        text = joined(text, position.token)
         reached *= onward
         if not reached:
             break
@@ -166,7 +168,7 @@ def option_probabilities(
     return OptionMass(tuple(probs), min(unseen, max(0.0, 1.0 - math.fsum(probs))))
 
 
-def drawn(position: Position, sampling: Sampling) -> tuple[dict[str, float], float]:
+def drawn(position: Position, sampling: Sampling) -> tuple[list[tuple[str, float, bool]], float]:
     r"""Return the probability with which each visible token is drawn here, and of all others together.
 
     With :math:`p` the visible probabilities at temperature 1 and :math:`m = 1 - \sum p` what is beyond the top k,
@@ -181,51 +183,52 @@ def drawn(position: Position, sampling: Sampling) -> tuple[dict[str, float], flo
 
     `position`: a token of the reply and its alternatives. `sampling`: temperature and nucleus.
 
-    Returns probabilities by token text (tokens of the same text are one), likeliest first, and that of unseen tokens.
+    Returns tokens with their probabilities and whether it is the one that the reply took, likeliest first, and the
+    probability of unseen tokens.
     """
-    entries = list(position.top)
-    if position.token not in {token for token, _ in entries}:
-        entries.append((position.token, position.logprob))
-    logs: dict[str, float] = {}
-    for token, log in sorted(entries, key=lambda entry: (-entry[1], entry[0])):
-        logs[token] = _log_sum(logs[token], log) if token in logs else log
-    highest = max(logs.values())
+    own = own_place(position)
+    entries = [(token, log, place == own) for place, (token, log) in enumerate(position.top)]
+    if own is None:
+        entries.append((position.token, position.logprob, True))
+    entries.sort(key=lambda entry: (-entry[1], entry[0], not entry[2]))
+    logs = [log for _, log, _ in entries]
+    highest = logs[0]
     if highest == -math.inf:
-        return {}, 1.0
+        return [], 1.0
     if sampling.temperature == 0:
-        best = [token for token, log in logs.items() if log == highest]
-        return {token: 1 / len(best) for token in best}, 0.0
+        best = logs.count(highest)
+        return [(token, 1 / best, taken) for token, _, taken in entries[:best]], 0.0
     sharpness = 1 / sampling.temperature
-    powers = {token: sharpness * log for token, log in logs.items()}
-    whole = reduce(_log_sum, powers.values())
-    unseen = 1.0 - math.fsum(math.exp(log) for log in logs.values())
+    powers = [sharpness * log for log in logs]
+    whole = reduce(_log_sum, powers)
+    unseen = 1.0 - math.fsum(map(math.exp, logs))
     beyond = 0.0
     if unseen > _ROUNDING:
         each = math.log(unseen / _LARGEST_VOCABULARY)
         if sharpness > 1:
-            each = max(min(logs.values()), each)
+            each = max(logs[-1], each)
         power = math.log(unseen) + (sharpness - 1) * each
         whole = _log_sum(whole, power)
         beyond = math.exp(power - whole)
-    kept, lacking = _nucleus({token: math.exp(power - whole) for token, power in powers.items()}, sampling.top_p)
+    kept, lacking = _nucleus([math.exp(power - whole) for power in powers], sampling.top_p)
     if sampling.top_p < 1:
         beyond = lacking if sampling.temperature == 1 else max(lacking, beyond)
-    return kept, beyond
+    return [(token, share, taken) for (token, _, taken), share in zip(entries, kept, strict=False)], beyond
 
 
-def _nucleus(shares: dict[str, float], top_p: float) -> tuple[dict[str, float], float]:
-    """Return the shares within the nucleus, and how much of it is not among them."""
+def _nucleus(shares: Sequence[float], top_p: float) -> tuple[Sequence[float], float]:
+    """Return the shares within the nucleus, likeliest first, and how much of it is not among them."""
     if top_p >= 1:
         return shares, 0.0
-    kept: dict[str, float] = {}
+    kept: list[float] = []
     mass = 0.0
-    for token, share in sorted(shares.items(), key=lambda item: (-item[1], item[0])):
+    for share in shares:
         if mass >= top_p:
             break
-        kept[token] = share
+        kept.append(share)
         mass += share
     whole = max(mass, top_p)
-    return {token: share / whole for token, share in kept.items()}, 1.0 - mass / whole
+    return [share / whole for share in kept], 1.0 - mass / whole
 
 
 def _log_sum(a: float, b: float) -> float:
@@ -234,7 +237,7 @@ def _log_sum(a: float, b: float) -> float:
 
 
 def _spellings(option: Option) -> tuple[str, ...]:
-    label, text = option.label.strip().casefold(), option.text.strip().casefold()
+    label, text = (each.lstrip(_OPENING).rstrip().casefold() for each in (option.label, option.text))
     first = next((i for i, c in enumerate(label) if c.isalnum()), len(label))
     last = next((i for i in range(len(label), 0, -1) if label[i - 1].isalnum()), 0)
     return tuple(dict.fromkeys(s for s in (label, label[:last], label[first:last], text) if s))
@@ -245,6 +248,9 @@ _OPEN = -1
 
 def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) -> int | None:
     """Return the option that a reply beginning with `text` is, None if it is none, or `_OPEN`."""
+    if unfinished(text):
+        stem = text.rstrip(BYTES)
+        return None if _verdict(stem, spellings, final=False) is None else _OPEN
     said = text.lstrip(_OPENING).casefold()
     whole = [max((len(s) for s in each if _says(said, s)), default=0) for each in spellings]
     begun = [any(len(s) > len(said) and s.startswith(said) for s in each) for each in spellings]

@@ -17,6 +17,7 @@ from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
 from facevalue.models._target import target_of
 from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.models.cached import CachedTokens
 from facevalue.thinking import THOUGHT, after_thinking
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -77,6 +78,7 @@ class OpenAIModel:
         self._reached = self._worked = False
         self._outage = Outage()
         self._served_by: dict[str, None] = {}
+        self._cached = CachedTokens()
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._spec!r})"
@@ -118,8 +120,9 @@ class OpenAIModel:
             self._sampling, self._capabilities, self._dialect = sampling, None, Dialect()
 
     def findings(self) -> dict[str, str | int | float | bool]:
-        """Say which model and build the replies themselves name; more than one is a change during the run."""
-        return {SERVED_BY: "; ".join(self._served_by)} if self._served_by else {}
+        """Say which model and build replies name (more than one is a change during the run), and what was cached."""
+        named = {SERVED_BY: "; ".join(self._served_by)} if self._served_by else {}
+        return {**named, **self._cached.findings()}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -254,6 +257,8 @@ class OpenAIModel:
             self._budget.settle(booked, (reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
             self._reached = self._worked = True
             self._note_server(reply.served_by)
+            if not probing:
+                self._cached.count(reply.prompt_tokens, reply.cached_tokens)
             if dialect != known:  # only what was seen to work is remembered
                 self._dialect = dialect
             return reply, latency

@@ -12,9 +12,11 @@ from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.models._chat import SEED_BITS, Part, Reply, conversation, image_parts, white_squares
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._outage import Outage
+from facevalue.models._spelling import Position
 from facevalue.models._structured import wanted
-from facevalue.models._toplogprobs import Position, log_probability
+from facevalue.models._toplogprobs import log_probability
 from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.models.cached import CachedTokens
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 
 _BATCH = 256
@@ -28,8 +30,6 @@ _OF_ONE_REQUEST = (ValueError, TypeError, OSError)
 """What vLLM raises for a request that it can't take: too long, too many images, an image or template that fails."""
 _FINISHED = {"stop": Status.OK, "length": Status.TRUNCATED}
 _SHOWN = 300
-_BROKEN = "\N{REPLACEMENT CHARACTER}"
-"""Stands for a token whose text vLLM leaves empty: it is a part of a character."""
 
 
 class VLLMModel:
@@ -58,6 +58,7 @@ class VLLMModel:
         self._capabilities: Capabilities | None = None
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
         self._outage = Outage()
+        self._cached = CachedTokens()
 
     def __repr__(self) -> str:
         return f"VLLMModel({self._name!r})"
@@ -70,6 +71,10 @@ class VLLMModel:
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Return the model's name and vLLM's version; the same on every resume."""
         return {"api": "vllm", "model": self._name, "vllm": self._vllm.version}
+
+    def findings(self) -> dict[str, int]:
+        """Say how many tokens of the prompts vLLM had in its cache."""
+        return self._cached.findings()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -134,6 +139,7 @@ class VLLMModel:
         latency = (time.perf_counter() - started) * 1000
         for one, outcome in zip(prepared, outcomes, strict=True):
             if isinstance(outcome, Reply):
+                self._cached.count(outcome.prompt_tokens, outcome.cached_tokens)
                 yield one, response_of(one.request, outcome, latency), outcome
             else:
                 yield one, Response(one.request.trial, one.request.repeat, Status.ERROR, error=outcome), None
@@ -248,12 +254,20 @@ def _read(output: Any) -> Reply | str:
             positions = [_position(*each) for each in zip(said.token_ids, said.logprobs, strict=True)]
         except (KeyError, ValueError) as error:
             return f"vLLM's log-probabilities cannot be read: {_clipped(error)}"
-    return Reply(status, said.text, positions, len(output.prompt_token_ids), len(said.token_ids), None)
+    return Reply(
+        status,
+        said.text,
+        positions,
+        len(output.prompt_token_ids),
+        len(said.token_ids),
+        None,
+        cached_tokens=output.num_cached_tokens,
+    )
 
 
 def _position(token: int, listed: Mapping[int, Any]) -> Position:
     """Read one token of a reply: vLLM lists the likeliest, and the one taken, by their numbers."""
-    top = {number: (entry.decoded_token or _BROKEN, log_probability(entry.logprob)) for number, entry in listed.items()}
+    top = {number: (entry.decoded_token or "", log_probability(entry.logprob)) for number, entry in listed.items()}
     return Position(*top[token], tuple(top.values()))
 
 

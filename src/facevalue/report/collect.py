@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
+from facevalue.models.cached import cached_share
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheck, StudyFacts
@@ -114,6 +115,7 @@ def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
         failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
         prompt_tokens=counts.prompt_tokens or None,
         completion_tokens=counts.completion_tokens or None,
+        cached=cached_share(session.findings for session in facts.sessions),
         started=facts.start,
         ended=facts.end,
         versions=dict(facts.sessions[-1].versions) if facts.sessions else {},

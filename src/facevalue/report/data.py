@@ -80,6 +80,8 @@ class RunFacts:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     """As the model counts them; None if it doesn't say."""
+    cached: float | None = None
+    """Share of the prompt tokens that the server had in its cache; None if it doesn't say."""
     started: datetime | None = None
     ended: datetime | None = None
     """When; `ended` is None for a run that has not come to its end."""

@@ -99,6 +99,8 @@ def concluded(summary: RunSummary) -> str:
         parts.append(f"{summary.na:,} without a valid answer")
     if summary.errors:
         parts.append(f"{summary.errors:,} failed")
+    if summary.cached is not None:
+        parts.append(f"{summary.cached:.0%} of prompt tokens from the cache")
     if summary.cost is not None:
         parts.append(f"cost {summary.cost:,.2f}")
     return f"{head}: {', '.join(parts)}."

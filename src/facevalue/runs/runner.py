@@ -15,6 +15,7 @@ import polars as pl
 from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
 from facevalue.models.base import Closing, Finding, Model, Noting
+from facevalue.models.cached import cached_share
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_of, utc_now
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
@@ -244,7 +245,7 @@ class _Session:
             self.warnings.append(changed)
             self._note(changed)
         self._close(before, begun, complete)
-        summary = self._summary(complete, interrupted)
+        summary = self._summary(complete, interrupted, cached_share([begun.findings]))
         _LOG.info("%s", concluded(summary))
         self._progress.finish(summary)
         return summary
@@ -363,7 +364,7 @@ class _Session:
             if error is None:
                 raise  # otherwise it is the same full disk once more
 
-    def _summary(self, complete: bool, interrupted: bool) -> RunSummary:
+    def _summary(self, complete: bool, interrupted: bool, cached: float | None) -> RunSummary:
         tally = self._tally
         return RunSummary(
             requests=self._completion.requests,
@@ -382,4 +383,5 @@ class _Session:
             stopped=self._stopped,
             failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
             warnings=tuple(self.warnings),
+            cached=cached,
         )

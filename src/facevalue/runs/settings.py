@@ -85,3 +85,5 @@ class RunSummary:
     """Which of the run's limits ended the session; empty if none did."""
     warnings: tuple[str, ...] = ()
     """What people should know, such as files set aside."""
+    cached: float | None = None
+    """Share of the prompt tokens that the server had in its cache; None if it doesn't say."""
