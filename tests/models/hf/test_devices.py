@@ -19,6 +19,7 @@ from tests.models.hf.test_adapter import CPU, LETTERS, answers, png, requests, s
 
 torch: Any = tiny.torch
 
+from facevalue.models.hf import devices  # noqa: E402
 from facevalue.models.hf.devices import HFDevices, _question, _written  # noqa: E402
 
 TWO = ModelOptions(device="cpu, cpu", threads=1)
@@ -97,7 +98,8 @@ def test_a_stream_that_is_given_up_leaves_nothing_for_the_next(two: Any) -> None
     assert sorted(answers(two, requests(shown("one"), 500))) == [500, 501, 502]
 
 
-def test_no_more_is_taken_than_can_be_worked_on(two: Any) -> None:
+def test_no_more_is_taken_than_can_be_worked_on(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_WAITING", 2)
     taken: list[int] = []
 
     def stream() -> Iterator[Request]:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 
 from facevalue.errors import DataError, FaceValueError, ModelError
@@ -21,8 +21,8 @@ from facevalue.models.base import ModelOptions, neighbours
 from facevalue.models.hf.adapter import CAPABILITIES, MOST_NEIGHBOURS, HFModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
-_WAITING = 2
-"""Stimuli that a process has at once: one that it works on, one that is there when it is done."""
+_WAITING = 64
+"""Stimuli that a process has at once: those that it works on together, and those that are there when it is done."""
 _SECONDS = 10.0
 """A process that hasn't ended by then, once its pipe is closed, is killed."""
 
@@ -239,6 +239,39 @@ def _requests(header: Header, blobs: list[bytes]) -> list[Request]:
     ]
 
 
+class _Waiting:
+    """The requests of a job, when there is one, and of all others that are there when they are wanted.
+
+    They are numbered anew: a stream that was given up may have had the same trials.
+    """
+
+    def __init__(self, jobs: "SimpleQueue[tuple[Header, list[bytes]]]") -> None:
+        self._jobs = jobs
+        self._of: dict[int, tuple[int, int]] = {}
+        self._left: dict[int, int] = {}
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Request]:
+        header, blobs = self._jobs.get()
+        while True:
+            requests = _requests(header, blobs)
+            self._left[header["job"]] = len(requests)
+            for number, request in enumerate(requests, self._count):
+                self._of[number] = header["job"], request.trial
+                yield request._replace(trial=number)
+            self._count += len(requests)
+            try:
+                header, blobs = self._jobs.get_nowait()
+            except Empty:
+                return
+
+    def answered(self, response: Response) -> tuple[int, Response, bool]:
+        """Return which job a response is of, the response with its own number, and whether the job is done."""
+        job, trial = self._of.pop(response.trial)
+        self._left[job] -= 1
+        return job, response._replace(trial=trial), not self._left[job]
+
+
 def _heard(source: BinaryIO, jobs: "SimpleQueue[tuple[Header, list[bytes]]]") -> None:
     """Put aside what comes through the pipe; end the process when it is closed, whatever it is doing."""
     while (line := source.readline()).endswith(b"\n"):
@@ -266,13 +299,16 @@ def main() -> None:
         images = model.capabilities.images_per_request
         say(settings=dict(model.settings()), notes=model.notes, images_per_request=images)
         while True:
-            header, blobs = jobs.get()
+            waiting = _Waiting(jobs)
             try:
-                for response in model.respond(_requests(header, blobs)):
-                    say(job=header["job"], response=response)
+                for response in model.respond(waiting):
+                    job, answer, done = waiting.answered(response)
+                    say(job=job, response=answer)
+                    if done:
+                        found = dict(model.findings())
+                        say(job=job, done=True, findings=found)
             finally:
                 found = dict(model.findings())
-            say(job=header["job"], done=True, findings=found)
     except FaceValueError as error:
         say(failed=str(error), findings=dict(found))
 
