@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import SelfCheck
 from facevalue.models.hf.decoding import SharedDecoding
 from facevalue.models.hf.engine import Engine, Failed, Wish
+from facevalue.models.hf.joint import Room, Unit, joints
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix, joinable
 from facevalue.models.hf.reference_pass import plain_logits
@@ -24,7 +26,10 @@ from tests.models.hf import planted, tiny
 torch = tiny.torch
 
 ROUNDING = 1e-4
-JOINED = [name for name in tiny.BUILDERS if name != "mllama"]
+UNLIKE = ("gemma3", "idefics3", "llava_next", "qwen2_5_vl")
+"""Each puts pictures into a batch in a way of its own; the others are like one of them."""
+JOINED = [pytest.param(name, marks=() if name in UNLIKE else pytest.mark.slow)
+          for name in tiny.BUILDERS if name != "mllama"]  # fmt: skip
 QUESTIONS = [
     Question(prompt="Who is more competent, (a) the left person or (b) the right person?"),
     Question(prompt="Does the person in the picture look trustworthy?"),
@@ -286,3 +291,38 @@ def test_a_picture_that_the_model_rejects_spoils_no_other(folder: Path, monkeypa
             assert score == Failed("The model fails: IndexError: too dark")
         else:
             assert score.probs == pytest.approx(want[key].probs, abs=2e-5)
+
+
+def test_room_on_a_gpu_is_what_memory_was_measured_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, peak = [1000, 1000], [9_000, 51_000]
+    for name, value in {
+        "mem_get_info": lambda _: (40_000, 80_000),
+        "reset_peak_memory_stats": lambda _: None,
+        "memory_allocated": lambda _: taken.pop(),
+        "max_memory_allocated": lambda _: peak.pop(),
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, value)
+    room = Room(SimpleNamespace(device=SimpleNamespace(type="cuda")))  # type: ignore[arg-type]
+    assert room.tokens() == 0, "a single prefix is run first"
+    with room.measured(500):
+        pass
+    assert room.tokens() == 100  # of 100 bytes each, in a quarter of what is free
+    with room.measured(500):
+        pass
+    assert room.tokens() == 100  # what took less changes nothing
+    room.halve(80)
+    assert room.tokens() == 40
+
+
+def unit(number: int, length: int, kind: str = "pixel_values") -> Unit:
+    """A stimulus with a prefix of so many tokens."""
+    inputs = {"input_ids": torch.zeros(1, length), kind: torch.zeros(1, 3, 4, 4)}
+    return Unit(number, Group([0], inputs, [5] * length, [[6]], lambda _: inputs), {0: 0})
+
+
+def test_units_of_about_the_same_length_and_of_one_kind_go_together() -> None:
+    units = [*(unit(at, length) for at, length in enumerate((100, 300, 110, 310, 90))), unit(5, 100, "pixels")]
+    together = [[each.stimulus for each in some] for some in joints(units, 1000)]
+    assert sorted(sorted(some) for some in together) == [[0, 4], [1, 3], [2], [5]]
+    assert [len(some) for some in joints(units[:5], 250)] == [2, 1, 1, 1]
+    assert [len(some) for some in joints(units, 0)] == [1] * 6
