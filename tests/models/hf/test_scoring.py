@@ -307,6 +307,32 @@ def test_the_distribution_is_softmax_and_nucleus_as_defined(logits: list[float],
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.01, 1.0, 8.0]),
+    st.floats(0.05, 0.9999),
+    st.sampled_from([1, 255, 256, 257, 2000]),
+    st.booleans(),
+)
+def test_a_nucleus_found_among_the_likeliest_is_that_of_the_sorted_vocabulary(
+    seed: int, spread: float, p: float, size: int, coarse: bool
+) -> None:
+    """Peaked rows and flat ones, with and without ties, together: the flat ones reach beyond the likeliest tokens."""
+    draws = np.random.default_rng(seed)
+    logits = draws.standard_normal((4, size)) * np.array([[spread], [0.0], [1.0], [4.0]])
+    logits = np.round(logits) if coarse else logits
+    found = distribution(torch.tensor(logits, dtype=torch.float32), Sampling(1.0, p)).numpy()
+    shares = torch.softmax(torch.tensor(logits, dtype=torch.float32), dim=1).numpy()
+    for row, share in zip(found, shares, strict=True):
+        order = np.lexsort((np.arange(size), -share))
+        sums = np.cumsum(share[order].astype(float))
+        kept = order[sums - share[order].astype(float) < p]
+        nucleus = np.zeros_like(share)
+        nucleus[kept] = share[kept]
+        assert np.flatnonzero(row).tolist() == np.flatnonzero(nucleus).tolist()
+        assert row == pytest.approx(nucleus / nucleus.sum(), rel=1e-5)
+
+
 def test_temperature_zero_takes_the_likeliest() -> None:
     found = distribution(torch.tensor([[0.0, 2.0, 1.0], [5.0, 2.0, 1.0]]), Sampling(0.0, 0.3))
     assert found.tolist() == [[0, 1, 0], [1, 0, 0]]
