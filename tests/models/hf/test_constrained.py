@@ -105,7 +105,7 @@ HELD = [
 ]
 
 
-def test_options_read_as_one_tree_weigh_what_plain_passes_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_read_as_one_tree_weigh_what_plain_passes_give(tmp_path: Path) -> None:
     engine, sampling = planted.engine(tiny.llava(tmp_path)), Sampling(0.7, 0.95, 32)
 
     def asked() -> list[Any]:

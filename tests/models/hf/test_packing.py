@@ -71,8 +71,8 @@ def test_questions_in_any_order_share_their_beginnings_and_keep_their_numbers(
         return grow(self, ids, parents, read)
 
     monkeypatch.setattr(Branch, "grow", counted)
-    monkeypatch.setattr(packing, "_LEAST_CPU", 120)
-    room = max(120, len(engine._groups([tiny.picture("one")], dict(enumerate(QUESTIONS)))[0][0][0].prefix_ids))
+    room = 120
+    monkeypatch.setattr(packing, "_CPU", room)
 
     def asked(questions: list[Question]) -> list[Any]:
         if exact:

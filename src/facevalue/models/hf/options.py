@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ _FEW = 256
 """So many texts of tokens are looked at one by one rather than by the characters that matter."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Step:
     """What the next token makes of a reply: ids, shape (n,), and of each which option it is then, `OPEN` or `NONE`.
 
@@ -30,6 +31,11 @@ class Step:
 
     tokens: Ints
     verdicts: npt.NDArray[np.int16]
+
+    @cached_property
+    def going(self) -> frozenset[int]:
+        """Tokens after which the reply is open."""
+        return frozenset(self.tokens[self.verdicts == OPEN].tolist())
 
 
 class OptionReader:
@@ -75,10 +81,9 @@ class OptionReader:
             self._after[key] = self.verdict(self._vocabulary.raw(key))
         return self._after[key]
 
-    def going(self, tokens: Iterable[int], left: int) -> Ints:
+    def going(self, tokens: Iterable[int], left: int) -> frozenset[int]:
         """Return the tokens after which a reply that is still open is so yet, with so many more after them."""
-        step = self.step(self._vocabulary.raw(tokens), left)
-        return step.tokens[step.verdicts == OPEN]
+        return self.step(self._vocabulary.raw(tokens), left).going
 
     def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
         """Return what each token makes of a reply that is still open and may have so many more after it.

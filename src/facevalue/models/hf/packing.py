@@ -12,8 +12,9 @@ from facevalue.models.hf.loaded import Loaded
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_LEAST_CPU = 512
-"""Tokens of a pack on a CPU, at least: below it the weights' way through the caches costs more than the arithmetic."""
+_CPU = 384
+"""Tokens of a pack on a CPU. In fewer the weights' way through the caches costs more than the arithmetic; in more, what
+nodes don't see of each other does."""
 _LEAST_GPU = 2048
 _MOST = 16_384
 _SHARE = 0.25
@@ -48,8 +49,8 @@ class Budget:
         The mask has a row for each of them, as long as the prefix and the pack together; so packs about as long as the
         prefix double that work at most, and more would not spread the cost of reading the weights any further.
         """
-        least = _LEAST_GPU if self._loaded.device.type == "cuda" else _LEAST_CPU
-        return max(1, min(self._limit, max(least, prefix), self._fitting(prefix)))
+        most = max(_LEAST_GPU, prefix) if self._loaded.device.type == "cuda" else _CPU
+        return max(1, min(self._limit, most, self._fitting(prefix)))
 
     def _fitting(self, prefix: int) -> int:
         """Tokens whose logits and masks fit into a part of a GPU's free memory."""

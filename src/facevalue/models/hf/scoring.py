@@ -74,12 +74,13 @@ class Scored:
 class Habits:
     """Which beginnings of replies were worth computing: those are computed together with the next questions' prompts.
 
-    What is guessed wrong costs a little time and changes no result.
+    What is guessed wrong costs a little time and changes no result. Free replies and those held to options are known
+    apart: they begin in other ways.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[Tokens, tuple[int, int]] = {}  # how often asked about, and needed
-        self._next: dict[Tokens, set[int]] = {}
+        self._counts: dict[tuple[bool, Tokens], tuple[int, int]] = {}  # how often asked about, and needed
+        self._next: dict[tuple[bool, Tokens], set[int]] = {}
 
     def guess(self, wanted: Scored) -> list[Tokens]:
         """Return places to read at once with the prompt, the prompt's end first; of each also its beginnings.
@@ -90,38 +91,39 @@ class Habits:
         """
         ways = [way for ways in wanted.written for way in ways]
         inner = {way[:n] for way in ways for n in range(1, len(way) + (wanted.reader.after(way) == OPEN))}
+        held = wanted.reader.alone
         places: dict[Tokens, None] = {(): None}
         for reply in sorted(inner):
-            if reply[:-1] in places and self._worth(reply):
+            if reply[:-1] in places and self._worth(held, reply):
                 places[reply] = None
         waiting: deque[Tokens] = deque([()])
         while waiting:
             reply = waiting.popleft()
-            known = self._next.get(reply, set())
-            if not (known or wanted.reader.alone) or len(places) >= _MOST_PLACES:
+            known = self._next.get((held, reply), set())
+            if not (known or held) or len(places) >= _MOST_PLACES:
                 continue
-            going = set(wanted.reader.going(reply, wanted.sampling.max_tokens - len(reply) - 1).tolist())
-            new = going - known if wanted.reader.alone and len(places) < _MOST_NEW else set()
-            longer = [(*reply, token) for token in sorted(known & going | new) if self._worth((*reply, token))]
+            going = wanted.reader.going(reply, wanted.sampling.max_tokens - len(reply) - 1)
+            new = going - known if held and len(places) < _MOST_NEW else set()
+            longer = [(*reply, token) for token in sorted(known & going | new) if self._worth(held, (*reply, token))]
             places |= dict.fromkeys(longer)
             waiting.extend(longer)
         return list(places)
 
-    def _worth(self, reply: Tokens) -> bool:
-        asked, needed = self._counts.get(reply, (0, 0))
+    def _worth(self, held: bool, reply: Tokens) -> bool:
+        asked, needed = self._counts.get((held, reply), (0, 0))
         return needed >= _WORTH * asked
 
-    def learn(self, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
+    def learn(self, wanted: Scored, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
         """Take note of which guesses were needed for a question, and what was without having been guessed."""
-        needed = set(needed)
+        needed, held = set(needed), wanted.reader.alone
         if len(self._counts) > _MOST_HABITS:
             self._counts.clear()
             self._next.clear()
         for reply in needed.union(guessed) - {()}:
-            asked, before = self._counts.get(reply, (0, 0))
-            self._counts[reply] = asked + 1, before + (reply in needed)
+            asked, before = self._counts.get((held, reply), (0, 0))
+            self._counts[held, reply] = asked + 1, before + (reply in needed)
             if reply in needed:
-                self._next.setdefault(reply[:-1], set()).add(reply[-1])
+                self._next.setdefault((held, reply[:-1]), set()).add(reply[-1])
 
 
 class _Known:
@@ -288,5 +290,5 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
                 state.look(reply, shares, vocabulary)
         paths = [(s.member, r) for s in states for r in sorted(s.needed) if (s.member, r) not in known]
     for state, guess in zip(states, guesses, strict=True):
-        habits.learn(guess, state.needed)
+        habits.learn(state.wanted, guess, state.needed)
     return [state.score(known) for state in states]
