@@ -16,7 +16,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers bench-cluster calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers bench-objects bench-cluster calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -75,6 +75,9 @@ bench-corpus: .venv/.dev ## speed and memory of counting a training corpus only
 
 bench-servers: .venv/.dev ## what asking a server costs only; ARGS="--before COMMIT" compares
 	$(BIN)/python -m benchmarks.bench_servers $(ARGS)
+
+bench-objects: .venv/.dev ## what the driver of a run in object storage does itself only
+	$(BIN)/python -m benchmarks.bench_objects
 
 bench-cluster: .venv/.cluster ## what a second worker adds on a Ray cluster, and what the driver costs
 	$(BIN)/python -m benchmarks.bench_cluster

@@ -1,5 +1,6 @@
 """Runs in object storage: what is asked, stored and asked again."""
 
+import time
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +17,10 @@ from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
+from facevalue.store import lease
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, listed_units, read_run
+from facevalue.types import Request, Response
 from tests.runs.remote import UNIT, URL, Notes, go, in_folder, in_memory
 from tests.runs.test_pictures import own
 from tests.runs.tiny import TinyModel, TinySource, failed, fails, for_a_while, keys, mixed, say, tiny_study
@@ -179,3 +182,21 @@ def test_a_worker_that_sees_other_pictures_than_the_driver_stores_nothing(tmp_pa
     with pytest.raises(RunError, match="would ask something else than the driver"):
         drive(study, RunSettings(), objects, lambda came: LocalWorkers(UnitWorker(job), came), Notes())
     assert objects.list("responses") == []
+
+
+def test_a_driver_whose_lease_was_taken_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "TERM", 0.5)
+    objects, notes = in_memory(), Notes()
+
+    def reply(request: Request) -> Response:
+        if request.trial == 150:
+            objects.overwrite(lease.LEASE, b'{"holder": "another", "host": "elsewhere", "pid": 7}')
+            time.sleep(0.7)
+        return mixed(request)
+
+    with pytest.raises(RunError, match=r"Another process drives memory://bucket/run by now"):
+        go(objects, TinyModel(reply), notes=notes)
+    assert 0 < answers(objects).height < 300
+    kept = objects.get(lease.LEASE)
+    assert kept is not None
+    assert b"another" in kept[0]

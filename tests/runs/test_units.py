@@ -95,4 +95,4 @@ def test_whatever_changes_what_is_asked_changes_the_key() -> None:
 
 
 def test_units_are_neither_tiny_nor_too_much_to_lose() -> None:
-    assert [answers_per_unit(n) for n in (1, 10**6, 10**7, 10**8)] == [512, 1_000, 10_000, 16_384]
+    assert [answers_per_unit(n) for n in (1, 10**6, 10**7, 10**8)] == [1_024, 1_024, 10_000, 16_384]

@@ -39,6 +39,7 @@ from facevalue.store.objects import Objects, Tag
 from facevalue.store.remote import RUN, STATUS, read_run, run_data
 
 _LOG = logging.getLogger(__name__)
+_LOST = "Another process drives {} by now, or the store cannot be reached."
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
@@ -138,8 +139,8 @@ class _Driver:
         self._model = workers.facts()
         if settings.check and self._model.capabilities.images_per_request:
             check_pictures(study)
-            put_pictures(study, objects)
         self._run, self._tag = self._manifest(stimuli)
+        put_pictures(study, objects)
         assert self._run.unit is not None
         self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit)
         self._stored = StoredUnits(study, objects, self._run, self._plan)
@@ -181,6 +182,9 @@ class _Driver:
             self._progress.finish(None)
             raise
         signals.over()
+        if self._lease.lost:
+            self._progress.finish(None)
+            raise RunError(f"{_LOST.format(self._objects.url)} Everything stored before is kept.")
         silent = 0 if self._stop else self._plan.requests - self._stored.answered() - self._stored.counts().errors
         warnings = []
         if self._given_up:
@@ -235,7 +239,7 @@ class _Driver:
             self._again(done)
         self._came = max(self._came, self._tally.stored + self._workers.answered())
         if self._lease.lost and not self._stop:
-            self._end(f"Another process drives {self._objects.url} by now, or the store cannot be reached.")
+            self._end(_LOST.format(self._objects.url))
         self._report()
 
     def _again(self, lost: Lost) -> None:

@@ -21,7 +21,7 @@ from facevalue.types import OptionValue
 Fact = str | int | float | bool
 STEP = 2_048
 """Trials decoded at once."""
-_FEWEST, _MOST, _UNITS = 512, 16_384, 1_000
+_FEWEST, _MOST, _UNITS = 1_024, 16_384, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,6 @@ def answers_per_unit(requests: int) -> int:
     Examples
     --------
     >>> answers_per_unit(5_000), answers_per_unit(4_000_000), answers_per_unit(57_000_000)
-    (512, 4000, 16384)
+    (1024, 4000, 16384)
     """
     return min(max(requests // _UNITS, _FEWEST), _MOST)

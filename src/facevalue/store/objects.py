@@ -26,6 +26,7 @@ PATIENCE = 300.0
 """Seconds for which a store that answers with errors, or not at all, is tried again."""
 _FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
 _LONGEST = 8.0  # seconds between two tries
+_LARGEST = 2**30
 _TIMEOUT = "120s"
 _LOCK = ".lock"
 T = TypeVar("T")
@@ -113,6 +114,8 @@ class Objects:
 
         def get() -> tuple[bytes, Tag]:
             found = obstore.get(self._store, key)
+            if found.meta["size"] > _LARGEST:
+                raise ValueError(f"it is larger than {_LARGEST // 2**20:,} MiB")
             return bytes(found.bytes()), _tag(found.meta)
 
         return self._ask(key, "read", get, missing=None)
