@@ -200,3 +200,18 @@ def test_a_driver_whose_lease_was_taken_stops_and_says_so(monkeypatch: pytest.Mo
     kept = objects.get(lease.LEASE)
     assert kept is not None
     assert b"another" in kept[0]
+
+
+def test_counts_that_models_find_out_are_added_and_servers_listed() -> None:
+    class Served(TinyModel):
+        def findings(self) -> dict[str, str | int]:
+            count = len(self.asked)
+            name = "one" if count < 150 else "two"
+            return {"prompt_tokens_cached": count, "prompt_tokens_counted": 10 * count, "served_by": name}
+
+    objects = in_memory()
+    summary = go(objects, Served())
+    found = read_run(objects)[0].sessions[-1].findings
+    assert found == {"prompt_tokens_cached": 300, "prompt_tokens_counted": 3000, "served_by": "one; two"}
+    assert summary.cached == 0.1
+    assert "The server named 2 models" in summary.warnings[0]

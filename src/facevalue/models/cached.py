@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 
 _CACHED, _COUNTED = "prompt_tokens_cached", "prompt_tokens_counted"
 """Among a session's findings: tokens from the cache, and all tokens of the prompts of which this is known."""
+COUNTS = (_CACHED, _COUNTED)
+"""Findings that are added where several models worked on one run."""
 
 
 class CachedTokens:

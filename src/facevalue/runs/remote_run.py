@@ -9,10 +9,11 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from facevalue.errors import ModelError, RunError
+from facevalue.models.cached import COUNTS, cached_share
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, other_server, table_of, utc_now
 from facevalue.runs.checks import check_pictures
@@ -24,6 +25,7 @@ from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_units import StoredUnits
 from facevalue.runs.units import (
+    Fact,
     Lost,
     Receipt,
     Unit,
@@ -118,7 +120,7 @@ class _Tally:
     failures: Counter[str] = field(default_factory=Counter)
     by_node: Counter[str] = field(default_factory=Counter)
     lost_on: Counter[str] = field(default_factory=Counter)
-    findings: dict[str, str | int | float | bool] = field(default_factory=dict)
+    findings: dict[str, Fact] = field(default_factory=dict)
 
 
 class _Driver:
@@ -292,12 +294,7 @@ class _Driver:
     def _count(self, done: Receipt) -> None:
         """Enter a receipt into all counts."""
         tally, facts = self._tally, done.facts
-        for name, value in done.findings.items():
-            before = tally.findings.get(name)
-            if name == "served_by" and isinstance(before, str):
-                tally.findings[name] = "; ".join(dict.fromkeys([*before.split("; "), *str(value).split("; ")]))
-            else:
-                tally.findings[name] = value
+        tally.findings.update(_together(tally.findings, done.findings))
         if facts is None:
             return
         self._stored.enter(facts)
@@ -437,4 +434,17 @@ class _Driver:
             stopped=self._stopped,
             failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
             warnings=tuple(warnings),
+            cached=cached_share([tally.findings]),
         )
+
+
+def _together(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
+    """What models found out, of all workers: names of servers are listed, counts added, and else the last one stays."""
+    for name, value in now.items():
+        known = before.get(name)
+        if name == "served_by" and isinstance(known, str):
+            yield name, "; ".join(dict.fromkeys([*known.split("; "), *str(value).split("; ")]))
+        elif name in COUNTS and isinstance(known, int) and isinstance(value, int):
+            yield name, known + value
+        else:
+            yield name, value

@@ -14,6 +14,7 @@ from facevalue import studies
 from facevalue.errors import ModelError, RunError
 from facevalue.models import Model, load
 from facevalue.models.base import Closing, Finding, Noting, Sharing
+from facevalue.models.cached import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.prompts.interventions import stored as interventions_of
 from facevalue.protocol.study import Study
@@ -54,6 +55,7 @@ class UnitWorker:
         self._asking: RequestBuilder | None = None
         self._open: OpenRequests | None = None
         self._stopped = self._interrupted = False
+        self._counted: dict[str, int] = {}
 
     def facts(self) -> ModelFacts:
         """What the model says of itself, once it is clear that it can do what the study needs."""
@@ -93,6 +95,10 @@ class UnitWorker:
                 found = self._objects.get(unit.key)
                 stored = found is not None and found[0] == data
         findings = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
+        for name in COUNTS:  # of this unit alone: the driver adds them
+            if isinstance(total := findings.get(name), int):
+                findings[name] = total - self._counted.get(name, 0)
+                self._counted[name] = total
         return Receipt(
             unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted
         )
