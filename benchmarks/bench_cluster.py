@@ -36,7 +36,7 @@ from facevalue.store.schema import TIMED
 from tests.cluster.places import environment, started
 
 PAIRS = 3
-SAMPLE, UNIT = 12_000, 250
+SAMPLE, UNIT = 8_000, 250
 SECONDS = 0.002
 """That the model sleeps per answer."""
 STUDIES = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")

@@ -49,13 +49,13 @@ class Trouble:
         args = ("--out", f"s3://{BUCKET}/run", "--cluster", address, "--cluster-config", str(self.config))
         driver = facevalue("run", *self.study, *args, env=self.env, log=self.log)
         try:
-            for _ in range(kills):
-                if not wait(lambda: workers(self.place) or driver.poll() is not None) or driver.poll() is not None:
-                    break
+            while kills and driver.poll() is None:
+                assert wait(lambda: workers(self.place) or driver.poll() is not None), "no worker began to work"
                 time.sleep(self.rng.uniform(0.2, 2.0))
                 if alive := workers(self.place):
                     kill(self.rng.choice(alive))
                     self.counts["workers killed"] += 1
+                    kills -= 1
             if end:
                 assert driver.wait(600) in (0, 1)
                 return driver.returncode == 0

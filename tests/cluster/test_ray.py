@@ -95,6 +95,7 @@ def test_a_worker_that_hangs_is_noticed_and_its_unit_done_by_another(cluster: Pl
         os.kill(hung, signal.SIGCONT) if is_alive(hung) else None
     assert "gave no sign of life for 4 s" in driver.said
     assert "Its unit goes to another worker." in driver.said
+    assert "raylet" not in driver.said
 
 
 def test_a_worker_that_no_node_has_room_for_is_said(drive: Drive) -> None:

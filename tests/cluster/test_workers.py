@@ -71,6 +71,41 @@ def test_a_worker_has_one_unit_and_another_waits_for_it() -> None:
     assert made.room() == 0
 
 
+def test_there_is_no_room_while_more_units_wait_than_workers_are_left_for() -> None:
+    def dies(worker: FakeWorker, what: str, given: tuple[Any, ...]) -> Any:
+        if what == "work":
+            raise WorkerDied("died.") if worker.node == "a" else Never
+        return well(worker, what, given)
+
+    fleet = FakeFleet(["a", "b"], dies)
+    made, _ = workers(fleet, (2, 2))
+    made.facts()
+    made.wait(1.0)
+    fleet.places = ["b"]
+    for number in range(made.room()):
+        made.submit(unit(number))
+    while not made.wait(1.0):
+        pass
+    assert made.alive() == {"b": 1}
+    assert made.room() == 0
+
+
+def test_a_run_goes_on_with_fewer_workers_than_it_began_with() -> None:
+    def dies(worker: FakeWorker, what: str, given: tuple[Any, ...]) -> Any:
+        if what == "work" and worker.node == "a":
+            fleet.places = ["b"]
+            raise WorkerDied("died.")
+        return well(worker, what, given)
+
+    fleet = FakeFleet(["a", "b"], dies)
+    made, _ = workers(fleet, (2, 2))
+    receipts, given_up = drive(made, 6)
+    assert receipts == {"b": 6}
+    fleet.now += 1000
+    made.wait(1.0)
+    assert not given_up
+
+
 def test_a_unit_whose_worker_died_goes_to_another_node() -> None:
     died: list[str] = []
 

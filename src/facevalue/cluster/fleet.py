@@ -129,6 +129,8 @@ def connected(address: str) -> Any:
             ours = f"Ray {ray.__version__}, Python {platform.python_version()}"
             raise RunError(f"The cluster at {address} has {said or 'other versions'}, this machine {ours}.") from None
         raise RunError(f"The cluster at {address} cannot be used: {_first_line(error)}") from None
+    # Nothing public turns off the paragraph that Ray prints whenever a worker dies; we say so in a sentence.
+    ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
 
 

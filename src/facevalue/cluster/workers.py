@@ -116,8 +116,9 @@ class ClusterWorkers:
 
     def room(self) -> int:
         """One unit per worker and one more to come: it waits here, where no dying worker takes it along."""
-        ready = [seat for seat in self._seats if seat.facts and not seat.parked]
-        return 0 if self._ending else 2 * len(ready) - len(self._units) - sum(seat.unit is not None for seat in ready)
+        ready = self.alive().total()
+        busy = sum(seat.unit is not None for seat in self._seats)
+        return 0 if self._ending else max(2 * ready - len(self._units) - busy, 0)
 
     def submit(self, unit: Unit) -> None:
         """Take a unit."""
@@ -285,7 +286,7 @@ class ClusterWorkers:
         """Raise where no worker works, and none will."""
         placed = [seat for seat in self._seats if seat.node and not seat.parked]
         if self._ending or len(placed) >= self._least:
-            self._began = self._clock()
+            self._began, self._least = self._clock(), 1  # later it goes on with any that are left
             return
         late = self._clock() - self._began > self._settings.start_seconds
         bad = {node for node, count in self._in_a_row.items() if node and count >= self._settings.attempts}
