@@ -11,7 +11,7 @@ from benchmarks.engine_flops import Prompts, each_alone, shared
 from benchmarks.engine_memory import extra_mb
 from benchmarks.engine_models import SIZES, build, favour, picture
 from benchmarks.engine_prompts import questions
-from benchmarks.engine_variants import BATCH, Agreement, Shared, batched, forward, inner, lead, naive
+from benchmarks.engine_variants import BATCH, Agreement, Plain, Shared, batched, forward, inner, lead, naive
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loaded import Loaded
 
@@ -38,6 +38,7 @@ def cases(counts: Sequence[int]) -> list[Case]:
         ("naive", "stylisticbias", 0, NAIVE),
         ("forward", "stylisticbias", 0, FORWARDS),
         ("batched", "stylisticbias", 0, BATCH),
+        ("plain", "stylisticbias", 0, NAIVE),
         ("naive", "vignette", 0, FORWARDS),
     ]
     together: list[Case] = [("shared", "stylisticbias", count, count) for count in counts]
@@ -77,7 +78,7 @@ def times(family: str, size: str, device: str, counts: str, seconds: float, leas
     if device == "cpu":
         torch.set_num_threads(1)
     loaded = build(family, size, device, _dtype(device))
-    engine, agreement, passes = Shared(loaded), Agreement(), [0]
+    engines, agreement, passes = {"shared": Shared(loaded), "plain": Plain(loaded)}, Agreement(), [0]
     loaded.model.register_forward_hook(lambda *_: passes.append(passes.pop() + 1))
     todo = cases([int(count) for count in counts.split(",")])
     rounds: list[list[tuple[float, float]]] = []
@@ -93,9 +94,9 @@ def times(family: str, size: str, device: str, counts: str, seconds: float, leas
             favour(loaded, study)
             work: Callable[[], Any]
             some = questions(study)[:asked]
-            if variant == "shared":
-                engine.settle(image, some[0], study)
-                work = partial(engine, image, some, study)
+            if variant in engines:
+                engines[variant].settle(image, some[0], study)
+                work = partial(engines[variant], image, some, study)
             else:
                 work = partial(ALONE[variant], loaded, image, some)
             before = passes[0]
@@ -127,8 +128,12 @@ def _dtype(device: str) -> str:
 
 def _compare(loaded: Loaded, said: dict[tuple[str, str], Any], agreement: Agreement) -> None:
     for (variant, study), all_rows in said.items():
-        if variant != "shared":
-            scores = said["shared", study]
+        scores = said["shared", study]
+        if variant == "plain":
+            for one, own in zip(all_rows, scores, strict=False):
+                apart = [abs(a - b) for a, b in zip(one.probs, own.probs, strict=True)]
+                agreement.share = max(agreement.share, *apart)
+        elif variant != "shared":
             for question, score, rows in zip(questions(study), scores, all_rows, strict=False):
                 agreement.enter(score, rows, lead(loaded, question))
 

@@ -71,6 +71,8 @@ def _lines(rows: "Sequence[Row]", clock: int) -> dict[str, Line]:
     rate = {id(row): 1e3 / (row.wall_ms if clock else row.cpu_ms)[1] for row in chosen}
     lines: dict[str, Line] = {}
     for row in chosen:
+        if row.variant == "plain":  # about as naive
+            continue
         if row.variant == "shared":
             lines.setdefault("shared", []).append((row.prompts or 1, rate[id(row)]))
         else:

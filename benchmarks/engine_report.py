@@ -18,6 +18,7 @@ Spread = tuple[float, float, float]
 
 WAYS = {
     "naive": "one `generate()` per prompt",
+    "plain": "engine where nothing can be shared",
     "forward": "one forward pass per prompt",
     "batched": "`generate()`, 8 prompts at a time",
     "shared": "shared prefix",
@@ -81,7 +82,7 @@ def rows(model: dict[str, Any]) -> list[Row]:
         floor = model["operations"][base[study]] / model["operations"][at]
         main = 0 if model["device"] == "cpu" else 1
         measured = variant != "shared" or asked == model["memory_prompts"]
-        extra = model["memory"][variant] if measured and study == "stylisticbias" else None
+        extra = model["memory"].get(variant) if measured and study == "stylisticbias" else None
         out.append(
             Row(
                 variant, study, prompts or None, _spread(took[:, at, 0]), _spread(took[:, at, 1]),

@@ -11,10 +11,12 @@ from PIL import Image
 
 from benchmarks.engine_models import spelt
 from benchmarks.engine_prompts import HELD, SAMPLING
+from facevalue.models.hf.chat import Group
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
+from facevalue.models.hf.trial import Trials
 from facevalue.types import Question
 
 BATCH = 8
@@ -132,6 +134,20 @@ class Shared:
                 raise RuntimeError(f"question {number}: {score.reason}")
             scores[number] = score
         return [scores[number] for number in range(len(asked))]
+
+
+class _Never(Trials):
+    def allow(self, kind: str, group: Group) -> bool:
+        """Have each question asked by itself."""
+        return False
+
+
+class Plain(Shared):
+    """The engine where nothing can be shared."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        super().__init__(loaded)
+        self.engine.trials = _Never(loaded, self.engine._shared)
 
 
 @dataclass(slots=True)

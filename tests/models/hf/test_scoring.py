@@ -171,7 +171,7 @@ def test_a_family_that_cannot_share_gives_the_same(folder: Path, monkeypatch: py
     together = scores(planted.engine(folder), questions, Sampling(0.8, 0.95, 8))
     engine = planted.untried(planted.engine(folder), shares=False)
     same(scores(engine, questions, Sampling(0.8, 0.95, 8)), together)
-    assert engine.check.checks == 1  # the plain way is compared with what the model says by itself
+    assert engine.check.checks >= 1  # the plain way is compared with what the model says by itself
 
 
 def test_probabilities_and_what_is_undecided_are_at_most_one(llava: Path) -> None:

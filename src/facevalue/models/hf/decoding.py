@@ -8,6 +8,7 @@ from facevalue.models.hf.chat import Group
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
+from facevalue.models.hf.resumed import Resumed, State, resumes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,19 +60,30 @@ class SharedDecoding:
 
 
 class PlainDecoding:
-    """By a plain forward pass of the whole conversation for each reply: slow, and right for every model."""
+    """Each prompt by itself, right for every model: its replies go on from copies of what `generate` keeps.
+
+    Where that fails its trial, by a plain forward pass of the whole conversation for each reply.
+    """
 
     def __init__(self, loaded: Loaded, group: Group) -> None:
         self._loaded = loaded
         self._prompts = group.members
         self._full = cache(group.full)
+        self._latest: tuple[int, Resumed] | None = None
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
-        """Compute what follows some beginnings of replies, those of one reply in one forward pass."""
+        """Compute what follows some beginnings of replies."""
         import torch  # noqa: PLC0415
 
         rows: dict[Path, Tensor] = {}
-        for longest in leaves(paths):
+        for member in dict.fromkeys(member for member, _ in paths):
+            replies = [reply for other, reply in paths if other == member]
+            inputs = self._full(self._prompts[member])
+            if resumes(self._loaded, inputs):
+                if self._latest is None or self._latest[0] != member:  # no more than one prompt's is kept
+                    self._latest = member, Resumed(State.after(self._loaded, inputs))
+                rows |= {(member, r): row for r, row in zip(replies, self._latest[1].read(replies), strict=True)}
+        for longest in leaves(path for path in paths if path not in rows):
             member, reply = longest
             wanted = [n for n in range(len(reply) + 1) if (member, reply[:n]) in set(paths)]
             logits = plain_logits(self._loaded, self._full(self._prompts[member]), reply, wanted)

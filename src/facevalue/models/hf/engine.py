@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from facevalue.errors import DataError
@@ -380,9 +380,12 @@ class Engine:
                     return [Failed(str(error))] * len(pack)
             return [result for part in parts for result in grown(part)]
 
-        placed = [rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()]
+        placed = {key: rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()}
         length = 0 if prefix is None else prefix.length
-        for pack, results, seconds in packed(list(joint.members), placed, length, self._budget, grown):
+        # Without a prefix what is kept of a prompt serves all of its replies, and is let go with them.
+        lots = [list(lot) for _, lot in groupby(placed, lambda key: joint.members[key] if prefix is None else 0)]
+        done = (packed(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
+        for pack, results, seconds in chain.from_iterable(done):
             if isinstance(results, OutOfMemory):
                 yield from ((key, Failed(str(results)), seconds) for key in pack)
                 continue

@@ -62,7 +62,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
 def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
     """Have a model reply with just so many tokens, the likeliest after the `lead`; None without logits for each."""
     import torch  # noqa: PLC0415
-    from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
+    from transformers import LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
 
     begun: list[int] = []
     marks = sorted(loaded.marks)
@@ -79,18 +79,9 @@ def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Seque
             only[:, lead[place]] = 0
             return only
 
-    settings = GenerationConfig(
-        do_sample=False,
-        num_beams=1,
-        eos_token_id=_NO_TOKEN,  # so that it goes on to the end; None would stand for the usual one
-        pad_token_id=0,  # with one row nothing is padded
-        max_new_tokens=count,
-        return_dict_in_generate=True,
-        output_logits=True,
-    )
     leads = LogitsProcessorList([Lead()])
-    with torch.inference_mode(), calling(), silence(), _bare(loaded.model, leads[0]):
-        out = loaded.model.generate(**inputs, generation_config=settings, logits_processor=leads)
+    with torch.inference_mode(), calling(), silence(), bare(loaded.model, leads[0]):
+        out = loaded.model.generate(**inputs, generation_config=settings(count), logits_processor=leads)
     logits = getattr(out, "logits", None) or ()
     if len(logits) != count or out.sequences.shape[1] < count:
         return None
@@ -99,8 +90,23 @@ def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Seque
     return Said(out.sequences[0, -count:].tolist(), whole, out.sequences[:, :-count], known)
 
 
+def settings(count: int) -> Any:
+    """Return settings to have `generate` say just so many tokens, the likeliest."""
+    from transformers import GenerationConfig  # noqa: PLC0415
+
+    return GenerationConfig(
+        do_sample=False,
+        num_beams=1,
+        eos_token_id=_NO_TOKEN,  # so that it goes on to the end; None would stand for the usual one
+        pad_token_id=0,  # with one row nothing is padded
+        max_new_tokens=count,
+        return_dict_in_generate=True,
+        output_logits=True,
+    )
+
+
 @contextmanager
-def _bare(model: Any, lead: Any) -> Iterator[None]:
+def bare(model: Any, lead: Any = None) -> Iterator[None]:
     """Have `generate`, for as long as it lasts, do to scores and replies what we say and nothing else.
 
     Penalties, forced and forbidden tokens, beams, guidance and quantised caches that come with a checkpoint are put
@@ -111,7 +117,7 @@ def _bare(model: Any, lead: Any) -> Iterator[None]:
 
     def made(usual: Any, *given: Any, **named: Any) -> Any:
         processors = usual(*given, **named)
-        return processors if lead in processors else LogitsProcessorList([*processors, lead])
+        return processors if lead is None or lead in processors else LogitsProcessorList([*processors, lead])
 
     kept = {
         part: own
