@@ -1,6 +1,7 @@
 """Runs in object storage: what is asked, stored and asked again."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,11 +20,12 @@ from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store import lease
 from facevalue.store.objects import Objects
-from facevalue.store.remote import KEY, listed_units, read_run
+from facevalue.store.remote import KEY, listed_units, read_run, run_data
 from facevalue.types import Request, Response
 from tests.runs.remote import UNIT, URL, Notes, go, in_folder, in_memory
 from tests.runs.test_pictures import own
 from tests.runs.tiny import TinyModel, TinySource, failed, fails, for_a_while, keys, mixed, say, tiny_study
+from tests.store.faulty import Lagging
 
 
 def answers(objects: Objects) -> pl.DataFrame:
@@ -108,18 +110,22 @@ def test_a_limit_of_cost_ends_the_run_in_order() -> None:
     assert go(objects).complete
 
 
-def test_a_unit_that_a_lagging_listing_hides_is_not_asked_again() -> None:
+def test_units_that_a_lagging_listing_hides_are_not_asked_again() -> None:
     store, model = MemoryStore(), TinyModel()
-
-    class Lagging(Objects):
-        def list(self, folder: str) -> list[object]:  # type: ignore[override]
-            return []
-
     go(Objects(URL, store))
-    before = listed_units(Objects(URL, store))
-    summary = go(Lagging(URL, store), model)
+    before, begun = listed_units(Objects(URL, store)), read_run(Objects(URL, store))[0]
+    Objects(URL, store).overwrite("run.json", run_data(replace(begun, shards=(), end=None)))  # its driver was killed
+    summary = go(Lagging(store, 2), model)
     assert (model.asked, summary.asked, summary.complete) == ([], 0, True)
     assert listed_units(Objects(URL, store)) == before
+
+
+def test_units_that_are_known_are_read_whatever_a_listing_shows() -> None:
+    store = MemoryStore()
+    go(Objects(URL, store))
+    known = read_run(Objects(URL, store))[0].shards
+    assert len(listed_units(Lagging(store, 2))) == 2
+    assert sorted(listed_units(Lagging(store, 2), known)) == listed_units(Objects(URL, store))
 
 
 def test_other_settings_prompts_pictures_and_tables_are_refused() -> None:

@@ -28,7 +28,8 @@ def test_an_object_is_created_once(objects: Objects) -> None:
     found = objects.get("responses/a")
     assert found is not None
     assert found[0] == b"first"
-    assert (objects.has("responses/a"), objects.has("responses/b"), objects.get("b")) == (5, None, None)
+    assert objects.list("responses") == [objects.head("responses/a")]
+    assert (objects.head("responses/b"), objects.get("b")) == (None, None)
     assert objects.tail("responses/a", 5, 2) == b"st"
 
 

@@ -36,7 +36,7 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     """
     objects = Objects.at(url)
     run, _ = read_run(objects)
-    listed = listed_units(objects)
+    listed = listed_units(objects, run.shards)
     gone = sorted(set(run.shards) - {one.key.partition("/")[2] for one in listed})
     if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""

@@ -36,7 +36,7 @@ class StoredUnits:
 
     def load(self) -> list[str]:
         """Look at all that is listed; return what people should know."""
-        listed = listed_units(self._objects)
+        listed = listed_units(self._objects, self._run.shards)
         with ThreadPoolExecutor(_READERS) as pool:
             found = pool.map(lambda one: unit_facts(self._objects, one.key, self._run.id, one.size), listed)
             for one in found:

@@ -129,11 +129,11 @@ class Objects:
             key, "read", lambda: bytes(obstore.get_range(self._store, key, start=start, end=size)), missing=None
         )
 
-    def has(self, key: str) -> int | None:
-        """Size of an object; None if it is not there."""
+    def head(self, key: str) -> Listed | None:
+        """An object as a listing would name it; None if it is not there."""
         import obstore  # noqa: PLC0415
 
-        return self._ask(key, "read", lambda: int(obstore.head(self._store, key)["size"]), missing=None)
+        return self._ask(key, "read", lambda: _listed(obstore.head(self._store, key)), missing=None)
 
     def create(self, key: str, data: bytes) -> bool:
         """Write an object that is not there yet. False if it is, be it by a write whose confirmation was lost."""
@@ -171,11 +171,8 @@ class Objects:
         import obstore  # noqa: PLC0415
 
         def all_of() -> list[Listed]:
-            return [
-                Listed(one["path"], int(one["size"]), one["e_tag"] or "")
-                for batch in obstore.list(self._store, f"{folder}/", chunk_size=1000)
-                for one in batch
-            ]
+            batches = obstore.list(self._store, f"{folder}/", chunk_size=1000)
+            return [_listed(one) for batch in batches for one in batch]
 
         nothing: list[Listed] = []
         return sorted(self._ask(f"{folder}/", "list", all_of, missing=nothing))
@@ -237,6 +234,10 @@ class Objects:
 
 def _allows_http() -> bool:
     return os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes")
+
+
+def _listed(meta: Mapping[str, Any]) -> Listed:
+    return Listed(meta["path"], int(meta["size"]), meta["e_tag"] or "")
 
 
 def _tag(meta: Mapping[str, Any]) -> Tag:

@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, overload
@@ -92,7 +92,9 @@ def checked(data: bytes, key: str, name: str, run: str) -> UnitFacts:
 
 def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) -> UnitFacts | None:
     """What a unit says of itself, read from its end; None if it is not there."""
-    size = objects.has(key) if size is None else size
+    if size is None:
+        listed = objects.head(key)
+        size = None if listed is None else listed.size
     tail = None if size is None else objects.tail(key, size, _TAIL)
     return None if tail is None else _facts(tail, key, objects.called(key), run)
 
@@ -112,9 +114,12 @@ def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
     return facts
 
 
-def listed_units(objects: Objects) -> list[Listed]:
-    """What is stored; whatever has no place there is named."""
+def listed_units(objects: Objects, known: Iterable[str] = ()) -> list[Listed]:
+    """What is stored, also those that are known and that a listing does not show yet; a stranger is named."""
     found = objects.list(RESPONSES_FOLDER)
+    for key in sorted({f"{RESPONSES_FOLDER}/{name}" for name in known} - {one.key for one in found}):
+        if KEY.fullmatch(key) and (late := objects.head(key)) is not None:
+            found.append(late)
     for one in found:
         if KEY.fullmatch(one.key) is None:
             raise RunError(f"{objects.called(one.key)} is nothing that FaceValue wrote. Take it out.")
