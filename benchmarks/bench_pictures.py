@@ -1,11 +1,10 @@
 """Many pictures at once on the local engine: passes for each picture, and what a judgment costs outside the model.
 
 Run with `python -m benchmarks.bench_pictures`. The model is a stand-in without arithmetic, which sleeps for as long as
-a 7B model's operations would take a GPU; a real one of 70 million weights is timed beside it, on one core.
+a 7B model's operations would take a GPU.
 """
 
 import io
-import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +18,7 @@ from benchmarks._harness import Result, at_most, finish, fresh
 
 NEEDED = ("torch", "transformers", "tokenizers", "accelerate")
 COUNTS = (1, 10, 100)
-PICTURES, ROUNDS, EACH = 48, 5, 6
+PICTURES = 48
 OPERATIONS = 0.45 * 989e12
 """A second of an H100: its dense bfloat16 peak times the share that large matrices commonly reach."""
 ROOM = 16_384
@@ -108,13 +107,13 @@ def _model(loaded: Any, room: int) -> Any:
     return model
 
 
-def _made(size_name: str) -> Any:
+def _small() -> Any:
+    """Return a model with few tokens: what a GPU does with all their logits is no work for this machine."""
     from benchmarks import engine_models
 
-    if size_name == "small":  # few tokens: what a GPU does with all their logits is no work for this machine
-        shape = engine_models.Size((64, 128, 2, 4, 4), (32, 64, 2, 2), 2_000, 336)
-        engine_models.SIZES = {**engine_models.SIZES, ("llava", "small"): shape}
-    loaded = engine_models.build("llava", size_name)
+    shape = engine_models.Size((64, 128, 2, 4, 4), (32, 64, 2, 2), 2_000, 336)
+    engine_models.SIZES = {**engine_models.SIZES, ("llava", "small"): shape}
+    loaded = engine_models.build("llava", "small")
     engine_models.favour(loaded, "stylisticbias")
     return loaded
 
@@ -132,7 +131,7 @@ def outside(count: int, room: int) -> dict[str, float]:
     from facevalue.models.hf.check import SelfCheck
 
     SelfCheck.compare = lambda *_: None  # type: ignore[method-assign] # a stand-in has nothing to compare with
-    model = _model(stand_in(_made("small"), OPERATIONS), room)
+    model = _model(stand_in(_small(), OPERATIONS), room)
     model.engine.trials.allow = lambda *_: True
     list(model.respond(_requests(count, 0, 4)))
     stub, inside, spans = model.engine.loaded.model, model.engine.scores, []
@@ -160,30 +159,6 @@ def outside(count: int, room: int) -> dict[str, float]:
     }
 
 
-def real(count: int) -> list[float]:
-    """Ask a model of 70 million weights about pictures together and one by one; return how much less CPU time that is.
-
-    Parameters
-    ----------
-    count:
-        Questions about each picture.
-    """
-    import torch
-
-    torch.set_num_threads(1)
-    loaded = _made("70m")
-    models = [_model(loaded, room) for room in (2048, 0)]
-    ratios = []
-    for number in range(ROUNDS + 1):
-        asked, times = list(_requests(count, EACH * number, EACH * (number + 1))), [0.0, 0.0]
-        for which in (0, 1) if number % 2 else (1, 0):
-            began = time.process_time()
-            list(models[which].respond(asked))
-            times[which] = time.process_time() - began
-        ratios.append(times[1] / times[0])
-    return ratios[1:]  # in the first most questions are checked
-
-
 def main() -> None:
     """Measure, print, store."""
     missing = [name for name in NEEDED if find_spec(name) is None]
@@ -202,9 +177,6 @@ def main() -> None:
             Result(f"{of}: preparation, in its thread", many["preparation"], "ms/judgment"),
             Result(f"{of}: the model's thread, outside the model", many["thread"], "ms/judgment"),
         ]
-        if count < max(COUNTS):
-            ratio = statistics.median(fresh(real, count))
-            results.append(Result(f"{of}: 70M on a CPU, times the speed of one picture at a time", ratio, "times"))
     finish("pictures", "Many pictures at once", results)
 
 

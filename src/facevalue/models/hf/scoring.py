@@ -4,6 +4,8 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -189,12 +191,23 @@ class _Known:
                 out[at] = value
         return out
 
-    def likeliest(self, path: Path) -> list[int]:
-        """Return the likeliest tokens at a place."""
-        table, row = self._where[path]
-        logits = self._logits[table][row]
-        found: list[int] = logits.topk(min(_TOP, logits.shape[0])).indices.tolist()
-        return found
+    def logs_of_each(self, asked: Sequence[Sequence[tuple[Path, int]]]) -> list[list[float]]:
+        """Do that for several questions at once: a GPU is waited for every time."""
+        logs = iter(self.logs([place for each in asked for place in each]))
+        return [list(islice(logs, len(each))) for each in asked]
+
+    def likeliest(self, paths: Sequence[Path]) -> list[list[int]]:
+        """Return the likeliest tokens at some places."""
+        out: list[list[int]] = [[]] * len(paths)
+        groups: dict[int, list[int]] = {}
+        for at, path in enumerate(paths):
+            groups.setdefault(self._where[path][0], []).append(at)
+        for table, members in groups.items():
+            logits = self._logits[table][[self._where[paths[at]][1] for at in members]]
+            found = logits.topk(min(_TOP, logits.shape[1])).indices.tolist()
+            for at, tokens in zip(members, found, strict=True):
+                out[at] = tokens
+        return out
 
 
 class _Weighing:
@@ -210,12 +223,19 @@ class _Weighing:
         self.ways: list[Tokens] = []
         self._raw: dict[Tokens, bytes] = {(): b""}
 
-    def choose_ways(self, known: _Known) -> None:
-        """Settle how each option is written, once it is known what follows the prompt."""
-        root = (self.member, ())
-        for ways in self.wanted.written:
-            logs = known.logs([(root, way[0]) for way in ways])
-            self.ways.append(ways[logs.index(max(logs))])
+    @property
+    def root(self) -> Path:
+        """Where the reply begins."""
+        return self.member, ()
+
+    def firsts(self) -> list[tuple[Path, int]]:
+        """Return the first tokens of all ways to write the options."""
+        return [(self.root, way[0]) for ways in self.wanted.written for way in ways]
+
+    def choose_ways(self, logs: Sequence[float]) -> None:
+        """Settle how each option is written: of its ways, the one whose first token is likeliest."""
+        rest = iter(logs)
+        self.ways = [max(zip(islice(rest, len(w)), w, strict=True), key=itemgetter(0))[1] for w in self.wanted.written]
         self.needed |= {way[:n] for way in self.ways for n in range(len(way))}
 
     def next(self, known: _Known) -> list[Tokens]:
@@ -242,13 +262,16 @@ class _Weighing:
             self.open[(*reply, token)] = mass * share
             self._raw[(*reply, token)] = self._raw[reply] + (vocabulary.pieces[token] or b"")
 
-    def score(self, known: _Known) -> Score:
+    def told(self, likeliest: Sequence[int]) -> list[tuple[Path, int]]:
+        """Return the tokens that a score tells of, with their places: of options, and the likeliest first ones."""
+        ways = dict.fromkeys(self.ways)
+        places = [((self.member, way[:n]), way[n]) for way in ways for n in range(len(way))]
+        return [*places, *((self.root, token) for token in likeliest)]
+
+    def score(self, told: Sequence[tuple[Path, int]], logs: Sequence[float]) -> Score:
         """Return the score, when everything needed is known."""
         ways = list(dict.fromkeys(self.ways))
-        asked = [(way[:n], way[n]) for way in ways for n in range(len(way))]
-        asked += [((), token) for token in known.likeliest((self.member, ()))]
-        logs = known.logs([((self.member, reply), token) for reply, token in asked])
-        by_place = dict(zip(asked, logs, strict=True))
+        by_place = {(reply, token): log for ((_, reply), token), log in zip(told, logs, strict=True)}
         sums = {way: math.fsum(by_place[way[:n], way[n]] for n in range(len(way))) for way in ways}
         apart = [way for way in ways if not any(way[: len(w)] == w for w in ways if w != way)]
         return Score(
@@ -280,9 +303,9 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
     paths: list[Path] = [(s.member, reply) for s, guess in zip(states, guesses, strict=True) for reply in guess]
     while paths:
         known.add(paths, decoding.read(paths))
-        for state in states:
-            if not state.ways:
-                state.choose_ways(known)
+        new = [state for state in states if not state.ways]
+        for state, firsts in zip(new, known.logs_of_each([state.firsts() for state in new]), strict=True):
+            state.choose_ways(firsts)
         while found := [(state, reply) for state in states for reply in state.next(known)]:
             asked = [((s.member, reply), s.wanted.sampling, s.step(reply).tokens, s.wanted.reader.alone)
                      for s, reply in found]  # fmt: skip
@@ -291,4 +314,7 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
         paths = [(s.member, r) for s in states for r in sorted(s.needed) if (s.member, r) not in known]
     for state, guess in zip(states, guesses, strict=True):
         habits.learn(state.wanted, guess, state.needed)
-    return [state.score(known) for state in states]
+    likeliest = known.likeliest([state.root for state in states])
+    told = [state.told(tokens) for state, tokens in zip(states, likeliest, strict=True)]
+    logs = known.logs_of_each(told)
+    return [state.score(places, its) for state, places, its in zip(states, told, logs, strict=True)]
