@@ -100,7 +100,6 @@ def test_ids_that_cannot_be_had(llava: Path, monkeypatch: pytest.MonkeyPatch) ->
     [
         (["config.json"], "there is no config.json in it"),
         (["model.safetensors"], "holds no weights"),
-        (["chat_template.jinja"], "has no chat template"),
         (["processor_config.json"], "how pictures are prepared"),
         (["tokenizer.json", "tokenizer_config.json"], "no tokenizer"),
     ],

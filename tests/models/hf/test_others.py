@@ -11,14 +11,14 @@ from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Option, Question, Sampling
-from tests.models.hf import grids, others, tiny
+from tests.models.hf import grids, others, planted, tiny
 
 torch: Any = tiny.torch
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 
 BUILDERS = others.BUILDERS | grids.BUILDERS
-SLOW = {"aria", "got_ocr2"}
-"""Their processors make no small pictures."""
+SLOW = {"aria", "deepseek_vl_hybrid", "emu3", "got_ocr2"}
+"""Their processors make no small pictures, or their encoders are large."""
 FAMILY = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in BUILDERS]
 )
@@ -27,6 +27,7 @@ EXACT = 2e-5
 REPLY = [50, 60, 70]
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
 QUESTIONS = [Question("Who is (a) competent or (b) honest?", OPTIONS), Question("Yes or no?", OPTIONS)]
+PICTURE = [tiny.picture("one", (60, 40))]
 SEEN = 1e-4
 """Least difference of a probability that another picture makes."""
 
@@ -76,14 +77,26 @@ def test_the_plain_way_is_the_eager_one(load: Callable[[str], Loaded], name: str
     assert float((said[0] - said[2]).abs().max()) > SEEN, "the picture matters"
 
 
+APART = {"blip_2", "blip_2_t5", "florence2", "instructblip", "kosmos2", "qwen3_5"}
+"""Families whose questions are asked one by one; what raises in them, or differs, docs/local-models.md says."""
+
+
 @FAMILY
-def test_the_engine_asks_them(load: Callable[[str], Loaded], name: str) -> None:
-    engine = Engine(load(name))
-    for _, score, _ in engine.score([tiny.picture("one", (60, 40))], QUESTIONS[:1], Sampling()):
+def test_the_engine_finds_out_whether_they_share_and_answers_as_plain_passes_do(
+    load: Callable[[str], Loaded], name: str
+) -> None:
+    engine, alone = Engine(load(name)), planted.untried(Engine(load(name)), shares=False)
+    found, want = ({n: each for n, each, _ in e.score(PICTURE, QUESTIONS, Sampling())} for e in (engine, alone))
+    for number, score in found.items():
         assert isinstance(score, Score)
         assert 0 < sum(score.probs) <= 1
-    assert engine.check.checks == 1
-    assert engine.check.difference <= EXACT
+        own = want[number]
+        assert isinstance(own, Score)
+        assert score.probs == pytest.approx(own.probs, abs=EXACT)
+    (verdict,) = engine.trials.verdicts.values()
+    assert bool(verdict.failed) == (name in APART), verdict
+    assert engine.check.checks >= 1
+    assert max(engine.check.difference, alone.check.difference) <= EXACT
 
 
 class Settings(NamedTuple):

@@ -141,11 +141,9 @@ def test_nobody_looks_where_it_looks(llama: Path) -> None:
         AttentionReader(planted.engine(llama).loaded)
 
 
-def test_a_language_model_without_a_template_or_a_tokenizer_says_so(llama: Path, tmp_path: Path) -> None:
+def test_a_language_model_without_a_tokenizer_says_so(llama: Path, tmp_path: Path) -> None:
     shutil.copytree(llama, tmp_path / "copy")
     (tmp_path / "copy" / "chat_template.jinja").unlink()
-    with pytest.raises(ModelError, match="has no chat template"):
-        load_model(str(tmp_path / "copy"), device="cpu")
     (tmp_path / "copy" / "tokenizer.json").unlink()
     (tmp_path / "copy" / "tokenizer_config.json").write_text(json.dumps({}))
     with pytest.raises(ModelError, match="tokenizer"):

@@ -19,6 +19,7 @@ from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
 from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
 from facevalue.models.hf.framing import cuts
+from facevalue.models.hf.loaded import TEXTS_ALONE
 from facevalue.models.hf.scoring import Score, Scored
 from facevalue.types import Request, Response, Status, Stimulus
 
@@ -77,6 +78,8 @@ class HFModel:
             }
             if loaded.sees and cuts(loaded.processor.image_processor):
                 self._settings["pictures"] = "padded to a square"
+            if TEXTS_ALONE in loaded.notes:
+                self._settings["prompt"] = "texts alone, without a chat template"
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:

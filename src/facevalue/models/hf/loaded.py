@@ -21,6 +21,13 @@ TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 """Largest difference of a probability that rounding explains, by the format that the model computes in."""
 
 
+TEXTS_ALONE = (
+    "This model has no chat template: it is sent the texts of a question and nothing around them, as its processor "
+    "takes them."
+)
+"""What the user should know of models that were not made for conversations."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
     """A model that is ready to be asked.
@@ -123,7 +130,8 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     config, kind = _config(where)
     sees = kind is transformers.AutoModelForImageTextToText
     processor = load_processor(where, config.model_type) if sees else TextProcessor(where)
-    processor.tokenizer.chat_template = _template(path, processor)
+    template = _template(processor)
+    processor.tokenizer.chat_template = template or _texts_alone(processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
     # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
     takes = getattr(kind._model_mapping.get(type(config), None), "_supports_sdpa", False)
@@ -155,6 +163,8 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
         raise ModelError(f"{path} is of a type ({config.model_type}) that doesn't reply token by token.")
     model.eval()
     notes = (NOTE,) if sees and cuts(processor.image_processor) else ()
+    if template is None:
+        notes = (*notes, TEXTS_ALONE)
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
     return Loaded(
@@ -243,14 +253,22 @@ def _config(path: str) -> tuple[Any, Any]:
     raise ModelError(f"{path} is a model of type {kind!r}, which answers no questions, with pictures or without.")
 
 
-def _template(path: str, processor: Any) -> str:
-    """Return the chat template."""
+def _template(processor: Any) -> str | None:
+    """Return the chat template, None if there is none."""
     found = processor.chat_template or processor.tokenizer.chat_template
     if isinstance(found, dict):  # several by name
-        found = found.get("default")
-    if not found:
-        raise ModelError(f"{path} has no chat template, so its prompt format is unknown: use a chat model.")
-    return str(found)
+        found = found.get("default") or next(iter(found.values()), None)
+    return None if not found else str(found)
+
+
+def _texts_alone(processor: Any) -> str:
+    """Return a template that puts texts as they are, a line each, after the pictures' marks: what a processor takes."""
+    return (
+        "{% for m in messages %}{% for part in m['content'] %}{% if part['type'] == 'image' %}MARK{% endif %}"
+        "{% endfor %}{% endfor %}"
+        "{% for m in messages %}{% for part in m['content'] %}{{ part['text'] if part['type'] == 'text' }}"
+        "{% endfor %}{{ '' if loop.last else '\\n' }}{% endfor %}"
+    ).replace("MARK", picture_mark(processor) or "")
 
 
 def _marks(config: Any, processor: Any) -> frozenset[int]:
