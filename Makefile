@@ -2,7 +2,8 @@
 #   make demo PYTHON=python3.13    chooses the interpreter for a new .venv
 PYTHON ?= python3
 BIN := .venv/bin
-BENCHES := $(filter-out benchmarks/bench_cluster.py,$(sort $(wildcard benchmarks/bench_*.py)))
+VLLM := .vllm/bin
+BENCHES := $(filter-out %_cluster.py %_vllm.py,$(sort $(wildcard benchmarks/bench_*.py)))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
 # Also our own modules, even if the shell turns this off: otherwise every process that a test starts recompiles them.
@@ -11,12 +12,12 @@ PYTEST := $(BIN)/python -m pytest
 # Tests wait for processes and servers a quarter of their time: three workers keep two cores busy.
 WORKERS := -n 3 --dist worksteal
 # uv is fast; pip installs the same pinned, hashed packages if uv is missing or cannot reach an index.
-install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
-	|| $(BIN)/python -m pip install -qq --disable-pip-version-check $(1)
+install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2),$(BIN))/python $(1); } \
+	|| $(or $(2),$(BIN))/python -m pip install -qq --disable-pip-version-check $(1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers bench-objects bench-cluster calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -39,6 +40,9 @@ test-engine: .venv/.engine ## tests of the local engine only
 test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/cluster-faults.csv
 	$(PYTEST) tests/cluster
 	$(BIN)/python -m tests.cluster.faults --out docs/cluster-faults.csv
+
+test-vllm: .vllm/.done ## a real vLLM on the CPU with a tiny model: an environment of its own (3.5 GB), minutes
+	$(VLLM)/python -m pytest tests/vllm tests/models/test_vllm.py
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
@@ -69,6 +73,9 @@ bench: .venv/.dev ## every benchmark but that of clusters; results in benchmarks
 
 bench-engine: .venv/.engine ## speed and memory of the local engine only, on one core; about ten minutes
 	$(BIN)/python -m benchmarks.bench_engine
+
+bench-vllm: .vllm/.done ## vLLM beside the local engine on one core, same model and prompts
+	$(VLLM)/python -m benchmarks.bench_vllm $(ARGS)
 
 bench-corpus: .venv/.dev ## speed and memory of counting a training corpus only
 	$(BIN)/python -m benchmarks.bench_corpus
@@ -102,6 +109,7 @@ lock: .venv/.base ## rewrite requirements/*.txt from pyproject.toml, keeping ver
 	$(call compile,requirements/release.txt,requirements/release.in)
 	$(call compile,requirements/cluster.txt,-c requirements/dev.txt requirements/cluster.in)
 	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
+	$(call compile,requirements/vllm.txt,--override requirements/without-torch-vision.in pyproject.toml requirements/vllm.in)
 
 upgrade: UPGRADE := --upgrade
 upgrade: lock ## like lock, with the newest versions
@@ -110,8 +118,8 @@ format: .venv/.dev ## format, and fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean: ## remove the environment, caches and demo output (never runs/)
-	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
+clean: ## remove the environments, caches and demo output (never runs/)
+	rm -rf .venv .vllm demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks reference tools -name __pycache__ -prune -exec rm -rf {} +
 
 # Universal: one lock for Python 3.11 to 3.14 on every platform. Nothing that needs torch may enter (tests/test_package.py).
@@ -153,4 +161,15 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 .venv/.cluster: .venv/.dev requirements/cluster.txt
 	@echo "Installing Ray ..."
 	@$(call install,-r requirements/cluster.txt)
+	@touch $@
+
+# vLLM pins what other packages want otherwise, and PyTorch: it shares nothing with .venv but uv.
+.vllm/.done: .venv/.base requirements/torch.in requirements/vllm.txt tools/vllm_on_cpu.py
+	@echo "Setting up .vllm (once, 3.5 GB) ..."
+	@$(BIN)/python -m venv --clear .vllm
+	@$(VLLM)/python -m pip install -qq --disable-pip-version-check -r requirements/torch.in
+	@$(VLLM)/python -m pip install -qq --disable-pip-version-check --no-deps torchvision==0.28.0
+	@$(call install,--no-deps -r requirements/vllm.txt,$(VLLM))
+	@$(call install,--no-deps --no-build-isolation --editable .,$(VLLM))
+	@$(VLLM)/python tools/vllm_on_cpu.py
 	@touch $@

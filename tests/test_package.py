@@ -66,7 +66,7 @@ def test_locks_are_pinned_hashed_light_and_name_no_index(path: Path) -> None:
         assert re.match(r"\S+==\S+", entry), entry
         assert "--hash=sha256:" in entry, name
     assert not locked(path.name).keys() & {"torch", "vllm", "triton", "tensorflow", "jax"}
-    assert path.name == "engine.txt" or "transformers" not in locked(path.name)
+    assert path.name in ("engine.txt", "vllm.txt") or "transformers" not in locked(path.name)
     assert not [name for name in locked(path.name) if name.startswith("nvidia-")]
 
 

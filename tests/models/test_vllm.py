@@ -1,6 +1,7 @@
 """Models by vLLM in this process: what it is asked and how it is read, by a stand-in, and the real one if there."""
 
 import dataclasses
+import functools
 import inspect
 import io
 import json
@@ -309,13 +310,19 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VLLMModel]:
         pytest.importorskip(
             name, reason=f"{name} is not installed: pip install 'facevalue[vllm]'", exc_type=ImportError
         )
+    import vllm
+
     from tests.models.transformers_tiny import main
+    from tests.vllm.server import OWN, renamed
 
     folder: Path = tmp_path_factory.mktemp("tiny-llava")
     main(str(folder), width=128, heads=2)
+    small = {"dtype": "float32", "enforce_eager": True, "max_model_len": 2048}  # compiling takes minutes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        model = VLLMModel(str(folder), ModelOptions())
+        for name, value in OWN.items():
+            patch.setenv(name, value)
+        patch.setattr(vllm, "LLM", functools.partial(vllm.LLM, **small))
+        model = VLLMModel(str(renamed(folder)), ModelOptions())
         yield model
         model.close()
 

@@ -15,7 +15,7 @@ TEMPLATE = (
 )
 
 
-def main(folder: str, width: int = 32, heads: int = 4) -> None:
+def main(folder: str, width: int = 32, heads: int = 4, context: int = 2048) -> None:
     torch, tf, tokenizers = map(import_module, ("torch", "transformers", "tokenizers"))
     special = ["<pad>", "<s>", "</s>", "<unk>", "<image>"]
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
@@ -57,7 +57,7 @@ def main(folder: str, width: int = 32, heads: int = 4) -> None:
         text_config=tf.LlamaConfig(
             vocab_size=len(vocabulary),
             num_key_value_heads=heads,
-            max_position_embeddings=2048,
+            max_position_embeddings=context,
             pad_token_id=0,
             bos_token_id=1,
             eos_token_id=2,
