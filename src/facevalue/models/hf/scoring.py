@@ -146,36 +146,43 @@ class _Known:
     def __contains__(self, path: Path) -> bool:
         return path in self._where
 
-    def held(self, path: Path, sampling: Sampling, tokens: Ints) -> Floats:
-        """Probabilities of tokens at a place, under a sampling, where no other token may come."""
-        table, row = self._where[path]
-        mine = self._logits[table][row : row + 1, tokens.tolist()]
-        shares: Floats = distribution(mine, sampling)[0].double().cpu().numpy()
-        return shares
-
     def shares(self, asked: Sequence[tuple[Path, Sampling, Ints, bool]]) -> list[Floats]:
         """Probabilities of tokens at places, under a sampling; and whether no other token may come there."""
+        out: list[Floats] = [np.zeros(0)] * len(asked)
+        groups: dict[tuple[int, Sampling, bool], list[int]] = {}
+        for at, (path, sampling, _, alone) in enumerate(asked):
+            groups.setdefault((self._where[path][0], sampling, alone), []).append(at)
+        for (table, sampling, alone), members in groups.items():
+            rows = [self._where[asked[at][0]][1] for at in members]
+            tokens = [asked[at][2] for at in members]
+            found = (self._held if alone else self._free)(table, sampling, rows, tokens)
+            for at, values in zip(members, found, strict=True):
+                out[at] = values
+        return out
+
+    def _free(self, table: int, sampling: Sampling, rows: Sequence[int], tokens: Sequence[Ints]) -> list[Floats]:
         import torch  # noqa: PLC0415
 
-        out: list[Floats] = [np.zeros(0)] * len(asked)
-        groups: dict[tuple[int, Sampling], list[int]] = {}
-        for at, (path, sampling, tokens, alone) in enumerate(asked):
-            if alone:
-                out[at] = self.held(path, sampling, tokens)
-                continue
-            groups.setdefault((self._where[path][0], sampling), []).append(at)
-        for key, members in groups.items():
-            if key not in self._shares:
-                self._shares[key] = distribution(self._logits[key[0]], key[1])
-            table = self._shares[key]
-            lengths = [asked[at][2].size for at in members]
-            rows = np.repeat([self._where[asked[at][0]][1] for at in members], lengths)
-            tokens = np.concatenate([asked[at][2] for at in members])
-            index = torch.as_tensor(rows * table.shape[1] + tokens, device=table.device)
-            values = table.reshape(-1)[index].double().cpu().numpy()
-            for at, part in zip(members, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
-                out[at] = part
-        return out
+        if (table, sampling) not in self._shares:
+            self._shares[table, sampling] = distribution(self._logits[table], sampling)
+        shares, lengths = self._shares[table, sampling], [each.size for each in tokens]
+        index = np.repeat(rows, lengths) * shares.shape[1] + np.concatenate(tokens)
+        values: Floats = shares.reshape(-1)[torch.as_tensor(index, device=shares.device)].double().cpu().numpy()
+        return np.split(values, np.cumsum(lengths)[:-1])
+
+    def _held(self, table: int, sampling: Sampling, rows: Sequence[int], tokens: Sequence[Ints]) -> list[Floats]:
+        """Return the shares of tokens among themselves; rows are filled up with what cannot come."""
+        import torch  # noqa: PLC0415
+
+        logits, lengths = self._logits[table], np.array([each.size for each in tokens])
+        there = np.arange(lengths.max()) < lengths[:, None]
+        index = np.zeros(there.shape, dtype=np.int64)
+        index[there] = np.concatenate(tokens)
+        device = logits.device
+        mine = logits[torch.as_tensor(rows, device=device)[:, None], torch.as_tensor(index, device=device)]
+        mine = mine.masked_fill(torch.as_tensor(~there, device=device), -torch.inf)
+        values = distribution(mine, sampling).double().cpu().numpy()
+        return [row[:length] for row, length in zip(values, lengths.tolist(), strict=True)]
 
     def logs(self, asked: Sequence[tuple[Path, int]]) -> list[float]:
         """Natural-log probabilities of tokens at places, at temperature 1."""
