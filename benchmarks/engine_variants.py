@@ -12,6 +12,7 @@ from PIL import Image
 from benchmarks.engine_models import spelt
 from benchmarks.engine_prompts import HELD, SAMPLING
 from facevalue.models.hf.chat import Group
+from facevalue.models.hf.check import Schedule
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
@@ -112,8 +113,8 @@ def forward(loaded: Loaded, picture: Image.Image, asked: Sequence[Question]) -> 
 class Shared:
     """The engine, as `hf/...` uses it: the picture and all questions about it in one call.
 
-    Its self-check, a plain forward pass for one question of stimulus 1, 2, 4, 8 and so on, is kept out of what is timed
-    by `settle`: in a run over a thousand pictures it is ten passes.
+    Its self-check, a plain forward pass for one question about some pictures (the first 8, then one in 50 at least), is
+    kept out of what is timed by `settle`.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -122,7 +123,7 @@ class Shared:
 
     def settle(self, picture: Image.Image, question: Question, study: str) -> None:
         """Have the next call be no stimulus that is checked."""
-        while not (self._pictures + 1) & self._pictures:
+        while Schedule(self._pictures + 1).draw([0]) is not None:
             self(picture, [question], study)
 
     def __call__(self, picture: Image.Image, asked: Sequence[Question], study: str) -> list[Score]:
