@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 from obstore.store import MemoryStore
@@ -78,6 +79,29 @@ def test_who_loses_it_sees_so_and_leaves_it_alone(objects: Objects) -> None:
             time.sleep(0.02)
         assert lease.lost
     assert text(objects)["holder"] == "another"
+
+
+def test_a_store_that_is_away_for_longer_than_the_term_costs_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TERM", 0.2)
+    away = [False]
+
+    class Away(Objects):
+        def _ask(self, *given: Any, **more: Any) -> Any:
+            if away[0]:
+                raise RunError("The store cannot be reached.")
+            return super()._ask(*given, **more)
+
+    objects = Away(URL, MemoryStore())
+    with Lease(objects, lambda note: None) as lease:
+        away[0] = True
+        time.sleep(0.6)
+        away[0] = False
+        before = text(objects)["renewed"]
+        until = time.monotonic() + 5
+        while text(objects)["renewed"] == before and time.monotonic() < until:
+            time.sleep(0.02)
+        assert text(objects)["renewed"] != before
+        assert not lease.lost
 
 
 def test_of_many_at_once_one_has_it(objects: Objects) -> None:

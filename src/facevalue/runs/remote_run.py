@@ -41,7 +41,7 @@ from facevalue.store.objects import Objects, Tag
 from facevalue.store.remote import RUN, STATUS, read_run, run_data
 
 _LOG = logging.getLogger(__name__)
-_LOST = "Another process drives {} by now, or the store cannot be reached."
+_LOST = "Another process drives {} by now."
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`

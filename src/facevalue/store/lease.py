@@ -27,7 +27,8 @@ class Lease:
 
     Whoever wants a lease that another holds watches its tag on a clock of its own and takes it once it has not changed
     for the whole term, so that no clock is compared with another machine's; from a process of this machine that is
-    dead, at once. Who loses it, or cannot renew it for a term, sees so in `lost`.
+    dead, at once. Who loses it sees so in `lost`. A store that is away for a while costs no lease: two drivers would at
+    worst ask a unit twice, and store it once.
     """
 
     def __init__(self, objects: Objects, note: Callable[[str], None]) -> None:
@@ -37,15 +38,14 @@ class Lease:
         self._me = secrets.token_hex(8)
         self._count = 0
         self._tag: Tag = {}
-        self._renewed = 0.0
         self._refused = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="facevalue-lease", daemon=True)
 
     @property
     def lost(self) -> bool:
-        """Whether another may be driving by now."""
-        return self._refused or time.monotonic() > self._renewed + self._term
+        """Whether another drives by now."""
+        return self._refused
 
     def __enter__(self) -> Self:
         watched: Tag | None = None
@@ -58,7 +58,7 @@ class Lease:
                 continue
             holder, tag = _read(found[0]), found[1]
             if holder.get("holder") == self._me:
-                self._tag, self._renewed = tag, time.monotonic()
+                self._tag = tag
                 break
             free = bool(holder.get("released")) or _is_dead(holder)
             if free or (watched == tag and time.monotonic() >= since + self._term):
@@ -94,10 +94,9 @@ class Lease:
             try:
                 self._renew()
             except RunError:
-                continue  # `lost` tells once the term is over
+                continue  # the store is away
 
     def _renew(self) -> None:
-        began = time.monotonic()
         self._count += 1
         tag = self._objects.replace(LEASE, self._text(), self._tag)
         if tag is None:  # another's, or our own write whose confirmation was lost
@@ -106,7 +105,7 @@ class Lease:
                 self._refused = True
                 return
             tag = found[1]
-        self._tag, self._renewed = tag, began
+        self._tag = tag
 
     def _text(self, released: bool = False) -> bytes:
         facts: dict[str, Any] = {"holder": self._me, "host": socket.gethostname(), "machine": _machine()}
