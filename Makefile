@@ -65,7 +65,7 @@ release: .venv/.release ## wheel, source archive and SBOM (CycloneDX) in dist/
 		--output-reproducible --of JSON -o dist/facevalue.cdx.json
 
 audit: .venv/.release ## known vulnerabilities of all pinned packages; needs the network
-	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt -r requirements/cluster.txt
 
 bench: .venv/.dev ## every benchmark but that of clusters; results in benchmarks/results/
 	@set -e; for bench in $(BENCHES:.py=); do \

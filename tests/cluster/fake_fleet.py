@@ -62,6 +62,7 @@ class FakeFleet:
         self.now = 0.0
         self.workers: list[FakeWorker] = []
         self.open: dict[Any, tuple[FakeWorker, str, tuple[Any, ...]]] = {}
+        self.outcomes: dict[Any, Any] = {}
         self.lacks = ""
 
     def clock(self) -> float:
@@ -91,19 +92,22 @@ class FakeFleet:
             if not worker.placed:
                 continue
             try:
-                self.does(worker, what, given)
+                self.outcomes[call] = self.does(worker, what, given)
             except Never:
                 continue
-            except Exception:
-                pass
+            except Exception as error:
+                self.outcomes[call] = error
             done.append(call)
         self.now += 0 if done else max(seconds, 0.01)
         return done
 
     def result(self, call: Any) -> Any:
-        """What it returns, or its exception."""
-        worker, what, given = self.open.pop(call)
-        return self.does(worker, what, given)
+        """What it returned, or its exception."""
+        del self.open[call]
+        outcome = self.outcomes.pop(call)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def kill(self, worker: FakeWorker) -> None:
         """End it; its place is free."""

@@ -2,9 +2,11 @@
 
 import sys
 
-import ray
 
-if __name__ == "__main__":
+def main() -> None:
+    """Say its address, and wait."""
+    import ray
+
     ray.init(
         address="local",
         num_cpus=2,
@@ -16,3 +18,7 @@ if __name__ == "__main__":
     print(ray.get_runtime_context().gcs_address, flush=True)
     sys.stdin.read()
     ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

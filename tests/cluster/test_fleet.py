@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from facevalue.cluster.fleet import RayFleet
+from facevalue.cluster.fleet import RayFleet, connected
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import WorkerDied
-from facevalue.errors import FaceValueError, ModelError, RunError
+from facevalue.errors import DependencyError, FaceValueError, ModelError, RunError
 
 ray = pytest.importorskip("ray", reason="no Ray here: make test-cluster installs it")
 from ray import exceptions  # noqa: E402
@@ -29,6 +29,35 @@ def fleet(nodes: list[dict[str, float]], gpus: float = 0, error: Exception | Non
         cluster_resources=lambda: {"GPU": sum(one.get("GPU", 0) for one in nodes)},
     )
     return RayFleet(stand_in, ClusterSettings(), gpus)
+
+
+def refused(error: Exception) -> Any:
+    def init(**_: object) -> None:
+        raise error
+
+    return init
+
+
+def test_a_cluster_of_other_versions_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (
+        "Version mismatch: The cluster was started with:\n    Ray: 2.9.1\n    Python: 3.10.2\nThis process on x was "
+        f"started with:\n    Ray: {ray.__version__}\n    Python: 3.11.7\n"
+    )
+    monkeypatch.setattr(ray, "init", refused(RuntimeError(page)))
+    with pytest.raises(RunError, match=f"auto has Ray 2.9.1, Python 3.10.2, this machine Ray {ray.__version__}"):
+        connected("auto")
+
+
+def test_no_cluster_and_no_client_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "init", refused(ConnectionError("Could not find any running Ray instance.")))
+    with pytest.raises(RunError, match=r"No Ray cluster answers at this machine \('auto'\): start one"):
+        connected("auto")
+    monkeypatch.setattr(ray, "init", refused(ValueError("Ray Client requires pip package `ray[client]`.")))
+    with pytest.raises(DependencyError, match=r"facevalue\[cluster\]"):
+        connected("local")
+    monkeypatch.setattr(ray, "init", refused(RuntimeError("It burns.\nAt great length.")))
+    with pytest.raises(RunError, match=r"The cluster at auto cannot be used: It burns\.$"):
+        connected("auto")
 
 
 def test_as_many_workers_as_gpus_hold_or_one_per_node() -> None:

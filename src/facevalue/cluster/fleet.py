@@ -1,6 +1,7 @@
 """Fleet of Ray actors: connects, starts and ends them, and says in a sentence what Ray says in a page."""
 
 import contextlib
+import os
 import platform
 import re
 import signal
@@ -10,11 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from facevalue.cluster.actor import Actor
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, RunError
 
 _CONNECT = 10.0  # seconds; Ray itself tries for five minutes
+_MEANWHILE = ("beat", "stop")
 _NOT_THERE = "No Ray cluster answers at {}: start one ('ray start --head' there), or check the address."
 
 
@@ -22,8 +25,6 @@ class RayFleet:
     """Actors on a cluster."""
 
     def __init__(self, ray: Any, settings: ClusterSettings, gpus: float) -> None:
-        from facevalue.cluster.actor import Actor  # noqa: PLC0415 - imports Ray
-
         self._ray = ray
         self._settings = settings
         self._needs = {"CPU": settings.cpus, **({"GPU": gpus} if gpus else {})}
@@ -38,8 +39,9 @@ class RayFleet:
         return self._actor.remote()
 
     def call(self, worker: Any, what: str, *given: object) -> Any:
-        """Call a method of an actor."""
-        return getattr(worker, what).remote(*given)
+        """Call a method of an actor; signs of life are asked for while it works."""
+        method = getattr(worker, what)
+        return (method.options(concurrency_group="signs") if what in _MEANWHILE else method).remote(*given)
 
     def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Those that have ended: the first, and all that have by then."""
@@ -114,6 +116,7 @@ def connected(address: str) -> Any:
     elif address not in ("auto", "local"):
         raise RunError(f"{address!r} is no address of a cluster: write auto, local, ray://HOST:PORT or HOST:PORT.")
     how = {"include_dashboard": False} if address == "local" else {}
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # half a minute is short for a busy machine
     try:
         with _own_signals():
             ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **how)
@@ -123,11 +126,11 @@ def connected(address: str) -> Any:
     except (RuntimeError, ValueError, ImportError) as error:
         if "ray[client]" in str(error) or isinstance(error, ImportError):
             raise DependencyError("Ray's client (for ray:// addresses)", "cluster") from None
-        if "ersion" in str(error):
-            theirs = re.findall(r"(Ray|Python): ([0-9][\w.]*)", str(error))
-            said = ", ".join(f"{name} {version}" for name, version in dict(theirs[:2]).items())
+        if "Version mismatch" in str(error):
+            theirs = re.findall(r"(Ray|Python): ([0-9][\w.]*)", str(error))[:2]
+            said = ", ".join(" ".join(one) for one in theirs)
             ours = f"Ray {ray.__version__}, Python {platform.python_version()}"
-            raise RunError(f"The cluster at {address} has {said or 'other versions'}, this machine {ours}.") from None
+            raise RunError(f"The cluster at {address} has {said}, this machine {ours}: they must agree.") from None
         raise RunError(f"The cluster at {address} cannot be used: {_first_line(error)}") from None
     # Nothing public turns off the paragraph that Ray prints whenever a worker dies; we say so in a sentence.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None

@@ -70,6 +70,8 @@ class _Seat:
     moved: float = 0.0
     """Answers to its unit so far, and when their number last grew."""
     stopped: bool = False
+    loading: bool = False
+    """Whether it was told to load."""
     parked: bool = False
     """It holds its place, so that no other is started there, and does nothing."""
 
@@ -215,6 +217,9 @@ class ClusterWorkers:
         elif what == "work":
             seat.unit = None
             self._in_a_row.pop(seat.node, None)
+            for other in self._seats:
+                if other.parked and not other.loading and other.node == seat.node:
+                    self._load(other)
             return [value]
         return []
 
@@ -224,8 +229,12 @@ class ClusterWorkers:
         if version != __version__:
             raise RunError(f"FaceValue {version} is installed there, {__version__} here: both must be the same.")
         if self._in_a_row[node] >= self._settings.attempts:
-            seat.parked = True
-            return
+            seat.parked = True  # until something succeeds there
+        else:
+            self._load(seat)
+
+    def _load(self, seat: _Seat) -> None:
+        seat.loading, seat.parked, seat.moved = True, False, self._clock()
         share = 1 / self._most
         seat.calls[self._fleet.call(seat.worker, "load", self._job, self._settings.silent_seconds, share)] = "load"
 
