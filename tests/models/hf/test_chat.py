@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError
 from facevalue.models.hf.chat import _expanded, prepare, render
 from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.prompts import Prompts
 from facevalue.types import Question
 from tests.models.hf import tiny
 
@@ -86,6 +87,21 @@ def test_the_processor_sees_the_pictures_once(load: Load, name: str, monkeypatch
     (group,) = prepare(loaded, ONE, [Question(prompt=f"Who is {word}?") for word in ("warm", "lazy", "honest")])
     assert len(calls) == 1
     assert len(group.suffixes) == 3
+
+
+@pytest.mark.parametrize("name", tiny.BUILDERS)
+def test_what_is_remembered_from_picture_to_picture_is_what_each_needs(load: Load, name: str) -> None:
+    """Of Llama-3.2-Vision the tokens say nothing of a picture's shape, but which tiles they look at depends on it."""
+    loaded, questions = load(name), [Question("Who?"), Question("Who is warm?")]
+    prompts = Prompts(loaded)
+    for number, size in enumerate([(28, 28), (120, 30), (28, 28), (28, 28), (120, 30)]):
+        shown = [tiny.picture(f"{number}", size)]
+        (found,), (fresh,) = prompts.groups(shown, questions), prepare(loaded, shown, questions)
+        assert (found.prefix_ids, found.suffixes) == (fresh.prefix_ids, fresh.suffixes)
+        assert found.inputs is not None
+        assert fresh.inputs is not None
+        assert found.inputs.keys() == fresh.inputs.keys()
+        assert all((found.inputs[key] == fresh.inputs[key]).all() for key in fresh.inputs)
 
 
 def test_where_marks_cannot_be_replaced_the_processor_is_asked_again(load: Load) -> None:

@@ -29,13 +29,14 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """A set of questions: its groups, without pixels, by the tokens of the first question and by sizes of pictures.
+    """A set of questions: its groups, without pixels, by the first question's tokens and by sizes of pictures.
 
-    `alone` names what the image processor by itself was seen to make as the whole processor does, or nothing.
+    What goes with the tokens counts as well: one token may stand for any number of tiles (cross-attention). `alone`
+    names what the image processor by itself was seen to make as the whole processor does, or nothing.
     """
 
     written: Written
-    by_tokens: dict[tuple[int, ...], list[Group]] = field(default_factory=dict)
+    by_tokens: dict[object, list[Group]] = field(default_factory=dict)
     by_sizes: dict[Sizes, list[Group]] = field(default_factory=dict)
     alone: dict[Sizes, frozenset[str]] = field(default_factory=dict)
 
@@ -65,8 +66,8 @@ class Prompts:
             made = pixels(self._loaded, given)
             return _about(groups, {name: made[name] for name in names}, full, varied)
         first = full(0)
-        tokens = tuple(first["input_ids"][0].tolist())
         shown = {name: each for name, each in first.items() if each.shape[:2] != first["input_ids"].shape}
+        tokens = tuple((name, str(each.tolist())) for name, each in sorted(first.items()) if name not in shown)
         found = known.by_tokens.get(tokens)
         if found is None:
             found = prepare(self._loaded, images, questions, known.written, lambda n: full(n) if n else first)
