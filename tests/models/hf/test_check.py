@@ -116,6 +116,32 @@ def test_the_first_and_the_last_picture_are_checked_whenever_twice_as_many_go_to
     assert schedule.choose([(stimulus, 0) for stimulus in range(6)], set()) == {(0, 0), (5, 0)}
 
 
+def test_what_is_longer_than_all_before_it_is_checked() -> None:
+    schedule = Schedule()
+    assert schedule.outgrown({(0, 0): 20, (0, 1): 30}) == set(), "the first pack's end is checked, and a trial was made"
+    assert schedule.outgrown({(1, 0): 30, (1, 1): 20}) == set()
+    assert schedule.outgrown({(2, 0): 31, (2, 1): 33, (2, 2): 32}) == {(2, 1)}
+    assert schedule.outgrown({(3, 0): 33}) == set()
+    assert schedule.outgrown({}) == set()
+
+
+def test_a_fault_of_long_prompts_alone_stops_the_run_at_the_first(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of positions that are stretched beyond so many tokens: for all that is in a pack with one that is there."""
+    engine, grow = trusting(llava), Branch.grow
+    for _ in range(10):  # few are drawn to be checked by now
+        known = max(score.prompt_tokens for score in scores(engine, QUESTIONS, Sampling(max_tokens=2)))
+
+    def stretched(self: Any, *given: Any) -> Any:
+        made = grow(self, *given)
+        return made.roll(1, dims=1) if self.prefix.length + self.tree.depths.max() > known + 10 else made
+
+    monkeypatch.setattr(Branch, "grow", stretched)
+    scores(engine, QUESTIONS, Sampling(max_tokens=2))
+    longer = replace(QUESTIONS[0], prompt=f"{QUESTIONS[0].prompt} {' Who is warm, who is honest?' * 3}")
+    with pytest.raises(ModelError, match="Self-check"):
+        scores(engine, [*QUESTIONS, longer], Sampling(max_tokens=2))
+
+
 def test_one_question_that_sees_another_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Branch._mask
 

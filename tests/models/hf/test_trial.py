@@ -13,6 +13,7 @@ from tests.models.hf import planted, tiny
 torch: Any = tiny.torch
 
 from facevalue.models.hf import trial  # noqa: E402
+from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix, _Layer  # noqa: E402
@@ -273,6 +274,19 @@ def test_longer_prompts_are_tried_again(load: Load, monkeypatch: Patch) -> None:
         list(engine.score(PICTURE, [Question("Who is warm? " * times, OPTIONS)], Sampling()))
     assert len(tried) == 3
     assert tried == sorted(tried)
+
+
+def test_the_longest_prompt_is_tried_wherever_it_stands(load: Load, monkeypatch: Patch) -> None:
+    def lengths(group: Any) -> list[int]:
+        return [len(group.prefix_ids) + len(suffix) for suffix in group.suffixes]
+
+    tried: list[list[int]] = []
+    own = trial.judged
+    monkeypatch.setattr(trial, "judged", lambda *given: tried.append(lengths(given[1])) or own(*given))  # type: ignore[func-returns-value]
+    asked = [Question("Who is warm? " * times, OPTIONS) for times in (2, 5, 1)]
+    list(Engine(load("llava")).score(PICTURE, asked, Sampling()))
+    all_of = lengths(prepare(load("llava"), PICTURE, asked)[0])
+    assert {min(all_of), max(all_of)} <= set(tried[0])
 
 
 def test_a_prompt_that_looks_ahead_is_never_asked_at_once(load: Load) -> None:

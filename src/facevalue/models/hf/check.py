@@ -33,6 +33,8 @@ class Schedule:
     A fault of sharing shows where much is shared: in the last question of a pack, before which all others stand. So the
     last one is checked of the first pack, and of each that has twice as many questions as any before it (`largest`).
     Of the first pack about several stimuli, and of each about twice as many (`widest`), the first one is checked, too.
+    A model may treat what is longer in another way, and all that is in a pack with it; so whatever is longer with its
+    reply than all in earlier packs (`longest`) is checked.
     Besides, one question drawn at random is checked of the first `stimuli`, where what is left over from another one
     would show; then more and more rarely, but never less than of every 50th. Each check costs one plain forward pass.
     """
@@ -40,6 +42,7 @@ class Schedule:
     stimuli: int = 0
     largest: int = 0
     widest: int = 0
+    longest: int = 0
 
     def draw(self, numbers: Sequence[int]) -> int | None:
         """Return which question about the present stimulus is to be checked, None if none is.
@@ -67,6 +70,14 @@ class Schedule:
             ends = {pack[0], pack[-1]}
         seen = {stimulus for stimulus, _ in ends}
         return ends | {key for key in pack if key in drawn and key[0] not in seen}
+
+    def outgrown(self, tokens: Mapping[tuple[int, int], int]) -> Set[tuple[int, int]]:
+        """Return the longest question of a pack, by the tokens of each with its reply, if those before were shorter."""
+        key = max(tokens, key=tokens.__getitem__, default=None)
+        if key is None or tokens[key] <= self.longest:
+            return set()
+        first, self.longest = not self.longest, tokens[key]
+        return set() if first else {key}
 
 
 @dataclass(slots=True)

@@ -390,11 +390,13 @@ class Engine:
                 yield from ((key, Failed(str(results)), seconds) for key in pack)
                 continue
             # Questions stay in their places, so that what others may do to them is seen, and none is believed before.
-            checked = schedule.choose(pack, drawn)
-            for key, result in zip(pack, results, strict=True):
-                if key in checked and not isinstance(result, Failed):
+            made = {key: each for key, each in zip(pack, results, strict=True) if not isinstance(each, Failed)}
+            tokens = {key: each.prompt_tokens + _longest(each.evidence) for key, each in made.items()}
+            checked = schedule.choose(pack, drawn) | (schedule.outgrown(tokens) if prefix else set())
+            for key, each in made.items():
+                if key in checked:
                     unit = joint.unit(key)
-                    self.check.compare(self.loaded, unit.group, unit.places[key[1]], result.evidence)
+                    self.check.compare(self.loaded, unit.group, unit.places[key[1]], each.evidence)
             yield from ((key, result, seconds) for key, result in zip(pack, results, strict=True))
 
     def _prefix(self, units: Sequence[Unit]) -> Prefix | Failed | None:
@@ -427,3 +429,7 @@ def _fault(error: DataError) -> str:
 
 def _prompt_tokens(group: Group, place: int) -> int:
     return len(group.prefix_ids) + len(group.suffixes[place])
+
+
+def _longest(evidence: Sequence[Evidence]) -> int:
+    return max((len(each.reply) for each in evidence), default=0)

@@ -67,12 +67,13 @@ class Trials:
         fit = [n for n in range(len(group.members)) if not group.excess(n, _ROOM, self._loaded.context)]
         if not fit:
             return False
-        length = len(group.prefix_ids) + max(len(group.suffixes[n]) for n in fit)
+        by_length = sorted(fit, key=lambda n: len(group.suffixes[n]))
+        length = len(group.prefix_ids) + len(group.suffixes[by_length[-1]])
         known = self.verdicts.get(kind)
         if known is None or not (known.failed or length <= _GROWTH * self._longest[kind]):
             try:
                 assert group.varied is not None
-                some = group.varied(sorted({fit[0], fit[-1]}), False)
+                some = group.varied(sorted({by_length[0], by_length[-1]}), False)
                 self.verdicts[kind] = known = judged(self._loaded, some, self._way)
             except DataError:  # the processor or the model refuses these, shared or not
                 return False
