@@ -45,6 +45,14 @@ def server(shared: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> I
     shared.tell("well")
 
 
+def test_prefixes_with_equals_signs_and_schemes_in_capitals_are_urls(facevalue: Command, tmp_path: Path) -> None:
+    folder = (tmp_path / "model=a" / "run").as_uri()
+    capital = folder.replace("file:", "FILE:")
+    assert facevalue("run", *STUDY, "--sample", "198", "--out", capital).status == 0
+    for place in (folder, capital, f"one={folder}"):
+        assert facevalue("measure", place).status == 0
+
+
 def estimates(path: str) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False).filter(~pl.col("measure").str.contains("drift"))
 

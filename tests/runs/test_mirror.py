@@ -60,6 +60,17 @@ def test_each_object_is_brought_once(stored: Objects) -> None:
     assert {path: path.stat().st_mtime_ns for path in (folder / "responses").iterdir()} == before
 
 
+def test_what_was_damaged_or_emptied_in_the_mirror_is_brought_again(stored: Objects) -> None:
+    folder = mirrored(stored.url)
+    table = without_times(estimate([StoredRun.open(stored.url)])[0])
+    first, second = sorted((folder / "responses").iterdir())[:2]
+    data = bytearray(first.read_bytes())
+    data[100] ^= 8
+    first.write_bytes(data)
+    second.write_bytes(b"")
+    assert without_times(estimate([StoredRun.open(stored.url)])[0]).equals(table)
+
+
 def test_a_fetched_run_is_a_run_folder_that_goes_on(stored: Objects, tmp_path: Path) -> None:
     copied(stored.url, tmp_path / "here")
     summary = run(STUDY, load("sim/default"), tmp_path / "here")

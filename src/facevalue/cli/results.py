@@ -12,6 +12,7 @@ from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import check_table
+from facevalue.store.objects import is_url
 from facevalue.terminal import say, terminal
 
 _MARGIN = click.option(
@@ -67,7 +68,7 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
 def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     """Open RUN, or LABEL=RUN by that name."""
     label, given, folder = text.partition("=")
-    if not given or Path(text).exists():
+    if not given or is_url(text) or Path(text).exists():
         return StoredRun.open(place(text), pictures=pictures)
     return StoredRun.open(place(folder), pictures=pictures).called(label)
 

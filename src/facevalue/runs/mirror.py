@@ -19,7 +19,7 @@ from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import Listed, Objects
 from facevalue.store.remote import RUN, checked, listed_units, read_run
-from facevalue.store.shards import shard_path, shard_paths
+from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"
 _INDEX = ".objects.json"
@@ -130,7 +130,13 @@ def _known(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def _there(folder: Path, name: str) -> bool:
-    return (folder / RESPONSES_FOLDER / Path(name).name).is_file()
+    """Whether what was brought is here as it was: what was damaged since is brought again."""
+    path = folder / RESPONSES_FOLDER / Path(name).name
+    try:
+        inspect(path)
+    except (*UNREADABLE, RunError, OSError):
+        return False
+    return True
 
 
 def _mark(one: Listed) -> str:

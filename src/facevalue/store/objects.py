@@ -50,7 +50,7 @@ def is_url(text: object) -> bool:
     >>> is_url("s3://bucket/run"), is_url("runs/first"), is_url("file:///runs/first")
     (True, False, True)
     """
-    return isinstance(text, str) and re.match(r"[a-z][a-z0-9+.-]*://", text) is not None
+    return isinstance(text, str) and re.match(r"[a-z][a-z0-9+.-]*://", text, re.I) is not None
 
 
 def checked_url(url: str) -> str:
@@ -68,7 +68,7 @@ def checked_url(url: str) -> str:
             raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
     elif not found.netloc or not found.path.strip("/"):
         raise SettingError(f"{url} names no prefix: write {found.scheme}://BUCKET/PREFIX.")
-    return url.rstrip("/")
+    return (found.scheme + url[len(found.scheme) :]).rstrip("/")  # names of schemes have no case
 
 
 class Objects:
