@@ -7,7 +7,7 @@ network is measured; workers return at once. Rates are by processor time.
 import statistics
 import tempfile
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -24,7 +24,7 @@ from facevalue.runs.mirror import mirrored
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, UnitPlan
 from facevalue.store.manifest import versions
 from facevalue.store.objects import Objects
@@ -38,7 +38,7 @@ NONE = UnitFacts("", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 class _Fleet:
     """Workers that have done a unit once it is submitted; what they write is one row that says it is a whole unit."""
 
-    def __init__(self, objects: Objects, write: bool, came: Callable[[], None]) -> None:
+    def __init__(self, objects: Objects, write: bool, came: Came) -> None:
         self._objects = objects
         self._done: deque[Receipt | Lost] = deque()
         self._write = write
@@ -107,7 +107,7 @@ def brought() -> tuple[float, float]:
         objects = Objects.at((Path(place) / "store").as_uri(), make=True)
         job = Job(objects.url, asked.name, {}, model.name)
 
-        def alone(came: Callable[[], None]) -> LocalWorkers:
+        def alone(came: Came) -> LocalWorkers:
             return LocalWorkers(UnitWorker(job, asked, model, objects), came)
 
         drive(asked, RunSettings(unit=LARGE), objects, alone, SilentProgress())

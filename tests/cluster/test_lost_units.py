@@ -1,10 +1,8 @@
 """Driver of a run whose workers die: lost units are tried again, and given up without ending the run."""
 
-from collections.abc import Callable
-
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
 from facevalue.runs.units import Job, Lost, Receipt, Unit
 from facevalue.store.objects import Objects
 from tests.runs.remote import UNIT, URL, Notes, go, in_memory
@@ -14,7 +12,7 @@ from tests.runs.tiny import TinyModel, tiny_study
 class Dying(LocalWorkers):
     """Loses one unit so many times."""
 
-    def __init__(self, worker: UnitWorker, came: Callable[[], None], times: int, most: int) -> None:
+    def __init__(self, worker: UnitWorker, came: Came, times: int, most: int) -> None:
         super().__init__(worker, came)
         self._left, self._most, self._victim = times, most, ""
         self._tries = 0
@@ -33,7 +31,7 @@ def run(times: int, most: int, notes: Notes) -> tuple[Objects, RunSummary]:
     objects, study, model = in_memory(), tiny_study(faces=100), TinyModel()
     job = Job(URL, study.name, study.options, model.name)
 
-    def workers(came: Callable[[], None]) -> Dying:
+    def workers(came: Came) -> Dying:
         return Dying(UnitWorker(job, study, model, objects), came, times, most)
 
     return objects, drive(study, UNIT, objects, workers, notes)

@@ -1,6 +1,5 @@
 """Runs of the tiny study in object storage, in this process."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from obstore.store import MemoryStore
@@ -9,7 +8,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store.objects import Objects
 from tests.runs.tiny import TinyModel, tiny_study
@@ -46,7 +45,7 @@ def go(
     study, model = study or tiny_study(faces=100), model or TinyModel()
     job = Job(objects.url, study.name, study.options, model.name, exact=settings.exact, sample=settings.sample)
 
-    def workers(came: Callable[[], None]) -> LocalWorkers:
+    def workers(came: Came) -> LocalWorkers:
         return LocalWorkers(UnitWorker(job, study, model, worker_objects or objects), came)
 
     return drive(study, settings, objects, workers, notes or Notes())

@@ -1,14 +1,17 @@
 """Runs in object storage: what is asked, stored and asked again."""
 
+import hashlib
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import obstore
 import polars as pl
 import pytest
 from obstore.store import MemoryStore
 
 from facevalue.errors import ModelError, RunError
+from facevalue.measures.preregistration import Preregistration
 from facevalue.models import load
 from facevalue.parquet import read_table_of
 from facevalue.runs.pictures import shown
@@ -105,9 +108,42 @@ def test_a_limit_of_cost_ends_the_run_in_order() -> None:
     objects = in_memory()
     summary = go(objects, settings=RunSettings(unit=100, price_in=1e6, price_out=1e6, max_cost=1000))
     assert "The run has cost" in summary.stopped
-    assert summary.asked == 99
+    assert summary.asked == 84, "of a unit of 99: at 12 a reply, the next would be too much"
     assert not summary.complete
     assert go(objects).complete
+    assert answers(objects).select("trial", "repeat").n_unique() == answers(objects).height == 300
+
+
+def test_a_pre_registration_of_a_run_that_never_began_is_not_taken_for_this_one() -> None:
+    objects, model = in_memory(), TinyModel()
+    objects.create("preregistration.toml", b"alpha = 0.01")
+    text = "alpha = 0.05"
+    declared = Preregistration((), {}, 0.05, hashlib.sha256(text.encode()).hexdigest(), text)
+    with pytest.raises(RunError, match=r"preregistration\.toml says something else"):
+        go(objects, model, settings=RunSettings(unit=100, preregistration=declared))
+    assert (model.asked, objects.get("run.json")) == ([], None)
+
+
+def test_who_comes_second_in_beginning_a_run_compares_its_settings_with_those_of_the_first() -> None:
+    store, model = MemoryStore(), TinyModel()
+
+    class Late(Objects):
+        """Another driver takes over and begins the run just before this one does."""
+
+        def create(self, key: str, data: bytes) -> bool:
+            if key == "run.json":
+                lease = store_of("lease.json")
+                obstore.delete(store, "lease.json")
+                go(Objects(URL, store), settings=RunSettings(unit=100, sample=90))
+                obstore.put(store, "lease.json", lease)
+            return super().create(key, data)
+
+    def store_of(key: str) -> bytes:
+        return bytes(obstore.get(store, key).bytes())
+
+    with pytest.raises(RunError, match="begun with other settings: sample"):
+        go(Late(URL, store), model)
+    assert model.asked == []
 
 
 def test_units_that_a_lagging_listing_hides_are_not_asked_again() -> None:
@@ -148,8 +184,6 @@ def test_a_sample_is_asked_whole() -> None:
 
 
 def test_a_missing_unit_is_named_and_asked_again() -> None:
-    import obstore
-
     store, notes, model = MemoryStore(), Notes(), TinyModel()
     objects = Objects(URL, store)
     go(objects)

@@ -8,6 +8,7 @@ import time
 from facevalue import __version__
 from facevalue.runs.unit_worker import UnitWorker
 from facevalue.runs.units import Job, ModelFacts, Receipt, Unit
+from facevalue.types import Response
 
 _PATIENCE = 1800.0
 """Seconds after which a driver that says nothing counts as dead in turn; it may be reading what is stored."""
@@ -50,7 +51,7 @@ class Actor:
         if self._worker is not None:
             self._worker.stop()
 
-    def _count(self) -> None:
+    def _count(self, response: Response) -> None:
         self._came += 1
 
     def _watch(self, patience: float) -> None:

@@ -1,7 +1,5 @@
 """Beginning of a prepared run on a cluster."""
 
-from collections.abc import Callable
-
 from facevalue.cluster.fleet import RayFleet, connected
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import ClusterWorkers
@@ -11,6 +9,7 @@ from facevalue.runs.prepared import Prepared
 from facevalue.runs.progress import Progress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSummary
+from facevalue.runs.unit_worker import Came
 from facevalue.store.objects import Objects
 
 _ON_GPUS = ("hf/", "vllm/")
@@ -25,7 +24,7 @@ def begin_on_cluster(
     try:
         fleet = RayFleet(ray, cluster, _gpus(cluster, model, options, has=RayFleet.gpus_of(ray)))
 
-        def workers(_: Callable[[], None]) -> ClusterWorkers:
+        def workers(_: Came) -> ClusterWorkers:
             return ClusterWorkers(fleet, job_of(prepared, model, options), cluster, fleet.size(), progress.note)
 
         return drive(prepared.study, prepared.settings, objects, workers, progress)

@@ -1,6 +1,5 @@
 """Beginning of a prepared run, in a folder or in object storage."""
 
-from collections.abc import Callable
 from functools import partial
 
 from facevalue.models.base import Model, ModelOptions
@@ -9,7 +8,7 @@ from facevalue.runs.progress import Progress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store.objects import Objects
 
@@ -39,6 +38,6 @@ def job_of(prepared: Prepared, model: str, options: ModelOptions) -> Job:
     )
 
 
-def _alone(prepared: Prepared, model: Model, objects: Objects, came: Callable[[], None]) -> LocalWorkers:
+def _alone(prepared: Prepared, model: Model, objects: Objects, came: Came) -> LocalWorkers:
     """The one worker of this process."""
     return LocalWorkers(UnitWorker(job_of(prepared, model.name, ModelOptions()), prepared.study, model, objects), came)

@@ -14,7 +14,7 @@ class Limits:
     def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "") -> None:
         self._settings = settings
         self._unread = unread
-        self._tokens = prompt_tokens, completion_tokens
+        self._tokens = self._whole = prompt_tokens, completion_tokens
         self._uncounted = self._doubted = False
 
     def take(self, response: Response) -> None:
@@ -24,9 +24,9 @@ class Limits:
         self._uncounted |= response.prompt_tokens is None and response.status in (Status.OK, Status.TRUNCATED)
 
     def take_counts(self, prompt_tokens: int, completion_tokens: int, uncounted: int) -> None:
-        """Count what several responses cost, and how many replies say nothing of it."""
-        prompt, completion = self._tokens
-        self._tokens = prompt + prompt_tokens, completion + completion_tokens
+        """Count what a unit cost, and how many replies say nothing of it; what was taken of it is counted anew."""
+        prompt, completion = self._whole
+        self._tokens = self._whole = prompt + prompt_tokens, completion + completion_tokens
         self._uncounted |= uncounted > 0
 
     def reached(self, replies: int, invalid: int) -> str:

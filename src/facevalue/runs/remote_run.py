@@ -1,7 +1,6 @@
 """Driver of runs in object storage: cuts what is open into units, hands them to workers, counts receipts."""
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
@@ -15,15 +14,17 @@ from dataclasses import dataclass, field, replace
 from facevalue.errors import ModelError, RunError
 from facevalue.models.cached import COUNTS, cached_share
 from facevalue.protocol.study import Study
-from facevalue.runs.asked import asked_run, other_server, table_of, utc_now
+from facevalue.runs.asked import asked_run, other_server, utc_now
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.limits import Limits
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.remote_pictures import put_pictures
+from facevalue.runs.remote_start import put_declared, put_table
 from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_units import StoredUnits
+from facevalue.runs.unit_worker import Came
 from facevalue.runs.units import (
     Fact,
     Lost,
@@ -34,23 +35,22 @@ from facevalue.runs.units import (
     answers_per_unit,
     run_numbers,
 )
-from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI
+from facevalue.store.files import MANIFEST
 from facevalue.store.lease import Lease
 from facevalue.store.manifest import RunManifest, Session, differences
 from facevalue.store.objects import Objects, Tag
 from facevalue.store.remote import RUN, STATUS, read_run, run_data
+from facevalue.types import Response
 
 _LOG = logging.getLogger(__name__)
 _LOST = "Another process drives {} by now."
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
-_READERS = 16
 _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
-_LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
 
 
-MakeWorkers = Callable[[Callable[[], None]], Workers]
+MakeWorkers = Callable[[Came], Workers]
 """Given what workers of this process call at each response, from the thread that waits for them."""
 
 
@@ -63,12 +63,12 @@ def drive(
     """
     driver: _Driver | None = None
 
-    def came() -> None:
+    def came(response: Response) -> None:
         if driver is not None:
-            driver.came()
+            driver.came(response)
 
     with Lease(objects, progress.note) as lease, Interrupts(settings.grace) as signals:
-        digest = _begin(study, objects)
+        digest = put_table(study, objects)
         workers = make_workers(came)
         now = True
         try:
@@ -78,20 +78,6 @@ def drive(
         finally:
             workers.close(now=now)
         return summary
-
-
-def _begin(study: Study, objects: Objects) -> str:
-    """Store the table of pictures, from which workers build the study; return its digest."""
-    table = table_of(study)
-    if objects.create(STIMULI, table):
-        return hashlib.sha256(table).hexdigest()
-    found = objects.get(STIMULI)
-    if found is None or found[0] != table:
-        raise RunError(
-            f"{objects.called(STIMULI)} lists other pictures than the study now has: trial numbers would mean "
-            "something else. Name another prefix."
-        )
-    return hashlib.sha256(table).hexdigest()
 
 
 def _where(tally: "_Tally", alive: Mapping[str, int]) -> str:
@@ -208,9 +194,11 @@ class _Driver:
         self._progress.finish(summary)
         return summary
 
-    def came(self) -> None:
-        """A response came to a worker of this process."""
+    def came(self, response: Response) -> None:
+        """A response came to a worker of this process: a limit of cost ends its unit, and not only the run."""
         self._came += 1
+        self._limits.take(response)
+        self._watch()
         self._report()
 
     def _round(self, again: int) -> None:
@@ -271,7 +259,7 @@ class _Driver:
                     f"{objects.url} holds responses but no {RUN}: it is unknown of what. Name another prefix."
                 )
             if settings.preregistration:
-                objects.create(PREREGISTRATION, settings.preregistration.text.encode())
+                put_declared(settings.preregistration.text, objects)
             requests = run_numbers(self._study, settings.sample, settings.seed, settings.exact).size
             requests *= 1 if settings.exact else self._study.repeats
             new = replace(
@@ -281,7 +269,7 @@ class _Driver:
                 unit=settings.unit or answers_per_unit(requests),
             )
             objects.create(RUN, run_data(new))
-            return read_run(objects)
+            known = read_run(objects)  # another driver's, if this process was held up for so long that it came second
         if changed := differences(known[0], asked):
             raise RunError(
                 f"{objects.url} was begun with other settings: {'; '.join(changed)}. Restore them, or name another "
@@ -313,14 +301,18 @@ class _Driver:
             tally.by_node[done.node] += facts.errors
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts.prompt_tokens, facts.completion_tokens, facts.uncounted)
-        replies = tally.stored - tally.errors
-        if (why := self._limits.reached(replies, tally.na)) and not self._stop:
-            self._stopped = why
-            self._end(f"{why} Stopping; what is on its way is stored.")
-        elif doubt := self._limits.doubt(replies, tally.na):
-            self._note(doubt)
+        self._watch()
         if time.monotonic() - self._saved > _SAVED and not self._stop:
             self._save(replace(self._run, counts=self._stored.counts()))
+
+    def _watch(self) -> None:
+        """End the run where a limit is reached."""
+        replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
+        if (why := self._limits.reached(replies, invalid)) and not self._stop:
+            self._stopped = why
+            self._end(f"{why} Stopping; what is on its way is stored.")
+        elif doubt := self._limits.doubt(replies, invalid):
+            self._note(doubt)
 
     def _save(self, run: RunManifest) -> None:
         """Replace `run.json`, if it still is the one that this process knows."""

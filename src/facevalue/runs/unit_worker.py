@@ -33,8 +33,8 @@ from facevalue.store.writer import to_frame
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Response
 
-Came = Callable[[], None]
-"""Called for each response, in the thread that asks."""
+Came = Callable[[Response], None]
+"""Called with each response, in the thread that asks."""
 
 
 class UnitWorker:
@@ -137,7 +137,7 @@ class UnitWorker:
                 rows.append(response)
                 times.append(time.time())
                 if came is not None:
-                    came()
+                    came(response)
         except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
             self._interrupted = True
         finally:
