@@ -4,14 +4,27 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from facevalue import __version__
 from facevalue.runs.unit_worker import UnitWorker
 from facevalue.runs.units import Job, ModelFacts, Receipt, Unit
 from facevalue.types import Response
 
+F = TypeVar("F", bound=Callable[..., Any])
 _PATIENCE = 1800.0
 """Seconds after which a driver that says nothing counts as dead in turn; it may be reading what is stored."""
+
+
+def _meanwhile(method: F) -> F:
+    """Let a method be called while another works; Ray must know it where the class is defined."""
+    try:
+        import ray  # noqa: PLC0415 - an extra
+    except ImportError:
+        return method
+    grouped: F = ray.method(concurrency_group="signs")(method)
+    return grouped
 
 
 class Actor:
@@ -39,6 +52,7 @@ class Actor:
         self._came = 0
         return self._worker.work(unit, self._count)
 
+    @_meanwhile
     def beat(self, share: float) -> int:
         """Answers to the present unit so far."""
         self._heard = time.monotonic()
@@ -46,6 +60,7 @@ class Actor:
             self._worker.share(share)
         return self._came
 
+    @_meanwhile
     def stop(self) -> None:
         """Make no more requests."""
         if self._worker is not None:

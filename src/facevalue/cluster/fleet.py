@@ -17,7 +17,6 @@ from facevalue.cluster.workers import WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, RunError
 
 _CONNECT = 10.0  # seconds; Ray itself tries for five minutes
-_MEANWHILE = ("beat", "stop")
 _NOT_THERE = "No Ray cluster answers at {}: start one ('ray start --head' there), or check the address."
 
 
@@ -39,9 +38,8 @@ class RayFleet:
         return self._actor.remote()
 
     def call(self, worker: Any, what: str, *given: object) -> Any:
-        """Call a method of an actor; signs of life are asked for while it works."""
-        method = getattr(worker, what)
-        return (method.options(concurrency_group="signs") if what in _MEANWHILE else method).remote(*given)
+        """Call a method of an actor."""
+        return getattr(worker, what).remote(*given)
 
     def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Those that have ended: the first, and all that have by then."""
