@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.models.hf.chat import _expanded, prepare, render
+from facevalue.models.hf import chat
+from facevalue.models.hf.chat import _expanded, prepare, render, write
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prompts import Prompts
 from facevalue.types import Question
@@ -102,6 +103,24 @@ def test_what_is_remembered_from_picture_to_picture_is_what_each_needs(load: Loa
         assert fresh.inputs is not None
         assert found.inputs.keys() == fresh.inputs.keys()
         assert all((found.inputs[key] == fresh.inputs[key]).all() for key in fresh.inputs)
+
+
+def test_questions_are_not_tokenised_while_a_processor_is_at_work(load: Load) -> None:
+    """Some processors have the tokenizer pad, and rows of others would be padded as well."""
+    loaded, busy = load("llava"), list[bool]()
+
+    class Words:
+        """Its tokenizer, watched."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(loaded.tokenizer, name)
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            busy.append(chat._BUSY.locked())
+            return loaded.tokenizer(*args, **kwargs)
+
+    write(replace(loaded, tokenizer=Words()), [], [Question("Who?")])
+    assert busy == [True]
 
 
 def test_where_marks_cannot_be_replaced_the_processor_is_asked_again(load: Load) -> None:

@@ -234,7 +234,8 @@ def _tokens(loaded: Loaded, texts: list[str]) -> list[Row]:
     for opens in (False, True):  # many texts at once are several times faster
         places = [place for place, text in enumerate(texts) if _opens(loaded, text) is opens]
         if places:
-            made = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
+            with _BUSY:  # a processor that pads sets its tokenizer to do so
+                made = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
             rows |= dict(zip(places, made, strict=True))
     return [rows[place] for place in range(len(texts))]
 
