@@ -11,7 +11,7 @@ from obstore.store import MemoryStore
 
 from facevalue.errors import FaceValueError, RunError, SettingError
 from facevalue.store import objects as module
-from facevalue.store.objects import Objects, checked_url
+from facevalue.store.objects import Objects, checked_url, is_url
 from tests.store.faulty import URL, Faulty
 
 
@@ -115,6 +115,7 @@ def test_a_store_that_does_not_answer_is_given_up_in_the_end(monkeypatch: pytest
         ("s4://bucket/run", "is not one of s3://, gs://, az://, file://"),
         ("s3://bucket", "names no prefix: write s3://BUCKET/PREFIX"),
         ("s3:///run", "names no prefix"),
+        ("s3:/bucket/run", "names no prefix: write s3://BUCKET/PREFIX"),
         ("file://run", "three slashes"),
         ("s3://KEY:SECRET@bucket/run", "^s3://bucket/run was given with more than a name"),
         ("s3://bucket/run?X-Amz-Signature=SECRET", "^s3://bucket/run was given with more than a name"),
@@ -124,6 +125,13 @@ def test_a_url_that_names_no_place_is_refused_without_repeating_secrets(url: str
     with pytest.raises(SettingError, match=says) as told:
         checked_url(url)
     assert "SECRET" not in str(told.value)
+
+
+@pytest.mark.parametrize("text", ["s3://bucket/run", "s3:/bucket/run", "S3:/bucket/run", "gs:/b/r", "file:/runs/first"])
+def test_a_url_that_lost_a_slash_is_no_folder(text: str) -> None:
+    assert is_url(text)
+    assert not is_url(text.replace(":/", "_"))
+    assert checked_url("file:/runs/first/") == "file:///runs/first"
 
 
 def test_an_address_without_encryption_needs_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,7 +277,8 @@ def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str])
 
 
 def _place(folder: str | PathLike[str]) -> Path | str:
-    return folder if isinstance(folder, str) and is_url(folder) else Path(folder)
+    name = fspath(folder)
+    return name if is_url(name) else Path(name)
 
 
 def _study(protocol: str | PathLike[str] | Protocol) -> Study:

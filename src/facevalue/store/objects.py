@@ -43,14 +43,14 @@ class Listed(NamedTuple):
 
 
 def is_url(text: object) -> bool:
-    """Whether a text names objects rather than a folder.
+    """Whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
 
     Examples
     --------
     >>> is_url("s3://bucket/run"), is_url("runs/first"), is_url("file:///runs/first")
     (True, False, True)
     """
-    return isinstance(text, str) and re.match(r"[a-z][a-z0-9+.-]*://", text, re.I) is not None
+    return isinstance(text, str) and re.match(rf"[a-z][a-z0-9+.-]*://|({'|'.join(SCHEMES)}):/", text, re.I) is not None
 
 
 def checked_url(url: str) -> str:
@@ -68,7 +68,7 @@ def checked_url(url: str) -> str:
             raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
     elif not found.netloc or not found.path.strip("/"):
         raise SettingError(f"{url} names no prefix: write {found.scheme}://BUCKET/PREFIX.")
-    return (found.scheme + url[len(found.scheme) :]).rstrip("/")  # names of schemes have no case
+    return f"{found.scheme}://{found.netloc}{found.path}".rstrip("/")  # names of schemes have no case
 
 
 class Objects:

@@ -52,7 +52,7 @@ def written(kind: str) -> Callable[[Path], Path]:
 
 
 KINDS = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3"}
-OTHER = {"gpt_neox": "GPTNeoX"}
+OTHER = {"gpt_neox": "GPTNeoX", "gemma2": "Gemma2"}  # the latter takes no Boolean masks
 BUILDERS = {name: written(kind) for name, kind in (KINDS | OTHER).items()}
 
 

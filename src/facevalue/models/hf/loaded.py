@@ -133,7 +133,6 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     template = _template(processor)
     processor.tokenizer.chat_template = template or _texts_alone(processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
-    # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
     takes = getattr(kind._model_mapping.get(type(config), None), "_supports_sdpa", False)
     wanted = {"attn_implementation": "sdpa"} if takes else {}
     try:

@@ -265,10 +265,14 @@ class Branch:
         here, above = tree.visible(first)
         seen[row[here - first], columns[here] - start, length + columns[above]] = True
 
-        def sent(mask: Bools) -> "Tensor":
-            return torch.as_tensor(mask, device=self.prefix.loaded.device)[:, None]
+        model = self.prefix.loaded.model
+        added = model.get_decoder().config._attn_implementation == "eager"  # which adds masks to what it scales
 
-        window = window_of(self.prefix.loaded.model.config.get_text_config())
+        def sent(mask: Bools) -> "Tensor":
+            seen = torch.as_tensor(mask, device=self.prefix.loaded.device)[:, None]
+            return torch.where(seen, 0.0, torch.finfo(model.dtype).min).to(model.dtype) if added else seen
+
+        window = window_of(model.config.get_text_config())
         if window is None:
             return sent(seen)
         place = np.tile(
