@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
-from facevalue.measures.dyads import PairShares, shares
+from facevalue.measures.dyads import PairShares, shares, tail_df
 from facevalue.measures.proportions import wilson
 
 Codes = npt.NDArray[np.int64]
@@ -50,6 +50,28 @@ def test_people_who_stand_in_many_pairs_make_no_findings(people: int, pairs: int
         assert (naive < 0.05).mean() > 0.15
 
 
+@pytest.mark.parametrize("pairs", [5, 8, 12, 20, 30])
+def test_pairs_of_a_mere_yes_or_no_are_tested_as_exactly_as_signs(pairs: int) -> None:
+    count = np.arange(pairs + 1)
+    hits = (np.arange(pairs)[:, None] < count).astype(float).T.ravel()
+    people = np.tile(np.arange(pairs), pairs + 1)
+    cell = np.repeat(count, pairs)
+    found = shares(hits, np.ones(hits.size), (people, pairs + people), cell, pairs + 1)
+    exact = np.array([stats.binomtest(int(k), pairs).pvalue for k in count])
+    chance = stats.binom.pmf(count, pairs, 0.5)
+    for level in (0.05, 0.005, 0.0005):
+        made = chance[found.p(0.5) < level].sum()
+        assert made <= 1.5 * level
+        assert made >= chance[exact < level / 2].sum()
+
+
+def test_graded_pairs_are_tested_by_t() -> None:
+    rng = np.random.default_rng(2)
+    hits = 0.5 + 0.05 * rng.normal(size=12)
+    found = shares(hits, np.ones(12), (np.arange(12), 12 + np.arange(12)), np.zeros(12, np.int64), 1)
+    assert found.p(0.5).item() == pytest.approx(stats.ttest_1samp(hits, 0.5).pvalue, rel=0.25)
+
+
 def test_intervals_hold_the_share_that_more_people_would_give() -> None:
     truth = 0.5 + np.mean(special.expit(0.8 + np.sqrt(2) * stats.norm.ppf((np.arange(4000) + 0.5) / 4000)) - 0.5)
     found = audits(40, 200, 1.0, 600, 5, shift=0.8)
@@ -67,8 +89,8 @@ def test_p_is_small_exactly_where_the_interval_leaves_the_null_out() -> None:
 def test_pairs_that_share_nobody_are_what_they_were() -> None:
     hits = np.array([1.0] * 21 + [0.0] * 49)
     found = shares(hits, np.ones(70), (np.arange(70), 70 + np.arange(70)), np.zeros(70, dtype=np.int64), 1)
-    low, high = wilson(found.value, np.array([69 * 69 / 70]), np.array([69]))
-    assert found.df.item() == pytest.approx(69)
+    low, high = wilson(found.value, np.array([69 * 69 / 70]), tail_df(np.array([69.0]), np.array([69 * 69 / 70])))
+    assert found.most.item() == pytest.approx(70)
     assert (found.clusters.item(), found.n.item()) == (70, 70)
     assert found.se.item() == pytest.approx(np.std(hits) * np.sqrt(70) / 69)
     assert [found.low.item(), found.high.item()] == pytest.approx([low.item(), high.item()])

@@ -22,25 +22,48 @@ FEW = "no interval: too few people for a standard error over people"
 class PairShares(Estimates):
     """Shares with their uncertainty over people.
 
-    `n` counts pairs, as far as they weigh; `clusters` is half the effective number of people, rounded: the pairs
-    themselves where they share nobody.
+    `n` counts pairs, as far as they weigh; `clusters` is the effective number of units, rounded: half that of people,
+    so the pairs themselves where they share nobody.
     """
 
     se: Array
     size: Array
     df: Array
-    """Effective number of independent pairs and degrees of freedom, with which `p` and the interval are made."""
+    """Effective number of independent answers, and degrees of freedom of the standard error (`tail_df`), with which `p`
+    and the interval are made."""
     most: Array
-    """The same number where people don't matter."""
+    """Effective number of independent pairs where people don't matter."""
 
-    def p(self, null: float) -> Array:
+    def p(self, null: npt.ArrayLike) -> Array:
         """Two-sided p-values against a share: below .05 exactly where the interval leaves it out."""
         return np.where(np.isfinite(self.low), proportions.score_p(self.value, self.size, self.df, null), np.nan)
 
-    def p_least(self, null: float) -> Array:
+    def p_least(self, null: npt.ArrayLike) -> Array:
         """P-values that these people would give if all pairs said the same."""
-        extreme = np.full(self.df.shape, 0.0 if null > 0.5 else 1.0)
-        return np.where(np.isfinite(self.low), proportions.score_p(extreme, self.most, self.df, null), np.nan)
+        extreme = np.where(np.asarray(null) > 0.5, 0.0, 1.0) + 0 * self.most
+        freedom = tail_df(self.most - 1, self.most)
+        return np.where(np.isfinite(self.low), proportions.score_p(extreme, self.most, freedom, null), np.nan)
+
+
+def tail_df(df: Array, size: Array) -> Array:
+    """Degrees of freedom of a share's standard error, more of them the nearer its units are to a yes or a no.
+
+    `df`: of the units. `size`: effective number of independent answers.
+
+    Equation
+    --------
+    df (1 + 2r) / (1 - r), r = min(df / size, df / (df + 1)): r is the variance of units as a part of p (1 - p), which
+    units of a mere yes or no have; s² of n values has the variance 2 σ⁴/n (1 + excess/2), and the excess kurtosis of a
+    symmetric beta distribution is -6r / (1 + 2r). Shares of graded units keep df, those of yes and no have nearly the
+    normal's: what they vary by follows from the share itself.
+
+    Examples
+    --------
+    >>> tail_df(np.array([19.0, 19.0]), np.array([19.0, 1900.0])).round(1).tolist()
+    [1102.0, 19.6]
+    """
+    part = np.minimum(df / size, df / (df + 1))
+    return df * (1 + 2 * part) / (1 - part)
 
 
 def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes, cells: int) -> PairShares:
@@ -63,17 +86,19 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
     of two people to S_uv. se² = max(Σ_u S_u² - Σ_{u≠v} S_uv², Σ S_uv²): the first is the dyadic cluster-robust variance
     (Fafchamps and Gubert 2007; Aronow, Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data"),
     the second takes the pairs as independent and is right where people don't matter. Each sum is divided by one minus
-    its share of the weight, so that it is what the share moves by if it is left out (jackknife). The degrees of freedom
-    are K/2 - 1, K = (Σ_u w_u)² / Σ_u w_u² the effective number of people by their weight: for pairs that share nobody,
-    one less than there are. The interval is Wilson's with p (1 - p) / se² pairs (`proportions.wilson`); where all pairs
-    say the same there is no variance to go by, and two people count as one pair.
+    its share of the weight, so that it is what the share moves by if it is left out (jackknife). The units are
+    Σ_u w_u / Σ_u w_u², w_u the share of the weight in which person u stands: half the effective number of people, or
+    all of it where nobody has a second person beside them; for pairs that share nobody, as many as there are. Their
+    degrees of freedom are one less, and more where pairs are a yes or a no (`tail_df`). The interval is Wilson's with
+    p (1 - p) / se² pairs (`proportions.wilson`); where all pairs say the same there is no variance to go by, and each
+    unit counts as one answer.
 
     Examples
     --------
     >>> one = np.array([1.0, 0.0, 1.0, 1.0])
     >>> apart, together = ((np.arange(4), 4 + np.arange(4)), (np.zeros(4, int), 1 + np.arange(4)))
-    >>> [shares(one, np.ones(4), who, np.zeros(4, int), 1).df.round(1).item() for who in (apart, together)]
-    [3.0, 0.6]
+    >>> [shares(one, np.ones(4), who, np.zeros(4, int), 1).most.round(1).item() for who in (apart, together)]
+    [4.0, 1.6]
     """
     used = (weight > 0) & (cell >= 0)
     hits, weight, cell = hits[used], weight[used], cell[used]
@@ -94,16 +119,15 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
     shared, _, _ = _summed(error[~alone], part[~alone], cell[~alone], (low * span + high)[~alone], cells)
     se = np.sqrt(np.fmax(squares - shared, both))
     with np.errstate(invalid="ignore", divide="ignore"):
-        people_counted = parts**2 / parts_squared
-    df = people_counted / 2 - 1
-    se = np.where(df > 0, se, np.nan)
-    size = proportions.effective_size(share, se, people_counted / 2)
-    lower, upper = proportions.wilson(share, size, df)
-    method = np.where(df > 0, METHOD, FEW).astype(object)
+        units = parts / parts_squared
+        se = np.where(units > 1, se, np.nan)
+        size = proportions.effective_size(share, se, units)
+        df = tail_df(units - 1, size)
+        lower, upper = proportions.wilson(share, size, df)
+    method = np.where(units > 1, METHOD, FEW).astype(object)
     return PairShares(
         value=share, low=lower, high=upper, n=np.rint(total).astype(np.int64),
-        clusters=np.rint(np.nan_to_num(people_counted / 2)).astype(np.int64), method=method, se=se, size=size, df=df,
-        most=people_counted / 2,
+        clusters=np.rint(np.nan_to_num(units)).astype(np.int64), method=method, se=se, size=size, df=df, most=units,
     )  # fmt: skip
 
 
