@@ -10,6 +10,7 @@ import polars as pl
 from PIL import Image
 
 from facevalue.measures.estimates import schema
+from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
@@ -185,7 +186,11 @@ def judged(
         name = pl.when(chosen).then(pl.lit(family)).otherwise(name)
     return frame.with_columns(
         pl.when(compared).then(verdict).alias("verdict"),
-        pl.when(compared).then(pl.lit("A reason.")).alias("why"),
+        pl.when(is_cue & (verdict == "difference found") & (size < 0.055))
+        .then(pl.lit(FOUND_UNLESS))
+        .when(compared)
+        .then(pl.lit("A reason."))
+        .alias("why"),
         pl.when(compared & value.is_not_null()).then(pl.lit(0.031)).alias("mde"),
         pl.when(shift).then(pl.lit(margin, pl.Float64)).alias("margin"),
         pl.when(shift & pl.lit(margin is not None)).then(pl.lit(declared)).alias("declared"),

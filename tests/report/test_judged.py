@@ -79,7 +79,8 @@ def test_cues_whose_sign_is_open_are_named() -> None:
 
 
 def test_signs_that_hold_are_said_to_hold() -> None:
-    tight = made.judged().with_columns(pl.col("value").alias("bound_low"), pl.col("value").alias("bound_high"))
+    ends = (pl.col("value").alias(name) for name in ("bound_low", "bound_high"))
+    tight = made.judged().with_columns(*ends, pl.lit("A reason.").alias("why"))
     assert "Every sign holds" in card(rendered(tight), "bounds")
     none = made.judged(made.estimates(cues={("a", "b"): 0.001}))
     assert "No difference to check" in card(rendered(none), "bounds")

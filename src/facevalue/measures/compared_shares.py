@@ -84,7 +84,7 @@ class Compared:
             floor, least = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
         falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
-        base = self.found.drop("bound_low", "bound_high", strict=False)
+        base = self.found.drop("bound_low", "bound_high", "bound_se", strict=False)
         one, other = (
             base.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
             for numbers in (ratios, falls)

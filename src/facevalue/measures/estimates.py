@@ -48,6 +48,7 @@ _FOUND: dict[str, pl.DataType] = {
     "why": pl.String(),
     "bound_low": pl.Float64(),
     "bound_high": pl.Float64(),
+    "bound_se": pl.Float64(),
     "unit": pl.String(),
     "method": pl.String(),
     "source": pl.String(),
@@ -63,7 +64,8 @@ test and its own correction, as published; they decide nothing. `floor` and `flo
 the measure where there is no effect, for unsigned measures. `se`: standard error over clusters. `mde`: smallest effect
 that would be detected with 80% power at the family's level. `margin`: largest difference that would not matter,
 `declared` before the run or not; `verdict` and `why`: what may be said, see `verdicts`; `kind` of the family,
-confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing answers had gone one way or the other.
+confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing answers had gone one way or the other,
+and `bound_se` the standard error of these two, null where it is that of the value.
 """
 
 NOT_MEASURABLE = "not measurable"
@@ -195,7 +197,7 @@ class EstimateTable:
         if estimates.se is not None:
             columns["se"] = estimates.se
         if bounds is not None:
-            columns |= {"bound_low": bounds.low, "bound_high": bounds.high}
+            columns |= {"bound_low": bounds.low, "bound_high": bounds.high, "bound_se": bounds.se}
         tests = {"p": p, "q": q, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
         columns |= {name: column for name, column in tests.items() if column is not None}
         if family is not None:

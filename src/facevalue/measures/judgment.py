@@ -17,6 +17,7 @@ from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
 from facevalue.measures.value_limits import largest_of
 from facevalue.measures.verdicts import tost, trusted_error, unseen, verdicts
+from facevalue.measures.worst_case import worst_tests
 
 
 def judge(
@@ -56,7 +57,9 @@ def judge(
     Shifts of one and the same cluster are equivalent only if the sample could have met clusters that move far
     (`verdicts.unseen`).
 
-    All families of one model (and intervention) are held to alpha together: see `page_error`.
+    All families of one model (and intervention) are held to alpha together: see `page_error`. So are the worst cases of
+    what is found (`worst_case`): a difference is found unless the missing answers say otherwise, if the page would not
+    find it with all missing answers gone against each difference.
     """
     known = {m.name: m for m in measures}
     chosen = dict(margins or {})
@@ -85,6 +88,8 @@ def judge(
     column = {name: to_array(out[name]) for name in _NUMBERS}
     df = degrees_of_freedom(out)
     floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    worst, _ = _with_page(worst_tests(out, df, floored), is_compared, alpha, lead, declared)
+    open_to_missing = ~(to_array(worst["q_page"]) < alpha)
     column["se"] = trusted_error(column["value"], column["se"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
     squared = out["measure"].is_in([m.name for m in measures if m.squared]).to_numpy()
@@ -102,7 +107,7 @@ def judge(
     found = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
         column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],
-        bounds=(column["bound_low"], column["bound_high"]), unreachable=unreachable,
+        open_to_missing=open_to_missing, unreachable=unreachable,
     )  # fmt: skip
     said = {"verdict": map(str, found.verdict), "why": map(str, found.why)}
     judged = pl.DataFrame(
@@ -116,7 +121,6 @@ def judge(
 
 _NUMBERS = (
     *("value", "low", "high", "q", "q_page", "p_least", "se", "n", "clusters", "floor", "floor_high", "margin"),
-    *("bound_low", "bound_high"),
 )
 
 

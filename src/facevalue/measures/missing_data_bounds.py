@@ -4,13 +4,16 @@ Refusals and unparsed replies are outcomes, not gaps to be filled in. These boun
 say what a preference score or a shift would have been had all missing answers gone to one pole or to the other. If a
 shift keeps its sign between its bounds, no story about the missing answers can explain it away.
 
-The bounds say nothing about sampling error; for an interval of either end, give `filled` sums and the asked counts to
-`cluster_bootstrap.means`.
+Where answers were withheld at one pole alone, an end of the bounds is the truth, and what was computed is the
+truth plus the sampling error of that end (Imbens and Manski 2004, "Confidence intervals for partially identified
+parameters"). So bounds carry their standard error, and `worst_case` judges by it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, ratio
 
@@ -61,6 +64,40 @@ class Bounds:
     """With all missing answers at one pole or the other; NaN where nothing was asked."""
     missing: Array
     """Share of the asked answers that are missing; for a shift, the mean of both sides."""
+    se: Array
+    """Standard error over clusters of the end that varies more; NaN where it is not known."""
+
+    def less(self, middle: npt.ArrayLike) -> "Bounds":
+        """The same less a constant, as a share against one half.
+
+        Examples
+        --------
+        >>> share = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[10.0]])))
+        >>> round(share.less(0.5).low.item(), 3)
+        -0.2
+        """
+        taken = np.asarray(middle, dtype=np.float64)
+        return Bounds(self.value - taken, self.low - taken, self.high - taken, self.missing, self.se)
+
+    def scaled(self, factor: float) -> "Bounds":
+        """The same in another unit, as in percent; `factor` above zero."""
+        return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
+
+    def at(self, rows: npt.NDArray[np.generic]) -> "Bounds":
+        """Those of some cells: an index or a mask."""
+        return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
+
+
+def joined(parts: Sequence[Bounds]) -> Bounds:
+    """Bounds of several families of cells, one after the other."""
+    return Bounds(*(np.concatenate([getattr(part, name) for part in parts]) for name in Bounds.__slots__))
+
+
+def unbounded(value: npt.ArrayLike) -> Bounds:
+    """Bounds where nobody knows what the missing answers could change."""
+    values = np.asarray(value, dtype=np.float64)
+    none = np.full(values.shape, np.nan)
+    return Bounds(values, none, none, none, none)
 
 
 def filled(replies: Replies, pole: float) -> Array:
@@ -93,8 +130,7 @@ def phi_bounds(replies: Replies, poles: tuple[float, float] = (0.0, 1.0)) -> Bou
     >>> bounds.value.item(), bounds.low.item(), bounds.high.item(), bounds.missing.item()
     (0.75, 0.3, 0.9, 0.6)
     """
-    _check(replies, poles)
-    return _bounds(replies, np.ones_like(replies.asked), poles)
+    return _contrast([replies], np.ones(1), poles)
 
 
 def shift_bounds(
@@ -130,17 +166,137 @@ def shift_bounds(
     """
     if base.sums.shape != variant.sums.shape:
         raise ValueError("base and variant must have one shape: the same clusters and one column per comparison.")
-    _check(base, poles)
-    _check(variant, poles)
-    weigh_base = weigh_variant = np.ones_like(base.asked)
+    weight = None
     if paired:
         both = (base.asked > 0) & (variant.asked > 0) | np.isnan(base.asked) | np.isnan(variant.asked)
-        weigh_variant = both.astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            weigh_base = np.where(both, variant.asked / base.asked, 0.0)
-    b = _bounds(base, weigh_base, poles)
-    v = _bounds(variant, weigh_variant, poles)
-    return Bounds(v.value - b.value, v.low - b.high, v.high - b.low, (v.missing + b.missing) / 2)
+            weight = [np.where(both, variant.asked / base.asked, 0.0), both.astype(np.float64)]
+    out = _contrast([base, variant], np.array([-1.0, 1.0]), poles, weight)
+    return Bounds(out.value, out.low, out.high, out.missing / 2, out.se)
+
+
+def contrast_bounds(
+    parts: Sequence[Replies], factors: npt.ArrayLike, poles: tuple[float, float] = (0.0, 1.0)
+) -> Bounds:
+    """Bounds of a weighted sum of means: a group against the mean of the others, or of all groups.
+
+    Parameters
+    ----------
+    parts:
+        Replies of each group, clusters in the same rows; what a cluster was not asked about a group has `asked` 0.
+    factors:
+        What each group's mean counts, of either sign: 1 and -1/2 twice for one group against two others.
+
+    Equation
+    --------
+    value = Σ_k f_k S_k/V_k; low = Σ_k min(f_k low_k, f_k high_k), with the ends of `phi_bounds`; high with max. Sharp,
+    as each group's missing answers may go where they like. Missing: Σ |f_k| missing_k / Σ |f_k|.
+
+    se² = G/(G-1) Σ_g (Σ_k f_k (F_kg - r_k A_kg) / A_k)² over the G clusters with any answer asked, F the filled sums of
+    that end, r_k = F_k / A_k (linearised difference of ratios: Cochran, Sampling Techniques, 1977, section 6.13).
+
+    Examples
+    --------
+    >>> asked = np.full((2, 1), 10.0)
+    >>> whole = Replies(np.array([[5.0], [5.0]]), asked, asked)
+    >>> partly = Replies(np.array([[5.0], [5.0]]), np.array([[8.0], [6.0]]), asked)
+    >>> bounds = contrast_bounds([partly, whole, whole], [1, -0.5, -0.5])
+    >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
+    ([0.0], [0.3])
+    """
+    out = _contrast(parts, np.asarray(factors, dtype=np.float64), poles)
+    return Bounds(out.value, out.low, out.high, out.missing / np.abs(factors).sum(), out.se)
+
+
+def range_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """Bounds of the range of groups' means: the largest less the smallest.
+
+    Equation
+    --------
+    low = max(0, max_k low_k - min_k high_k); high = max_{j != k} (high_j - low_k). Groups without any answer asked are
+    left out. se: of the group's bounds that vary most, twice, as two ends meet: sqrt(2) max_k se_k.
+    """
+    low, high = _ends(parts)
+    values = np.array([part.value for part in parts])
+    with np.errstate(invalid="ignore"):
+        smallest = np.maximum(_most(low) + _most(-high), 0.0)
+    largest = np.full(smallest.shape, -np.inf)
+    for k in range(len(parts)):
+        others = np.delete(low, k, axis=0)
+        largest = np.fmax(largest, high[k] + _most(-others))
+    largest = np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan)
+    return Bounds(_most(values) + _most(-values), smallest, largest, *_worst(parts))
+
+
+def spread_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """Bounds of the standard deviation (ddof 1) of groups' means.
+
+    Equation
+    --------
+    low² = min_c Σ_k d(c, [low_k, high_k])² / (K - 1), as a variance is the smallest mean square about any point; c by
+    bisection, the sum being convex. high²: the largest variance with all groups whose middle lies above a point at
+    their upper end and all others at their lower. se: of the group's bounds that vary most.
+    """
+    low, high = _ends(parts)
+    seen = np.isfinite(low)
+    k = seen.sum(axis=0)
+    values = np.array([part.value for part in parts])
+    left, right = -_most(-high), _most(low)  # the point lies between the lowest upper and the highest lower end
+    left, right = np.fmin(left, right), np.fmax(left, right)
+    for _ in range(60):
+        c = (left + right) / 2
+        slope = np.nansum(np.maximum(c - high, 0) - np.maximum(low - c, 0), axis=0)
+        left, right = np.where(slope < 0, c, left), np.where(slope < 0, right, c)
+    point = (left + right) / 2
+    apart = np.maximum(np.maximum(low - point, point - high), 0.0)
+    smallest = _root(np.where(k > 1, np.nansum(apart**2, axis=0), np.nan), k)
+    middle = (low + high) / 2
+    largest = np.full(smallest.shape, np.nan)
+    for cut in middle:
+        for up in (middle > cut, middle >= cut):
+            largest = np.fmax(largest, _deviation(np.where(up, high, low)))
+    return Bounds(_deviation(values), smallest, np.fmax(largest, smallest), *_worst(parts))
+
+
+def change_bounds(before: Bounds, after: Bounds) -> Bounds:
+    """Bounds of a change from the bounds of both conditions, whatever is measured.
+
+    low = low_after - high_before, high = high_after - low_before: sharp where both conditions' missing answers may go
+    where they like. Its standard error is not known from theirs, as both are of the same clusters.
+    """
+    missing = (before.missing + after.missing) / 2
+    none = np.full(missing.shape, np.nan)
+    return Bounds(after.value - before.value, after.low - before.high, after.high - before.low, missing, none)
+
+
+def _ends(parts: Sequence[Bounds]) -> tuple[Array, Array]:
+    return np.array([part.low for part in parts]), np.array([part.high for part in parts])
+
+
+def _worst(parts: Sequence[Bounds]) -> tuple[Array, Array]:
+    """The mean share missing, and the standard error of a difference of the two ends that vary most."""
+    missing = np.array([part.missing for part in parts])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(missing, axis=0) / np.isfinite(missing).sum(axis=0)
+    return mean, np.sqrt(2) * _most(np.array([part.se for part in parts]))
+
+
+def _most(values: Array) -> Array:
+    """The largest over groups of those that are known; NaN where none is."""
+    found = np.where(np.isfinite(values), values, -np.inf).max(axis=0)
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _deviation(values: Array) -> Array:
+    seen = np.isfinite(values)
+    k = seen.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = np.nansum(values, axis=0) / k
+    return _root(np.where(k > 1, np.nansum((values - centre) ** 2, axis=0), np.nan), k)
+
+
+def _root(squares: Array, k: npt.NDArray[np.intp]) -> Array:
+    return np.sqrt(squares / np.maximum(k - 1, 1))
 
 
 def _check(replies: Replies, poles: tuple[float, float]) -> None:
@@ -152,9 +308,31 @@ def _check(replies: Replies, poles: tuple[float, float]) -> None:
         raise ValueError("Sums lie above what the valid answers can give; see `poles`.")
 
 
-def _bounds(replies: Replies, weight: Array, poles: tuple[float, float]) -> Bounds:
-    asked = (weight * replies.asked).sum(axis=0)
-    valid = (weight * replies.valid).sum(axis=0)
-    observed = ratio((weight * replies.sums).sum(axis=0), valid)
-    low, high = (ratio((weight * filled(replies, pole)).sum(axis=0), asked) for pole in poles)
-    return Bounds(observed, low, high, ratio(asked - np.minimum(valid, asked), asked))
+def _contrast(
+    parts: Sequence[Replies], factors: Array, poles: tuple[float, float], weight: Sequence[Array] | None = None
+) -> Bounds:
+    """Bounds of a weighted sum of means; `missing` is summed over parts by the size of their factors."""
+    cells = parts[0].sums.shape[1]
+    value, missing = np.zeros(cells), np.zeros(cells)
+    ends, apart = np.zeros((2, cells)), np.zeros((2, *parts[0].sums.shape))
+    counted = np.zeros(parts[0].sums.shape, dtype=np.bool_)
+    for place, (replies, factor) in enumerate(zip(parts, factors, strict=True)):
+        if replies.sums.shape != parts[0].sums.shape:
+            raise ValueError("All groups must have the same clusters and cells.")
+        _check(replies, poles)
+        w = np.ones_like(replies.asked) if weight is None else weight[place]
+        asked, valid = w * replies.asked, w * replies.valid
+        total = asked.sum(axis=0)
+        value += factor * ratio((w * replies.sums).sum(axis=0), valid.sum(axis=0))
+        missing += abs(factor) * ratio(total - np.minimum(valid.sum(axis=0), total), total)
+        counted |= asked > 0
+        for end, pole in enumerate(poles if factor >= 0 else poles[::-1]):
+            full = w * filled(replies, pole)
+            mean = ratio(full.sum(axis=0), total)
+            ends[end] += factor * mean
+            with np.errstate(invalid="ignore", divide="ignore"):
+                apart[end] += factor * np.where(asked > 0, (full - mean * asked) / total, 0.0)
+    many = counted.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(many / (many - 1) * (apart**2).sum(axis=1).max(axis=0))
+    return Bounds(value, ends[0], ends[1], missing, np.where(many > 1, error, np.nan))

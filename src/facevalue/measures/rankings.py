@@ -54,12 +54,16 @@ def rankings(
     above, below, most, least = (np.concatenate([part[at] for part in parts]) for at in range(4))
     cell = np.concatenate([item * len(levels) + at for at in range(len(levels))])
     cells = items * len(levels)
-    found = dyads.shares(
-        above, above + below, (np.tile(people[0], len(levels)), np.tile(people[1], len(levels))), cell, cells
+    pair = np.tile(people[0], len(levels)), np.tile(people[1], len(levels))
+    found = dyads.shares(above, above + below, pair, cell, cells)
+    ends = (
+        dyads.shares(up, above + below + lost, pair, cell, cells) for up, lost in ((above, least), (above + most, most))
     )
     totals = [np.bincount(cell, weights=x, minlength=cells).astype(np.float64) for x in (above, below, most, least)]
     gap = replace(found, value=found.value - 0.5, low=found.low - 0.5, high=found.high - 0.5)
-    return Rankings(gap, _bounds(*totals), found.p(0.5), found.p_least(0.5))
+    error = np.array([end.se for end in ends]).max(axis=0)
+    bounds = replace(_bounds(*totals), se=error)
+    return Rankings(gap, bounds, found.p(0.5), found.p_least(0.5))
 
 
 def _bounds(above: Array, below: Array, most: Array, least: Array) -> Bounds:
@@ -67,7 +71,7 @@ def _bounds(above: Array, below: Array, most: Array, least: Array) -> Bounds:
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = above / (above + below)
         low, high = above / (above + below + least), (above + most) / (above + most + below)
-    return Bounds(middle - 0.5, low - 0.5, high - 0.5, np.maximum(most, least))
+    return Bounds(middle - 0.5, low - 0.5, high - 0.5, np.maximum(most, least), np.full(middle.shape, np.nan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.proportions import WILSON, effective_size, wilson
 
 SUMS = ("n", "s", "asked")
@@ -71,8 +71,9 @@ def cells(
     -------
     The columns of `by`; `value`, `low`, `high` and `se` in percent; `n` (expected valid answers), `clusters` (units),
     `df` (degrees of freedom of `se`), `size` (effective number of answers), `s` (how much of n chose), `bound_low` and
-    `bound_high` (in percent: had all missing answers gone one way). Null is not measurable: a cell without valid
-    answers has value null and n 0; one of fewer than three units has no interval.
+    `bound_high` (in percent: had all missing answers gone one way), `bound_se` (of the end that varies more). Null
+    is not measurable: a cell without valid answers has value null and n 0; one of fewer than three units has no
+    interval.
 
     Equation
     --------
@@ -118,6 +119,12 @@ def cells(
     out = out.with_columns(variance=pl.col("variance") * uneven)
     if partners is not None and partners.height:
         out = out.with_columns(_beside(out, partners, by))
+    if not only_values():
+        out = out.join(_ends(frame, by), on=by, how="left", nulls_equal=True, maintain_order="left")
+        more = (pl.col("_end") - pl.col("_alone").fill_null(0.0)).clip(lower_bound=0.0)
+        out = out.with_columns(bound_se=100 * (pl.col("variance").fill_null(0.0) + more).sqrt())
+    else:
+        out = out.with_columns(bound_se=pl.lit(None, pl.Float64))
     few = pl.col("clusters").fill_null(0) < FEWEST
     out = out.with_columns(
         clusters=pl.col("clusters").fill_null(0).cast(pl.Int64),
@@ -127,7 +134,20 @@ def cells(
     return _with_interval(out).select(*by, *_COLUMNS)
 
 
-_COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high")
+_COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high", "bound_se")
+
+
+def _ends(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Variance between units of the worse end of the bounds (`_end`), beside that of the value (`_alone`)."""
+    units = frame.filter(pl.col("unit").is_not_null())
+    lost = (pl.col("asked") - pl.col("n")).clip(lower_bound=0.0)
+    short = units.join(units.filter(lost > _NOTHING).select(by).unique(), on=by, how="semi", nulls_equal=True)
+    parts = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (pl.col("s"), pl.col("s") + lost))]
+    alone, low, high = (between(_contributions(part, by), by).select(*by, "variance") for part in parts)
+    out = alone.rename({"variance": "_alone"})
+    for end, name in ((low, "_low"), (high, "_high")):
+        out = out.join(end.rename({"variance": name}), on=by, how="full", nulls_equal=True, coalesce=True)
+    return out.select(*by, "_alone", _end=pl.max_horizontal("_low", "_high"))
 
 
 def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:

@@ -86,7 +86,7 @@ def record(
     Parameters
     ----------
     frame:
-        Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low` and `bound_high`.
+        Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low`, `bound_high` and `bound_se`.
     how:
         How intervals were made, for all rows with enough clusters or for each.
     apart, within:
@@ -102,7 +102,8 @@ def record(
     bounds = None
     if "bound_low" in frame.columns:
         nothing = np.full(frame.height, np.nan)
-        bounds = Bounds(made.value, to_array(frame["bound_low"]), to_array(frame["bound_high"]), nothing)
+        error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else nothing
+        bounds = Bounds(made.value, to_array(frame["bound_low"]), to_array(frame["bound_high"]), nothing, error)
     named = None if family is None else family_names(frame, family, apart, within).to_list()
     table.add(
         measure, {name: frame[name].to_list() for name in table.labels if name in frame.columns},

@@ -39,10 +39,9 @@ ZERO_VARIANCE = (
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
 NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
 NO_TEST = "No test was possible, and equivalence was not shown."
-FOUND_UNLESS = (
-    "Found, unless the missing answers say otherwise: had all of them gone one way, the difference could be zero or of "
-    "the other sign."
-)
+UNLESS = "Found, unless the missing answers say otherwise"
+"""How the reason of a finding begins that the missing answers could explain."""
+FOUND_UNLESS = f"{UNLESS}: had all of them gone against it, no difference would be clear, or one of the other sign."
 PAGE = (
     "Larger than chance explains among the tests of its own family, but not among all that this page tests: where much "
     "is looked at, something is always found."
@@ -201,7 +200,7 @@ def verdicts(
     n: npt.ArrayLike = np.nan,
     clusters: npt.ArrayLike = np.nan,
     family_q: npt.ArrayLike = np.nan,
-    bounds: tuple[npt.ArrayLike, npt.ArrayLike] = (np.nan, np.nan),
+    open_to_missing: npt.ArrayLike = False,
     unreachable: npt.ArrayLike = False,
 ) -> Verdicts:
     """What may be said of each estimate.
@@ -226,8 +225,8 @@ def verdicts(
         one cannot be a difference found.
     n, clusters:
         Observations and clusters behind each estimate, where known: they make `why` say what was missing.
-    bounds:
-        Smallest and largest value that missing answers could have led to; NaN where unknown.
+    open_to_missing:
+        Where the missing answers, had all of them gone against it, would leave no difference clear (`worst_case`).
     unreachable:
         Where the smallest p-value that the test can give lies above its level.
 
@@ -260,9 +259,9 @@ def verdicts(
     >>> out.why[3]
     'The measure is not defined for these answers.'
     """
-    given = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters, *bounds)
+    given = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters)
     arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given))
-    values, lows, highs, qs, own, equivalence, margins, levels, floors, observed, units, *worst = arrays
+    values, lows, highs, qs, own, equivalence, margins, levels, floors, observed, units = arrays
     check_margin(margins[~np.isnan(margins)])
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError("alpha must lie between 0 and 1.")
@@ -270,7 +269,6 @@ def verdicts(
 
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
     reached = measured & (qs < levels)
-    turned = (np.minimum(*worst) <= 0) & (np.maximum(*worst) >= 0) & ~floored
     found = reached & (~floored | (values > floors))
     flat = measured & (highs - lows <= _rounding(values)) & ~found
     measurable = measured & ~flat
@@ -288,7 +286,7 @@ def verdicts(
         ((~measured | flat) & one, ONE_CLUSTER),
         (flat, ZERO_VARIANCE),
         (~measured, NO_INTERVAL),
-        (found & turned, FOUND_UNLESS),
+        (found & np.asarray(open_to_missing, dtype=np.bool_), FOUND_UNLESS),
         (found & within, FOUND_SMALL),
         (found, FOUND),
         (within, SHOWN),

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, comparison, group_spread, shift
+from facevalue.measures import cluster_bootstrap, comparison, group_spread, missing_data_bounds, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds, shift_bounds
+from facevalue.measures.missing_data_bounds import Replies, phi_bounds, shift_bounds
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.definitions import measure_name
@@ -94,8 +94,7 @@ class Estimator:
         found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
         bounds = None
         if self._poles is not None:
-            own = phi_bounds(self._replies(at, rows, columns), self._poles)
-            bounds = Bounds(own.value - middle, own.low - middle, own.high - middle, own.missing)
+            bounds = phi_bounds(self._replies(at, rows, columns), self._poles).less(middle)
         table.add(
             measure, cells.labels, found, p=found.p_zero, family=take.named(), bounds=bounds, keep=cells.shown > 0
         )
@@ -125,7 +124,7 @@ class Estimator:
             named[take.of] += [level] * sums.shape[-1]
             named[CONTRAST] += [other] * sums.shape[-1]
         every = cluster_bootstrap.joined(found)
-        both = Bounds(*(np.concatenate([getattr(b, n) for b in bounds]) for n in Bounds.__slots__)) if bounds else None
+        both = missing_data_bounds.joined(bounds) if bounds else None
         table.add(measure, named, every, p=every.p_zero, family=take.named(), bounds=both, keep=np.concatenate(kept))
 
     def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, dict[str, list[str | None]]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
-from facevalue.measures.verdicts import Verdict
+from facevalue.measures.verdicts import UNLESS, Verdict
 
 POOLED = "(all models)"
 ALPHA = 0.05
@@ -53,6 +53,7 @@ class Estimate:
     why: str | None = None
     bound_low: float | None = None
     bound_high: float | None = None
+    bound_se: float | None = None
     unit: str = ""
     method: str | None = None
     source: str | None = None
@@ -72,9 +73,9 @@ class Estimate:
         return self.bound_low is not None and self.bound_high is not None
 
     @property
-    def sign_open(self) -> bool:
-        """Whether missing answers, had they all gone one way, could have turned the sign round."""
-        return self.bound_low is not None and self.bound_high is not None and self.bound_low < 0 < self.bound_high
+    def open_to_missing(self) -> bool:
+        """Whether it is found, and would not be had all missing answers gone against it."""
+        return (self.why or "").startswith(UNLESS)
 
     def in_points(self) -> "Estimate":
         """A difference between shares, all that is said of its size in points of a hundred.
@@ -90,7 +91,7 @@ class Estimate:
         return replace(self, unit="pp", **points)
 
 
-_SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high")
+_SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high", "bound_se")
 """What is in an estimate's unit."""
 _NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
 _FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())

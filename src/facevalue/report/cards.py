@@ -96,7 +96,7 @@ def _bounds(lead: Findings, view: View) -> list[Card]:
         return []
     title = "If missing answers went one way"
     found = [e for e in rows if view.numbers.moved(e)]
-    turned = [e for e in found if e.sign_open]
+    turned = [e for e in found if e.open_to_missing]
     rule = "Worst case: every missing answer one way on one side of a comparison and the other way on the other."
     if not found:
         return [Card("bounds", title, "No difference to check", rule, Status.NOTE)]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, shift
+from facevalue.measures import cluster_bootstrap, missing_data_bounds, shift
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
@@ -120,8 +120,7 @@ def _grid(table: EstimateTable, s: Shifts, scores: Aggregate | None, variation: 
     cells = shift.joined([s.cells(part) for part in parts])
     bounds = None
     if scores is not None:
-        own = [s.bounds(scores, part) for part in parts]
-        bounds = Bounds(*(np.concatenate([getattr(b, name) for b in own]) for name in Bounds.__slots__))
+        bounds = missing_data_bounds.joined([s.bounds(scores, part) for part in parts])
     family = "variations x groups (Table 12)"
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
     add_signed(table, cells, estimates, family, bounds, published=True)

@@ -126,7 +126,7 @@ def add_selection(table: EstimateTable, tables: Tables) -> None:
     pooled = _no_gender(_chosen(tables)).with_columns(activity=pl.lit(None, pl.String))
     keys = [*_WITHIN, "identity"]
     released = selection.cells(pooled, keys, _no_gender(tables.own), _no_gender(tables.pairs.filter("crossed")))
-    released = _with_trait(released.drop("bound_low", "bound_high"), tables.terms).sort(keys)
+    released = _with_trait(released.drop("bound_low", "bound_high", "bound_se"), tables.terms).sort(keys)
     record(table, m.SHARE_RELEASED, released, WILSON)
     _cells(table, tables)
 
@@ -215,7 +215,9 @@ def add_missing(table: EstimateTable, tables: Tables) -> None:
     keys = ["paradigm", "dimension", "identity"]
     for shown in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
         part = tables.missing.filter(shown).with_columns(activity=pl.lit(None, pl.String))
-        record(table, m.NA_RATE, selection.cells(part, keys).drop("bound_low", "bound_high").sort(keys), WILSON)
+        record(
+            table, m.NA_RATE, selection.cells(part, keys).drop("bound_low", "bound_high", "bound_se").sort(keys), WILSON
+        )
 
 
 def add_log_odds(table: EstimateTable, tables: Tables) -> None:
