@@ -35,11 +35,11 @@ def rows() -> list[dict[str, object]]:
 def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
     frame = complete(pl.DataFrame(rows()), study.labels)
     (tmp_path / "e.parquet").write_bytes(parquet(frame))
-    assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "2"
+    assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "3"
     assert read_estimates(tmp_path / "e.parquet", study).equals(frame)
 
 
-def test_the_first_version_is_read_as_the_second(tmp_path: Path, study: Study) -> None:
+def test_the_first_version_is_read_as_the_present_one(tmp_path: Path, study: Study) -> None:
     new = complete(pl.DataFrame(rows()), study.labels)
     old = new.with_columns(pl.lit(None, pl.String).alias(name) for name in COLUMNS if name not in new.columns)
     old = old.with_columns(pl.Series("model", ["m", "m + cipher"]), category="other_paradigm")
@@ -47,7 +47,14 @@ def test_the_first_version_is_read_as_the_second(tmp_path: Path, study: Study) -
     assert read_estimates(tmp_path / "e.parquet", study, ["m"]).equals(new)
 
 
-def written(path: Path, version: str = "2", **columns: object) -> Path:
+def test_the_second_version_has_no_interval_of_the_page(tmp_path: Path, study: Study) -> None:
+    new = complete(pl.DataFrame(rows()), study.labels)
+    old = new.drop("page_low", "page_high", "page_level")
+    old.write_parquet(tmp_path / "e.parquet", metadata={"facevalue.estimates": "2"})
+    assert read_estimates(tmp_path / "e.parquet", study).equals(new)
+
+
+def written(path: Path, version: str = "3", **columns: object) -> Path:
     """A file with some columns changed."""
     frame = complete(pl.DataFrame(rows()), LABELS).with_columns(**columns)  # type: ignore[arg-type]
     frame.write_parquet(path, metadata={"facevalue.estimates": version})
@@ -56,8 +63,8 @@ def written(path: Path, version: str = "2", **columns: object) -> Path:
 
 def test_what_cannot_be_understood_is_one_message(tmp_path: Path, study: Study) -> None:
     path = tmp_path / "e.parquet"
-    with pytest.raises(RunError, match="version '3'; this FaceValue reads versions 1 to 2"):
-        read_estimates(written(path, "3"), study)
+    with pytest.raises(RunError, match="version '4'; this FaceValue reads versions 1 to 3"):
+        read_estimates(written(path, "4"), study)
     with pytest.raises(RunError, match="no estimates of vignette: some are of 'visbias'"):
         read_estimates(written(path, study=pl.lit("visbias")), study)
     with pytest.raises(RunError, match="some name no measure"):

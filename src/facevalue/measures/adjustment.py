@@ -61,6 +61,52 @@ def adjust(p: Array, method: str) -> Array:
     return out
 
 
+def thresholds(p: Array, method: str, alpha: float) -> Array:
+    """P-value below which each test is found at `alpha`, the other tests being what they are.
+
+    So that one can be read off an interval: that at 1 less this level leaves zero out exactly where the test is found.
+
+    `p`, `method`: as in `adjust`; NaN stays NaN.
+
+    Equation
+    --------
+    Of m tests, Holm: alpha / (m - k), k of the others found at alpha / m, alpha / (m - 1), ... in their order. BH: R
+    alpha / m, R how many are found with p_i set to 0 (Benjamini and Yekutieli 2005, "False discovery rate-adjusted
+    multiple confidence intervals for selected parameters"); BY as BH with alpha / (1 + 1/2 + ... + 1/m).
+
+    Examples
+    --------
+    >>> p = np.array([0.01, 0.04, 0.03, 0.5])
+    >>> thresholds(p, "holm", 0.05).round(4).tolist(), thresholds(p, "bh", 0.05).round(4).tolist()
+    ([0.0125, 0.0167, 0.0167, 0.0167], [0.0125, 0.025, 0.025, 0.025])
+    """
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    out = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    if not (m := tested.size):
+        return out
+    order = tested[np.argsort(p[tested], kind="stable")]
+    ranked, rank = p[order], np.arange(m)
+    if method == "holm":
+        before = np.minimum.accumulate(ranked * (m - rank) < alpha)  # those up to each are found
+        stops = np.where(
+            ranked * (m - rank + 1) < alpha, m, rank
+        )  # where those after each would, each one place higher
+        after = np.append(np.minimum.accumulate(stops[::-1])[::-1][1:], m)
+        first = before.argmin() if not before.all() else m
+        others = np.where(rank <= first, after - 1, first)
+        out[order] = alpha / (m - others)
+        return out
+    level = alpha if method == "bh" else alpha / float((1 / (rank + 1)).sum())
+    found = np.flatnonzero(ranked * m < level * (rank + 1))
+    last = int(found[-1]) + 1 if found.size else 0
+    lifted = np.where(ranked * m < level * (rank + 2), rank + 2, 1)  # found, had one after it moved to the front
+    before = np.append(1, np.maximum.accumulate(lifted)[:-1])
+    out[order] = level / m * np.where(rank < last, last, before)
+    return out
+
+
 def within(p: Array, family: npt.NDArray[np.int64], methods: Sequence[str] = ()) -> Array:
     """P-values adjusted within each family: NaN where there is no test, or no family.
 

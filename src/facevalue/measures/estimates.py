@@ -34,6 +34,9 @@ _FOUND: dict[str, pl.DataType] = {
     "p": pl.Float64(),
     "q": pl.Float64(),
     "q_page": pl.Float64(),
+    "page_low": pl.Float64(),
+    "page_high": pl.Float64(),
+    "page_level": pl.Float64(),
     "p_least": pl.Float64(),
     "p_paper": pl.Float64(),
     "q_paper": pl.Float64(),
@@ -58,7 +61,9 @@ FIXED: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
 
 `value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
 `clusters` units that were sampled. `p` tests the value that is shown and agrees with its interval; `q` is adjusted
-within `family`, and `q_page` for all families of the page besides (`page_error`): it decides the verdict. `p_least`:
+within `family`, and `q_page` for all families of the page besides (`page_error`): it decides the verdict. `page_low`
+to `page_high`: the interval at `page_level`, at which the page judges the row (`page_interval`); it leaves out what `p`
+tests against, zero, exactly where a difference is found. Null where the page tests nothing. `p_least`:
 smallest p that the test could have given, null where any could come. `p_paper` and `q_paper`: by the protocol's own
 test and its own correction, as published; they decide nothing. `floor` and `floor_high`: mean and 95th percentile of
 the measure where there is no effect, for unsigned measures. `se`: standard error over clusters. `mde`: smallest effect

@@ -8,15 +8,17 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.multiple_testing import ALPHA, apply
 from facevalue.measures.page_error import leads, page_levels
+from facevalue.measures.page_interval import page_interval, row_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
 from facevalue.measures.value_limits import largest_of
-from facevalue.measures.verdicts import tost, trusted_error, unseen, verdicts
+from facevalue.measures.verdicts import Verdict, tost, trusted_error, unseen, verdicts
 from facevalue.measures.worst_case import worst_tests
 
 
@@ -27,7 +29,7 @@ def judge(
     margins: Mapping[str, float] | None = None,
     lead: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Complete a table of estimates: q by declared families and by page, detectable effect, margin, verdict and why.
+    """Complete a table of estimates: q and interval by page, detectable effect, margin, verdict and why.
 
     Parameters
     ----------
@@ -84,11 +86,12 @@ def judge(
     is_compared = pl.col("measure").is_in([m.name for m in measures if m.comparison])
     compared = out.select(is_compared)["measure"].to_numpy()
     alpha = _alphas(out, declared)
-    out, level = _with_page(out, is_compared, alpha, lead, declared)
+    out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared)
+    level = of_family / tests
     column = {name: to_array(out[name]) for name in _NUMBERS}
     df = degrees_of_freedom(out)
     floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
-    worst, _ = _with_page(worst_tests(out, df, floored), is_compared, alpha, lead, declared)
+    worst, *_ = _with_page(worst_tests(out, df, floored), is_compared, alpha, lead, declared)
     open_to_missing = ~(to_array(worst["q_page"]) < alpha)
     column["se"] = trusted_error(column["value"], column["se"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
@@ -110,8 +113,14 @@ def judge(
         open_to_missing=open_to_missing, unreachable=unreachable,
     )  # fmt: skip
     said = {"verdict": map(str, found.verdict), "why": map(str, found.why)}
+    is_found = found.verdict == Verdict.DIFFERENCE
+    ends = _page_intervals(out, measures, declared, df, largest, is_found, of_family)
     judged = pl.DataFrame(
-        [pl.Series("mde", effect).fill_nan(None), *(pl.Series(name, list(x), pl.String) for name, x in said.items())]
+        [
+            *(pl.Series(name, end).fill_nan(None) for name, end in ends.items()),
+            pl.Series("mde", effect).fill_nan(None),
+            *(pl.Series(name, list(x), pl.String) for name, x in said.items()),
+        ]
     ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
@@ -155,13 +164,13 @@ def _with_page(
     alpha: np.ndarray,
     lead: Sequence[str],
     declared: Preregistration | None,
-) -> tuple[pl.DataFrame, np.ndarray]:
-    """Add `q_page`; with it, the level at which a single test of each row's family is surely made, alpha outside."""
+) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
+    """Add `q_page`; with it, the level of each row's family, alpha outside; and how many tests that has, at least 1."""
     tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
     tests = tested.sum().over("model", "intervention", "measure", "family")
     rows = estimates.select("model", "intervention", "measure", "family", "kind", "q", tested=tested, tests=tests)
     rows = rows.with_row_index("row")
-    q_page, level = np.full(estimates.height, np.nan), alpha.copy()
+    q_page, level, many = np.full(estimates.height, np.nan), alpha.copy(), np.ones(estimates.height)
     for part in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
         first = pl.col("kind") == "confirmatory"
         if not part.select(first.any()).item():
@@ -171,5 +180,43 @@ def _with_page(
             part["q"].to_numpy(), code, part.select(first).to_series().to_numpy(), _page_alpha(declared)
         )
         at = part["row"].to_numpy()
-        q_page[at], level[at] = found.q, alpha[at] * found.share / part["tests"].to_numpy()
-    return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level
+        q_page[at], level[at], many[at] = found.q, alpha[at] * found.share, part["tests"].to_numpy()
+    return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many
+
+
+def _page_intervals(
+    out: pl.DataFrame,
+    measures: Sequence[Measure],
+    declared: Preregistration | None,
+    df: np.ndarray,
+    largest: np.ndarray,
+    found: np.ndarray,
+    of_family: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Interval of each row at the page's level of its test, and that level; NaN where the page tests nothing."""
+    methods = {family.name: family.method for family in declared.families} if declared is not None else {}
+    value, low, high, p, q, q_page = (to_array(out[name]) for name in ("value", "low", "high", "p", "q", "q_page"))
+    by_name = pl.col("family").is_in(list(methods))  # a declared family may hold several models
+    where = (pl.when(~by_name).then(pl.col(name)) for name in ("model", "intervention", "measure"))
+    rows = out.select(pl.struct(*where, "family").rank("dense").alias("code") - 1, "family")
+    code = rows["code"].cast(pl.Int64).to_numpy()
+    named = dict(rows.unique().iter_rows())
+    how = [methods.get(named[number], "bh") for number in range(len(named))]
+    levels = row_levels(p, q, found, np.where(np.isfinite(q_page), code, -1), how, of_family)
+    limits = {measure.name: measure.limits for measure in measures}
+    least, most = (
+        out["measure"]
+        .replace_strict({n: limit[i] for n, limit in limits.items()}, default=None, return_dtype=pl.Float64)
+        .to_numpy()
+        for i in (0, 1)
+    )
+    ends = np.fmax(least, -largest), np.fmin(most, largest)
+    unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    null = np.where(unsigned & np.isfinite(least), least, 0.0)
+    of_row = 1 - to_array(out["level"].fill_null(LEVEL))
+    page_low, page_high = page_interval(value, (low, high), p, df, (of_row, levels), ends, null)
+    return {
+        "page_low": page_low,
+        "page_high": page_high,
+        "page_level": 1 - np.where(np.isfinite(page_low), levels, np.nan),
+    }

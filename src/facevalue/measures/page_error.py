@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures.adjustment import thresholds
 from facevalue.measures.cluster_bootstrap import Array
 
 LEAD_SHARE = 0.8
@@ -24,7 +25,7 @@ class PageLevel(NamedTuple):
     q: Array
     """Adjusted for its family and for the page: below alpha exactly where the page finds something."""
     share: Array
-    """Share of alpha that the test's family has, however its tests turn out; for planning."""
+    """Share of alpha that the test's family has, whatever its own tests are."""
 
 
 def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
@@ -60,12 +61,12 @@ def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bo
 
     Equation
     --------
-    With P_f the smallest q of family f, Holm (1979) over the K families of a tier: ordered upwards, the j-th is tested
-    at a / (K - j + 1) as long as all before it were found. A test's q is max(max_{i<=j} (K - i + 1) P_(i),
-    (K - j + 1) q) alpha / a. The lead's tier has a = .8 alpha; the other has .2 alpha, and all of alpha once every
-    family of the lead is found (gatekeeping as in Bretz, Maurer, Brannath and Posch 2009, "A graphical approach to
-    sequentially rejective multiple test procedures"). The chance that any family without an effect is said to hold one
-    is at most alpha, whatever the others hold.
+    With P_f the smallest q of family f, Holm (1979) over the K families of a tier: family f is judged at b_f = a / (K -
+    k_f), k_f of the others found at a / K, a / (K - 1), ... in their order (`adjustment.thresholds`). A test is found
+    where q < b_f; on the page its q is alpha q / b_f. The lead's tier has a = .8 alpha; the other has .2 alpha, and all
+    of alpha once every family of the lead is found (gatekeeping as in Bretz, Maurer, Brannath and Posch 2009, "A
+    graphical approach to sequentially rejective multiple test procedures"). The chance that any family without an
+    effect is said to hold one is at most alpha, whatever the others hold.
 
     Notes
     -----
@@ -78,34 +79,20 @@ def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bo
     >>> page_levels(*two, alpha=0.05).q.round(4).tolist()
     [0.0375, 0.25, 0.004]
     """
-    out, share = np.full(q.shape, np.nan), np.full(q.shape, np.nan)
+    level = np.full(q.shape, np.nan)
     tested = np.isfinite(q) & (family >= 0)
     first, rest = tested & lead, tested & ~lead
-    if not first.any():
-        out[rest], share[rest] = _holm(q[rest], family[rest], alpha)
-        return PageLevel(out, share)
-    own = LEAD_SHARE
-    out[first], share[first] = _holm(q[first], family[first], own * alpha)
-    out[first], share[first] = out[first] / own, share[first] * own
-    smallest = pl.DataFrame({"family": family[first], "q": out[first]}).group_by("family").agg(pl.col("q").min())
-    own = 1.0 if bool((smallest["q"] < alpha).all()) else 1.0 - LEAD_SHARE
-    out[rest], share[rest] = _holm(q[rest], family[rest], own * alpha)
-    out[rest], share[rest] = out[rest] / own, share[rest] * own
-    return PageLevel(np.minimum(out, 1.0), share)
+    level[first], every = _family_levels(q[first], family[first], LEAD_SHARE * alpha)
+    kept = 1.0 if not first.any() or every else 1.0 - LEAD_SHARE
+    level[rest], _ = _family_levels(q[rest], family[rest], kept * alpha)
+    share = level / alpha
+    return PageLevel(np.minimum(q / share, 1.0), share)
 
 
-def _holm(q: Array, family: npt.NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
-    """Holm over families: adjusted q of each test, and the share of alpha that its family is sure of."""
-    if not q.size:
-        return q, q
+def _family_levels(q: Array, family: npt.NDArray[np.int64], alpha: float) -> tuple[Array, bool]:
+    """Level of each test's family, and whether every family is found."""
     names, code = np.unique(family, return_inverse=True)
     smallest = np.full(names.size, np.inf)
     np.minimum.at(smallest, code, q)
-    order = np.argsort(smallest, kind="stable")
-    left = np.empty(names.size)
-    left[order] = np.arange(names.size, 0, -1)
-    reached = np.empty(names.size)
-    reached[order] = np.maximum.accumulate(left[order] * smallest[order])
-    open_after = max(int((reached >= alpha).sum()), 1)
-    sure = 1.0 / np.where(reached < alpha, left, open_after)
-    return np.minimum(np.maximum(reached[code], left[code] * q), 1.0), sure[code]
+    levels = thresholds(smallest, "holm", alpha)
+    return levels[code], bool((smallest < levels).all())

@@ -39,6 +39,9 @@ class Estimate:
     p: float | None = None
     q: float | None = None
     q_page: float | None = None
+    page_low: float | None = None
+    page_high: float | None = None
+    page_level: float | None = None
     p_least: float | None = None
     p_paper: float | None = None
     q_paper: float | None = None
@@ -91,7 +94,10 @@ class Estimate:
         return replace(self, unit="pp", **points)
 
 
-_SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high", "bound_se")
+_SIZES = (
+    "value", "low", "high", "page_low", "page_high", "se", "floor", "floor_high", "mde", "margin",
+    "bound_low", "bound_high", "bound_se",
+)  # fmt: skip
 """What is in an estimate's unit."""
 _NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
 _FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())

@@ -16,9 +16,11 @@ from facevalue.protocol.study import Study
 from facevalue.store.files import check_table, write_whole
 from facevalue.store.manifest import INTERVENTIONS
 
-VERSION = 2
-"""Of the table: 2 has the labels that the study declares, and a column for interventions; 1 had no version."""
+VERSION = 3
+"""Of the table: 3 has the interval at the page's level; 2 has the labels that the study declares, and a column for
+interventions; 1 had no version."""
 _KEY = "facevalue.estimates"
+_READ = tuple(str(version) for version in range(1, VERSION + 1))
 _ALWAYS = ("study", "measure", "model", "value")
 
 
@@ -49,14 +51,14 @@ def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.D
     except (OSError, pl.exceptions.PolarsError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {why}. {again}") from error
-    if version not in ("1", str(VERSION)):
+    if version not in _READ:
         raise RunError(
             f"{path} holds estimates of version {version!r}; this FaceValue reads versions 1 to {VERSION}. Use the one "
             f"that wrote it, or take the estimates again with `facevalue measure`."
         )
     try:
         _check(table, study)
-        if version == str(VERSION):
+        if version != _READ[0]:
             return complete(table)
         done = study.options.get(INTERVENTIONS, [])
         names = [one.name for one in stored(done)] if isinstance(done, list) else []

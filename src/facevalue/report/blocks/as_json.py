@@ -9,8 +9,8 @@ from facevalue.report.built import Built
 
 VERSION = 1
 _NUMBERS = (
-    "value", "low", "high", "level", "n", "clusters", "p", "q", "q_page", "floor", "floor_high", "mde", "margin",
-    "bound_low", "bound_high",
+    "value", "low", "high", "level", "n", "clusters", "p", "q", "q_page", "page_low", "page_high", "page_level",
+    "floor", "floor_high", "mde", "margin", "bound_low", "bound_high",
 )  # fmt: skip
 _WORDS = ("unit", "family", "kind", "verdict", "why", "method", "source")
 """Columns of an estimate that stand in the JSON under their own names."""
