@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
@@ -174,10 +175,32 @@ def test_rounding_is_no_variance() -> None:
 def test_few_units_that_do_not_move_are_not_equivalent_as_one_that_does_may_not_have_been_met() -> None:
     """One face in twenty that moves all the way makes a shift of .05; a third of samples of twenty have none."""
     still = [
-        row(value=0.0, low=-0.004, high=0.004, se=0.002, q=0.9, clusters=n, variation=f"{n}") for n in (20, 148, 149)
+        row(value=0.0, low=-0.004, high=0.004, se=1e-5, q=0.9, clusters=n, variation=f"{n}") for n in (20, 148, 149)
     ]
     judged = judge(table(*still), MEASURES, margins={"sbs": 0.02})
     assert judged["verdict"].to_list() == ["inconclusive", "inconclusive", "equivalent within the margin"]
+
+
+@pytest.mark.parametrize("faces", [60, 160, 500])
+@pytest.mark.parametrize("margin", [0.02, 0.05, 0.1])
+def test_a_mean_at_the_margin_is_not_called_equivalent_whatever_share_of_faces_makes_it(
+    faces: int, margin: float
+) -> None:
+    """Few faces that move all the way or less far, the others not at all, or by half of the margin."""
+    rng = np.random.default_rng(1)
+    audits = 1500
+    for size, rest, noise in ((1.0, 0.0, 0.01), (1.0, 0.5, 0.01), (0.4, 0.0, 0.01), (0.4, 0.5, 0.05), (1.0, 0.0, 0.1)):
+        still = rest * margin
+        share = (margin - still) / (size - still)
+        far = rng.random((audits, faces)) < share
+        shifts = np.where(far, size, np.clip(still + noise * rng.standard_normal(far.shape), -1, 1))
+        values, errors = shifts.mean(axis=1), shifts.std(axis=1, ddof=1) / np.sqrt(faces)
+        rows = [
+            row(value=v, low=-1.0, high=1.0, se=e, q=0.9, clusters=faces) for v, e in zip(values, errors, strict=True)
+        ]
+        judged = judge(table(*rows), MEASURES, margins={"sbs": margin})
+        # .05, and two standard errors of a share of 1,500
+        assert (judged["verdict"] == "equivalent within the margin").mean() < 0.062
 
 
 def test_two_units_detect_nothing_that_there_is() -> None:

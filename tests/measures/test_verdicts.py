@@ -105,6 +105,21 @@ def test_what_is_missing_is_named() -> None:
     assert out.verdict.tolist() == [Verdict.NOT_MEASURABLE] * 6 + [Verdict.INCONCLUSIVE]
 
 
+@given(clusters=st.integers(2, 400), far=st.integers(0, 20), margin=st.floats(0.001, 0.5))
+def test_clusters_that_move_all_the_way_or_not_at_all_are_tested_exactly(
+    clusters: int, far: int, margin: float
+) -> None:
+    assume(far < clusters and far / clusters < margin)
+    share = far / clusters
+    se = np.sqrt(share * (1 - share) / (clusters - 1))
+    p = verdicts.unseen(share, se, clusters, margin, 1.0)
+    assert p == pytest.approx(stats.binom.cdf(far, clusters, margin), rel=1e-6, abs=1e-12)
+
+
+def test_without_a_largest_value_nothing_is_known_of_clusters_that_move_far() -> None:
+    assert np.isnan(verdicts.unseen(0.0, 0.1, 100, 0.5, np.inf))
+
+
 def test_without_margin_nothing_is_equivalent() -> None:
     out = verdicts.verdicts(0.0, -0.1, 0.1, 0.9, margin=np.nan, tost_p=0.001, alpha=0.05)
     assert out.verdict.item() is Verdict.INCONCLUSIVE

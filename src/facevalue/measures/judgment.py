@@ -56,7 +56,7 @@ def judge(
     (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
     test can give (`p_least`) lies above its level. Those of squared distances follow from their floors (`unsigned`).
 
-    Shifts of one and the same cluster are equivalent only if the sample could have met clusters that move far
+    Shifts of one and the same cluster are equivalent only if few clusters that move far can't make up the margin either
     (`verdicts.unseen`).
 
     All families of one model (and intervention) are held to alpha together: see `page_error`. So are the worst cases of
@@ -105,8 +105,8 @@ def judge(
         squared, unsigned.equivalence(column["value"], *floor, column["margin"]), _equivalence(column, df)
     )
     paired = out["measure"].is_in([m.name for m in measures if m.paired]).to_numpy()
-    moved = np.where(paired & np.isfinite(largest), unseen(column["margin"], largest, column["clusters"]), 0.0)
-    equivalence = np.maximum(equivalence, moved)
+    far = unseen(column["value"], column["se"], column["clusters"], column["margin"], largest)
+    equivalence = np.maximum(equivalence, np.where(paired & np.isfinite(largest), far, 0.0))
     found = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
         column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],

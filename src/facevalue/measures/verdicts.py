@@ -155,29 +155,45 @@ def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt
     )
 
 
-def unseen(margin: npt.ArrayLike, largest: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
-    """P-value of a mean beyond the margin because of clusters of a kind that was not seen.
+def unseen(
+    value: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike, margin: npt.ArrayLike, largest: npt.ArrayLike
+) -> Array:
+    """P-value of a mean beyond the margin because few clusters move far.
 
-    A standard error knows the clusters that were sampled. Twenty faces that a cue doesn't move say nothing of the one
-    in fifty that it may move all the way, and that alone would make a mean of .02. So no sample shows equivalence that
-    is too small to have met such a cluster: for a margin of .02 of a largest possible shift of 1 that is 149 of them.
+    Twenty faces that a cue doesn't move say nothing of the one in fifty that it may move all the way, which alone would
+    make a mean of .02; and where eight in 160 move all the way on average, a sample that happens to hold three of them
+    has a small mean and a small standard error, both for one reason. t does not know of this. So all spread is taken as
+    that of clusters that move all the way, and their number is tested as one of a binomial.
 
-    `largest`: largest possible one of a cluster; infinity where there is none, so that nothing can be said: NaN.
+    Parameters
+    ----------
+    value, se, clusters:
+        Mean m over G clusters and its standard error; any shapes that broadcast.
+    margin:
+        Largest mean that would not matter.
+    largest:
+        Largest possible size L of one cluster's value; infinity where there is none, so that nothing can be said: NaN.
 
     Equation
     --------
-    p = (1 - margin/largest)^G: none of G clusters is of a kind that, moving all the way, makes the mean reach the
-    margin.
+    k = (G (G - 1) se² + G m²) / L² clusters that move by L have this mean square, and p = P(K <= k) with K binomial of
+    G and share = k/G + (margin - |m|)/L, whole numbers or not: I(1 - share; G - k, k + 1), the regularised incomplete
+    beta function. Of clusters that move by L or not at all this is the exact test (Clopper and Pearson 1934); a mean by
+    clusters that move less far has less room above it.
 
     Examples
     --------
-    >>> unseen(0.02, 1.0, [20, 149]).round(3).tolist()
+    >>> unseen(0.0, 0.0, [20, 149], 0.02, 1.0).round(3).tolist()
     [0.668, 0.049]
+    >>> unseen([3 / 160, 4 / 160], [0.0108, 0.0124], 160, 0.05, 1.0).round(3).tolist()
+    [0.039, 0.094]
     """
-    with np.errstate(invalid="ignore"):
-        share = np.asarray(margin, dtype=np.float64) / np.asarray(largest, dtype=np.float64)
-        out = np.clip(1 - share, 0.0, 1.0) ** np.asarray(clusters, dtype=np.float64)
-    return np.where(share > 0, out, np.nan)
+    values, errors, size, limit = (np.asarray(x, dtype=np.float64) for x in (np.abs(value), se, clusters, largest))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        far = np.minimum((size * (size - 1) * errors**2 + size * values**2) / limit**2, size)
+        share = np.clip(far / size + (np.asarray(margin, dtype=np.float64) - values) / limit, 0.0, 1.0)
+        out = special.betainc(np.maximum(size - far, ROUNDING), far + 1, 1 - share)
+    return np.where(np.isfinite(limit), out, np.nan)
 
 
 def _known(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Array, Array, Array]:
