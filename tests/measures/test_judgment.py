@@ -200,7 +200,7 @@ def test_a_mean_at_the_margin_is_not_called_equivalent_whatever_share_of_faces_m
         ]
         judged = judge(table(*rows), MEASURES, margins={"sbs": margin})
         # .05, and two standard errors of a share of 1,500
-        assert (judged["verdict"] == "equivalent within the margin").mean() < 0.062
+        assert (judged["verdict"] == "equivalent within the margin").to_numpy().mean() < 0.062
 
 
 def test_two_units_detect_nothing_that_there_is() -> None:

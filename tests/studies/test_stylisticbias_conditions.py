@@ -50,10 +50,12 @@ def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
 
 
 def test_a_lone_cue_that_faces_were_planned_for_is_found() -> None:
-    """Ten faces have it. By Wilcoxon eight could not find anything, whatever the shift."""
-    found = repeated(BY_NAME["a lone cue of one gender"], 20, 20)["found"]
+    """Nine faces have it. By Wilcoxon eight could not find anything, whatever the shift."""
+    condition = BY_NAME["a lone cue of one gender"]
+    assert condition.faces is not None
+    found = repeated(condition, condition.faces, 20)["found"]
     assert found is not None
-    assert found > 0.7
+    assert found > 0.6
 
 
 def test_a_cue_that_moves_one_face_in_twenty_is_never_called_equivalent() -> None:

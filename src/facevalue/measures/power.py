@@ -11,15 +11,25 @@ is an error, not power (it is rarer than 1 in 10,000 where the power is a half o
 is exact for normal cluster differences, and close for means over many answers.
 
 A missing, or a zero, standard deviation gives NaN: a pilot without variance says nothing about the next sample.
+
+Where it is known how clusters differ, and not by how much alone, audits of so many of them are drawn and judged by the
+report's own test (`finds`): a few shares of a few replies are not normal.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
 
 POWER = 0.8
+AUDITS = 2000
+"""Drawn audits; the standard error of a power of .8 is .009."""
+MANY = 200
+"""Clusters from which the noncentral t is as good as drawn audits, and faster."""
 _NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes
 _FAR = 200.0  # critical values from which the noncentral t is a scaled chi, to 1e-5; its library function fails there
 _CLOSE = 1e-6  # relative error of the noncentral t quantile
@@ -120,6 +130,56 @@ def clusters_needed(
         low[wide] = np.where(enough, low[wide], middle)
     out[todo] = high
     return out
+
+
+def finds(units: Array, clusters: int, alpha: float, power: float = POWER, largest: float | None = None) -> bool:
+    """Whether the report's test detects the mean of what clusters are drawn from, with so many of them.
+
+    `units`: differences of very many clusters. `largest`: largest possible one, either way; None where there is none.
+    """
+    if clusters < 2:
+        return False
+    if clusters > MANY:
+        return bool(detectable(units.std(), clusters, alpha, power) <= abs(units.mean()) * (1 + _CLOSE))
+    drawn = units[np.random.default_rng(0).integers(0, units.size, (clusters, AUDITS))]
+    found = cluster_bootstrap.means(drawn, np.ones_like(drawn), 0, largest=largest)
+    assert found.p_zero is not None
+    return bool(np.mean((found.p_zero < alpha) & (found.value * units.mean() > 0)) >= power)
+
+
+def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: float | None = None) -> float:
+    """Fewest clusters that detect the mean of what they are drawn from (`finds`); infinity if it is zero.
+
+    Examples
+    --------
+    >>> fewest_clusters(0.1 + 0.2 * np.random.default_rng(1).standard_normal(4000), 0.05)
+    36.0
+    """
+    start = float(clusters_needed(units.std(), units.mean(), alpha, power)) if units.std() > 0 else 2.0
+    if not start <= MANY:
+        return start
+    out = int(start)
+    while not finds(units, out, alpha, power, largest):
+        out += 1
+    while out > 2 and finds(units, out - 1, alpha, power, largest):
+        out -= 1
+    return float(out)
+
+
+def smallest_effect(
+    draw: Callable[[float], Array], clusters: int, alpha: float, largest: float, power: float = POWER
+) -> float:
+    """Smallest effect that so many clusters detect (`finds`); NaN if none does.
+
+    `draw`: from an effect to differences of very many clusters with that mean. `largest`: largest possible one.
+    """
+    low, high = 0.0, largest * (1 - 1e-6)
+    if not finds(draw(high), clusters, alpha, power, largest):
+        return np.nan
+    while high - low > 5e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if finds(draw(middle), clusters, alpha, power, largest) else (middle, high)
+    return high
 
 
 def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Array:

@@ -10,6 +10,7 @@ from facevalue.design import Design
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.replies import Score
+from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.study import Precision, Spread
@@ -18,7 +19,9 @@ from facevalue.protocol.takes import GAP, SHIFT, SPREAD, Breakdown, Take
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 SHARE = 0.2
-"""SD between units that is assumed without a pilot, as a share of the scale's span."""
+"""SD between units that is assumed without a pilot, as a share of the scale's span; shifts are simulated instead."""
+STEPS = 4
+"""Of a scale that is no share: a reply to one question has an SD of up to a quarter of it."""
 
 
 def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -> Spread:
@@ -53,13 +56,16 @@ def pooled_spread(parts: list[Array], source: str, growth: float = 0.0) -> Sprea
     return Spread(mean, within, float(np.mean(items)), source, growth)
 
 
-def units_asked(design: Design, keys: list[str]) -> Callable[[Codes], tuple[int, float]]:
-    """From trial numbers to how many units they are about, and items of each; `keys` name a unit, then its items."""
+def units_asked(design: Design, keys: list[str], tests: int = 1) -> Callable[[Codes], tuple[int, float]]:
+    """From trial numbers to how many units they are about, and items of each in a test.
+
+    `keys`: name a unit, then its items. `tests`: among how many the items of a unit are shared out.
+    """
 
     def units(numbers: Codes) -> tuple[int, float]:
         asked = design.trials(numbers, keys).unique(keys)
         many = asked[keys[0]].n_unique()
-        return many, asked.height / many
+        return many, asked.height / many / tests
 
     return units
 
@@ -75,8 +81,9 @@ def precision(
     take, sets = tested[0], parts.sets
     between = take.measure == GAP and not parts.paired(take.of)
     cells = parts.rows(sets.varied if take.measure == SHIFT else parts.shown(take), take.by)
-    tests = len(cells) * len(parts.columns(take.by)) * (len(parts.contrasts(take)) if take.of else 1)
-    items = len(parts.columns(parts.asked))
+    columns = len(parts.columns(take.by))
+    tests = len(cells) * columns * (len(parts.contrasts(take)) if take.of else 1)
+    items = len(parts.columns(parts.asked)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, axes, [score.name], np.float64)[score.name].phi
@@ -84,17 +91,20 @@ def precision(
 
     factor = 2.0 if between else 1.0
     assumed = f"assumed: {factor * SHARE:g} of the scale; a pilot of your own model is better: --pilot RUN"
+    default: Spread | Respondents = Spread(factor * SHARE * score.span, np.nan, 1.0, assumed)
+    if take.measure == SHIFT:
+        default = Respondents(len(axes.orderings) * axes.repeats, 1 if score.unit == "share" else STEPS, score.span)
     name = measure_name(take, parts, score, scores).replace("_", " ")
     return Precision(
         what=f"the {name} ({score.title[:1].lower()}{score.title[1:]})",
         tests=max(tests, 1),
         clusters=len(sets.identities),
-        items=float(items),
+        items=items,
         cluster=NOUNS[sets.unit],
-        item="questions",
-        units=units_asked(design, [sets.key, *parts.asked]),
+        item="questions" if columns == 1 else "questions in each test",
+        units=units_asked(design, [sets.key, *parts.asked], columns),
         spread=spread,
-        default=Spread(factor * SHARE * score.span, np.nan, 1.0, assumed),
+        default=default,
         largest=score.span,
     )
 

@@ -19,6 +19,7 @@ from facevalue.types import OptionValue, Question, Sampling
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
     from facevalue.protocol.page import Page
+    from facevalue.protocol.respondents import Respondents
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Precision:
     spread:
         From a pilot's answers and where it is to its spread.
     default:
-        What is assumed without a pilot.
+        What is assumed without a pilot: a spread, or respondents who are simulated in the design of the plan.
     shares:
         Share of the clusters that each test rests on, as not every face can have every cue; empty where all rest on
         all.
@@ -125,7 +126,7 @@ class Precision:
     item: str
     units: Callable[[npt.NDArray[np.int64]], tuple[int, float]]
     spread: Callable[[Iterator[pl.DataFrame], str], Spread]
-    default: Spread
+    default: "Spread | Respondents"
     shares: tuple[float, ...] = ()
     advice: Callable[[Spread], str] | None = None
     freedom: int = 1

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from facevalue.errors import DataError
+from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.runs.stored import StoredRun, answers
 
@@ -85,6 +86,8 @@ def detection(
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
     spread = plan.default if pilot is None else _pilot(plan, study, pilot)
+    if exact and isinstance(spread, Respondents):
+        spread = spread.exact()
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
@@ -115,24 +118,27 @@ def detection(
         power=POWER,
         sd=spread.at(items, effect or 0.0),
         source=spread.source,
-        advice="" if plan.advice is None else plan.advice(spread),
+        advice="" if plan.advice is None or isinstance(spread, Respondents) else plan.advice(spread),
     )
 
 
 def _reach(
-    spread: Spread, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None,
-    freedom: int = 1, largest: float = 1.0,
+    spread: Spread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
+    effect: float | None, freedom: int = 1, largest: float = 1.0,
 ) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
 
     Equation
     --------
     The smallest d with k sd(d) = d, k the detectable effect in SD: d² = k² sd²(0) / (1 - k² growth²). Where an effect
-    may lie in several directions, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test.
+    may lie in several directions, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test. Audits
+    of simulated respondents are drawn and judged instead.
     """
     from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
 
     own = int(np.floor(clusters * share + 1e-9))
+    if isinstance(spread, Respondents):
+        return _reach_of_respondents(spread, items, own, share, tests, level, effect, largest)
     if freedom > 1:
         return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
     k = float(detectable(1.0, own, level, POWER))
@@ -142,6 +148,19 @@ def _reach(
     if effect is not None:
         needed = int(np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER)) / share - 1e-9))
     return Reach(tests, own, float(reach) if reach <= largest else None, needed)
+
+
+def _reach_of_respondents(
+    spread: Respondents, items: float, own: int, share: float, tests: int, level: float, effect: float | None,
+    largest: float,
+) -> Reach:  # fmt: skip
+    from facevalue.measures.power import fewest_clusters, smallest_effect  # noqa: PLC0415 - slow to import
+
+    reach = smallest_effect(lambda size: spread.shifts(items, size), own, level, largest, POWER)
+    needed = None
+    if effect is not None:
+        needed = int(np.ceil(fewest_clusters(spread.shifts(items, effect), level, POWER, largest) / share - 1e-9))
+    return Reach(tests, own, reach if np.isfinite(reach) else None, needed)
 
 
 def _reach_of_square(
@@ -157,18 +176,26 @@ def _reach_of_square(
 
 
 def _sample(
-    spread: Spread, plan: Precision, share: float, level: float, effect: float, requests: int, clusters: int,
-    items: float,
+    spread: Spread | Respondents, plan: Precision, share: float, level: float, effect: float, requests: int,
+    clusters: int, items: float,
 ) -> int | None:  # fmt: skip
     """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
     if plan.items <= 1:
         return None
+    from facevalue.measures.power import finds  # noqa: PLC0415 - slow to import
+
     per_item = requests / (clusters * items)
+    own = int(np.floor(plan.clusters * share + 1e-9))
     for k in range(1, int(plan.items) + 1):
-        if np.isfinite(spread.at(k)):
+        if isinstance(spread, Respondents):
+            enough = finds(spread.shifts(k, effect), own, level, POWER, plan.largest)
+        elif np.isfinite(spread.at(k)):
             reach = _reach(spread, k, plan.clusters, share, 1, level, None, largest=plan.largest).detectable
-            if reach is not None and reach <= effect:
-                return int(np.ceil(per_item * plan.clusters * k))
+            enough = reach is not None and reach <= effect
+        else:
+            continue
+        if enough:
+            return int(np.ceil(per_item * plan.clusters * k))
     return None
 
 

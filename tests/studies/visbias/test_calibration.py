@@ -12,6 +12,7 @@ from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
 from facevalue.protocol.calibration import summed_up
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
+from facevalue.protocol.study import Spread
 from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
 from tests.studies.visbias.simulated import answered, build
@@ -46,6 +47,7 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
     study = build(task=["mcq"])
     plan = study.precision
     assert plan is not None
+    assert isinstance(plan.default, Spread)
     tones, questions = 5, 4
     assert (plan.tests, plan.clusters, plan.freedom) == (tones * questions, study.manifest.height, 5)
     assert plan.shares == (1 / tones,) * plan.tests
@@ -67,6 +69,7 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
     """A group's share 30 points above the mean, in one of twenty tests of its family."""
     study = build(task=["mcq"])
     assert study.precision is not None
+    assert isinstance(study.precision.default, Spread)
     found = _reach_of_square(study.precision.default, 1.0, 14, 0.2, 20, 0.04 * 0.5 / 20, 0.3, 5)
     assert found.needed is not None
     rng, hits, size = np.random.default_rng(3), 0, found.needed // 5

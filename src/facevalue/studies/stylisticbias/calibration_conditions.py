@@ -63,7 +63,7 @@ CONDITIONS = (
     Condition("near-certain answers, pictures all or nothing", rate=0.98, picture=(0.0, 2.0)),
     Condition("unfavourable answers refused", missing=0.3),
     Condition("five faces", faces=5),
-    Condition("a lone cue of one gender, faces as planned", person=(1.0, 0.0), faces=20, shift=0.5014),
+    Condition("a lone cue of one gender, faces as planned", person=(1.0, 0.0), faces=18, shift=0.5014),
     Condition("a cue moves one face in twenty all the way", rate=0.02, movers=0.05),
 )
 NOTHING, CUES, SCENARIOS = pl.col("nothing"), pl.col("family") == "variations", pl.col("family") == "scenarios"

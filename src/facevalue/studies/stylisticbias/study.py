@@ -14,6 +14,7 @@ from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.planning import units_asked, variation_spread
+from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.study import Precision, Spread, Study
@@ -85,24 +86,13 @@ SETTINGS = (
     temperature_setting(0.2),
 )
 
-SPREAD = Spread(
-    mean=0.042,
-    within=0.216,
-    items=len(tables.scenarios()),
-    growth=0.265,
-    source=(
-        "simulated respondents, 12 replies per picture and scenario, SD of faces 1 and of pictures 0.4 on the logit "
-        "scale; the paper's Table 7 implies .023 to .057, SBS / d, for a face's mean over all cues; it grows with "
-        "the shift as where a model likes or dislikes a face in all scenarios alike; a pilot of your own model is "
-        "better: --pilot RUN"
-    ),
-)
-"""What is assumed without a pilot.
+GROWTH = 0.265
+"""How far faces differ in a shift itself, as a share of it, where a pilot says how far they differ in small ones.
 
 A shift of .3 is not the same for all faces: those that a model likes anyway have less room to rise. With an SD between
 faces of 1 on the logit scale, common to all scenarios, the shifts' own SD is .10, .21, .23, .26 of a shift of .05, .1,
-.2, .3 (12 replies, 25 scenarios); with one drawn anew for each scenario it hardly grows. The larger is assumed, so that
-a plan asks for enough faces.
+.2, .3; with one drawn anew for each scenario it hardly grows. The larger is assumed, so that a plan asks for enough
+faces.
 """
 
 
@@ -238,7 +228,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, faces, names, orderings, repeats).phi
-        return variation_spread(phi, faces, source, SPREAD.growth)
+        return variation_spread(phi, faces, source, GROWTH)
 
     return Precision(
         what="the shift (SBS) of one variation",
@@ -249,7 +239,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
         item="scenarios",
         units=units_asked(design, ["identity", "scenario"]),
         spread=spread,
-        default=SPREAD,
+        default=Respondents(replies=len(orderings) * repeats),
         shares=tuple(_share(count, len(faces.identities)) for count in shown),
     )
 
