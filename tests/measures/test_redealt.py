@@ -106,6 +106,33 @@ def test_cells_of_several_scenarios_and_missing_answers_are_judged_over_what_is_
     assert 0.01 < level(found) < 0.1
 
 
+@pytest.mark.parametrize(("rate", "variations"), [(0.05, 4), (0.2, 4), (0.5, 4), (0.05, 32), (0.2, 2)])
+def test_a_clear_effect_on_six_faces_is_found_no_less_often_than_by_t(rate: float, variations: int) -> None:
+    """Six faces with a few pictures each have a largest error by dealing, which a clear effect lies beyond."""
+    pictures = scores(np.random.default_rng(11), 6, variations + 1, 200, rate)
+    pictures[:, 1:] = np.minimum(pictures[:, 1:] + 0.3, 1.0)
+    found = judged(pictures)
+    shifts = pictures[:, 1:].mean(axis=1) - pictures[:, 0]
+    strict = 0.04 / 34  # the first of 34 cues by Holm, at the level of the lead
+    by_t = np.mean(stats.ttest_1samp(shifts, 0).pvalue < strict)
+    assert found.p_zero is not None
+    assert np.mean(found.p_zero < strict) > by_t - 0.02
+    assert np.array_equal(found.p_zero < 0.05, (found.low > 0) | (found.high < 0))
+
+
+@pytest.mark.parametrize("faces", [2, 3, 6])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.5])
+def test_interval_and_test_agree_where_sums_take_few_values(faces: int, effect: float) -> None:
+    """A reply a picture: every score is 0 or 1."""
+    rng = np.random.default_rng(faces)
+    pictures = (rng.random((faces, 4, 600)) < 0.1 + effect * (np.arange(4) > 0)[None, :, None]).astype(float)
+    found = judged(pictures)
+    assert found.p_zero is not None
+    tested = np.isfinite(found.p_zero)
+    outside = (found.low > 0) | (found.high < 0)
+    assert np.array_equal(found.p_zero[tested] < 0.05, outside[tested])
+
+
 def test_one_face_has_no_interval() -> None:
     found = judged(scores(np.random.default_rng(1), 1, 9, 4, 0.5))
     assert np.isfinite(found.value).all()

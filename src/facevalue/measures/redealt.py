@@ -22,7 +22,10 @@ Codes = npt.NDArray[np.int64]
 METHOD = "which picture is the base dealt out anew"
 _BOTH = ", and t over cluster means: the wider of both"
 BOTH = f"{METHOD}{_BOTH}"
-_STEPS, _FAR = 40, 200.0
+_STEPS, _EDGE = 40, 12
+_NEAR, _FAR = 0.05, 200.0  # nearer to zero r* is 0/0, and p is near 1 anyway
+_LEFT = 0.1
+"""Variance of the tilted sum, of its own, down to which the saddlepoint is used: beyond there is next to nothing."""
 
 
 def averages(
@@ -123,28 +126,47 @@ def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tup
 
 
 def _dealt(noise: Array, possible: npt.NDArray[np.bool_], value: Array, df: Array) -> tuple[Array, Array, Array, Array]:
-    """Interval, p-value and standard error by dealing; NaN where nothing can be dealt or too little to reach 95%."""
+    """Interval, p-value and standard error by dealing; NaN where there is nothing to deal."""
     many = possible.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (np.where(possible, noise**2, 0).sum(axis=1) / np.maximum(many, 1)).sum(axis=0)
         se = np.where((variance > 0) & (df > 0), np.sqrt(variance), np.nan)
-        scaled = np.where(possible, np.nan_to_num(noise / se), -np.inf)
-        distance = np.nan_to_num(value / se)
-    impossible = ~possible
+    low, high, p = np.full((3, value.size), np.nan)
+    cells = np.flatnonzero(np.isfinite(se) & np.isfinite(value))
     used = (many > 1).any(axis=1)
-    scaled, impossible, log_many = scaled[used], impossible[used], np.log(np.maximum(many[used], 1))
+    if cells.size:
+        impossible = ~possible[used][..., cells]
+        scaled = np.where(impossible, 0.0, noise[used][..., cells] / se[cells])
+        below, above, p[cells] = _saddlepoint(scaled, impossible, value[cells] / se[cells], np.maximum(df[cells], 1))
+        low[cells], high[cells] = value[cells] - below * se[cells], value[cells] + above * se[cells]
+    return low, high, p, se
+
+
+def _saddlepoint(
+    scaled: Array, impossible: npt.NDArray[np.bool_], distance: Array, df: Array
+) -> tuple[Array, Array, Array]:
+    """How far an interval reaches down and up, and p of a value at `distance`; all in standard errors.
+
+    `scaled`, `impossible`: errors by each choice in each cluster, and which choices there are not; shape (clusters,
+    choices, cells).
+
+    Notes
+    -----
+    Few faces with few pictures have a largest sum. What lies near it, or beyond, has no saddlepoint: there r* goes on
+    in a straight line, with its own slope or that of a normal distribution, whichever is less.
+    """
+    log_many = np.log(np.maximum((~impossible).sum(axis=1), 1))
 
     def cgf(t: Array) -> tuple[Array, Array, Array]:
         """K, K' and K'' of the sum over faces at t, one t per cell."""
-        bare = np.where(impossible, 0.0, scaled)
-        exponent = np.where(impossible, -np.inf, t * bare)
+        exponent = np.where(impossible, -np.inf, t * scaled)
         top = exponent.max(axis=1, keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
         weight = np.exp(exponent - top)
         total = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
         weight /= total
-        first = (weight * bare).sum(axis=1)
-        second = (weight * bare**2).sum(axis=1) - first**2
+        first = (weight * scaled).sum(axis=1)
+        second = (weight * scaled**2).sum(axis=1) - first**2
         log_mean = np.where(impossible.all(axis=1), 0.0, np.log(total[:, 0]) + top[:, 0] - log_many)
         return log_mean.sum(axis=0), first.sum(axis=0), np.maximum(second.sum(axis=0), 1e-12)
 
@@ -154,17 +176,33 @@ def _dealt(noise: Array, possible: npt.NDArray[np.bool_], value: Array, df: Arra
         w = np.sign(t) * np.sqrt(np.maximum(2 * (t * first - k), 1e-24))
         return first, w + np.log(t * np.sqrt(second) / w) / w, t * second / w
 
-    freedom = np.maximum(df, 1)
-    wanted = np.asarray(-special.stdtrit(freedom, (1 - LEVEL) / 2), dtype=np.float64)
-    ends = []
-    for side in (np.ones(value.shape), -np.ones(value.shape)):
-        first, r, _ = tail(_solve(lambda t: tail(t)[1:], wanted, side))
-        ends.append(np.where(np.abs(r - side * wanted) < 1e-3, value - first * se, np.nan))
+    def edge(side: Array) -> tuple[Array, Array, Array]:
+        """How far out the saddlepoint is used: the sum and r* there, and the slope of r* over the sum beyond."""
+        low, high = np.full(side.shape, _NEAR), np.full(side.shape, _FAR)
+        for _ in range(_EDGE):
+            middle = np.sqrt(low * high)
+            spread = cgf(side * middle)[2] >= _LEFT
+            low, high = np.where(spread, middle, low), np.where(spread, high, middle)
+        first, r, slope = tail(side * low)
+        return side * first, side * r, np.minimum(slope / cgf(side * low)[2], 1.0)
+
+    wanted = np.asarray(-special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
+    up = np.ones(distance.shape)
+    reach, edges = [], [edge(up), edge(-up)]
+    for side, (last, most, slope) in zip((up, -up), edges, strict=True):
+        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(wanted, most), side))[0]
+        reach.append(np.where(wanted > most, last + (wanted - most) / slope, within))
     side = np.where(distance < 0, -1.0, 1.0)
-    size = np.maximum(np.abs(distance), 0.05)  # nearer to zero r* is 0/0, and p is near 1 anyway
-    r = tail(_solve(lambda t: cgf(t)[1:], size, side))[1]
-    p = np.where(np.isfinite(se), np.minimum(2 * special.stdtr(freedom, -np.maximum(side * r, 0.0)), 1.0), np.nan)
-    return ends[0], ends[1], p, se
+    last, most, slope = (np.where(side > 0, *both) for both in zip(*edges, strict=True))
+    size = np.maximum(np.abs(distance), _NEAR)
+    r = side * tail(_solve(lambda t: cgf(t)[1:], np.minimum(size, last), side))[1]
+    r = np.maximum(np.where(size > last, most + (size - last) * slope, r), 0.0)
+    p = np.minimum(2 * special.stdtr(df, -r), 1.0)
+    # Sums that take few values have an r* that is not quite monotone: the wider of interval and test holds.
+    near = np.where(side > 0, *reach)
+    near = np.where((p >= 1 - LEVEL) & (near < size), size * (1 + 1e-9), near)
+    p = np.where(near >= size, np.maximum(p, 1 - LEVEL), p)
+    return np.where(side > 0, near, reach[0]), np.where(side > 0, reach[1], near), p
 
 
 def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side: Array) -> Array:
@@ -177,7 +215,7 @@ def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side
         low, high = np.where(above, low, t), np.where(above, t, high)
         step = t - (value - target) / slope
         moved = np.where((step > low) & (step < high), step, (low + high) / 2)
-        done = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-10
+        done = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-8
         t = moved
         if done:
             break
