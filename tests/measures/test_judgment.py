@@ -164,6 +164,15 @@ def test_an_effect_beyond_the_largest_possible_value_is_none_that_could_be_detec
     assert precise == pytest.approx(float(minimum_detectable(se / 10, 39)))
 
 
+def test_a_log_odds_ratio_beyond_what_so_many_answers_can_show_is_none_that_could_be_detected() -> None:
+    """From an even choice to always is ln(21) of twenty answers; six degrees of freedom made it 120."""
+    ratio = replace(SBS, unit="log odds")
+    own = row(unit="log odds", value=0.3, low=-2.0, high=2.6, se=0.95, n=20, clusters=7, q=0.6)
+    few, many = (judge(table(own | {"n": n}), (ratio,))["mde"][0] for n in (20, 400))
+    assert few is None
+    assert many == pytest.approx(float(minimum_detectable(0.95, 6)))
+
+
 def test_rounding_is_no_variance() -> None:
     """Equal units differ by rounding alone: no effect is said to be sure to be found, and none to be ruled out."""
     own = row(value=0.1, low=0.1 - 1e-16, high=0.1 + 1e-16, se=4e-17, q=0.6)

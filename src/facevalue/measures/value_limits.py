@@ -33,7 +33,8 @@ def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     """Largest possible size of each estimate.
 
     `estimates`: with `measure` and `n`. `measures`: definitions. The divergence of Algorithm 1 has no limit of its own,
-    but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
+    but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions. That of a
+    log-odds ratio of n answers is ln(n + 1): from an even choice to always, or never.
     Returns one each, in the unit of the measure; infinity where there is none, or where the measure is not defined
     here.
     """
@@ -41,4 +42,5 @@ def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     out = estimates["measure"].replace_strict(limits, default=math.inf, return_dtype=pl.Float64).to_numpy()
     n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
     shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.NAME).to_numpy()
-    return np.where(shifts, conditional_kl.kl_limit(n), out)
+    ratios = estimates["measure"].is_in([measure.name for measure in measures if measure.unit == "log odds"]).to_numpy()
+    return np.select([shifts, ratios], [conditional_kl.kl_limit(n), np.log1p(n)], out)

@@ -96,11 +96,30 @@ def test_fishers_test_of_a_frequency_compares_an_identity_with_all_others(table:
         counts[who][1] += 1 - chosen
     found = pick(table, "selection_frequency", contrast="identity", paradigm="decision", identity="old")
     others = [sum(x[i] for who, x in counts.items() if who != "old") for i in (0, 1)]
-    assert found["p"][0] is None
     assert found["p_paper"][0] == pytest.approx(
         stats.fisher_exact(np.array([counts["old"], others]).astype(int)).pvalue
     )
     assert found["n"][0] == sum(counts["old"])
+
+
+def test_every_frequency_of_people_is_tested_against_an_even_choice_and_its_cells_in_families_of_their_own(
+    table: pl.DataFrame,
+) -> None:
+    keys = ["gender", "contrast", "paradigm", "question", "identity"]
+    rows = table.filter(measure="selection_frequency", dimension="age")
+    people = rows.filter(pl.col("paradigm") != "factuality", pl.col("se").is_not_null())
+    whole = people.filter(pl.col("activity").is_null(), pl.col("identity").is_not_null())
+    gaps = table.filter(measure="selection_gap", dimension="age").select(*keys, p_gap="p")
+    joined = whole.filter(pl.col("contrast") != "activity").join(gaps, on=keys, nulls_equal=True)
+    assert joined.height > 10
+    assert joined["p"].to_list() == joined["p_gap"].to_list()
+    assert people["p"].null_count() == people["q"].null_count() == 0
+    assert rows.filter(paradigm="factuality")["p"].null_count() == rows.filter(paradigm="factuality").height
+    assert (
+        people.filter(pl.col("activity").is_not_null(), contrast="identity")["family"]
+        .str.starts_with("identity x activity, ")
+        .all()
+    )
 
 
 def test_log_odds_are_those_of_plain_python(table: pl.DataFrame) -> None:

@@ -1,6 +1,6 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -120,9 +120,10 @@ def _chosen(tables: Tables) -> pl.DataFrame:
 
 def add_selection(table: EstimateTable, tables: Tables) -> None:
     """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
-    found = by_identity(tables)
-    record(table, m.SELECTION, found, WILSON, p_paper=_against_the_rest(found))
-    _gap(table, by_identity(tables, preferred=True))
+    found, preferred = by_identity(tables), by_identity(tables, preferred=True)
+    even = _against_an_even_choice(found, preferred, [*_WITHIN, "identity"])
+    record(table, m.SELECTION, found, WILSON, p=even, p_paper=_against_the_rest(found), family="selection frequencies")
+    _gap(table, preferred)
     pooled = _no_gender(_chosen(tables)).with_columns(activity=pl.lit(None, pl.String))
     keys = [*_WITHIN, "identity"]
     released = selection.cells(pooled, keys, _no_gender(tables.own), _no_gender(tables.pairs.filter("crossed")))
@@ -140,9 +141,20 @@ def _against_the_rest(found: pl.DataFrame) -> Array:
     return np.where((n > 0) & (others > 0), p, np.nan)
 
 
-def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
+def _against_an_even_choice(found: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> Array:
+    """Test of each share, as of its `selection_gap`: answers that name both or none count half for each of the two."""
+    tested = preferred.select(*keys, p=pl.Series(_even_p(preferred)))
+    return to_array(found.select(keys).join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")["p"])
+
+
+def _even_p(found: pl.DataFrame) -> Array:
     share, size, df = (to_array(found[name]) for name in ("value", "size", "df"))
-    p = score_p(share / 100, size, df)
+    return score_p(share / 100, size, df)
+
+
+def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
+    size, df = (to_array(found[name]) for name in ("size", "df"))
+    p = _even_p(found)
     chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
     floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
     shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
@@ -154,27 +166,32 @@ def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
     record(table, m.GAP, gaps, WILSON, p=p, family=family, floor=floor, apart=("paradigm", "asked"))
 
 
-def _heatmap(tables: Tables) -> pl.DataFrame:
+def _heatmap(selected: pl.DataFrame) -> pl.DataFrame:
     """Sums of identity x activity, genders together; decision and factuality over questions, perception for each."""
     summed = pl.col("paradigm").is_in(SUMMED)
     wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
-    cells = tables.selected.filter((pl.col("contrast") != "activity") & wanted)
+    cells = selected.filter((pl.col("contrast") != "activity") & wanted)
     return selection.add(cells, [*_WITHIN[1:], "identity", "activity", *selection.UNIT])
 
 
 def _cells(table: EstimateTable, tables: Tables) -> None:
-    def add(sums: pl.DataFrame, by: list[str]) -> None:
-        record(table, m.SELECTION, selection.cells(sums, by).sort(by), WILSON)
+    even = balanced(tables.selected.filter(pl.col("paradigm") != "factuality"))
+
+    def add(of: Callable[[pl.DataFrame], pl.DataFrame], by: list[str], family: str) -> None:
+        found = selection.cells(of(tables.selected), by).sort(by)
+        p = _against_an_even_choice(found, selection.cells(of(even), by), by)
+        record(table, m.SELECTION, found, WILSON, p=p, family=family)
 
     keys = [*_WITHIN[1:], "identity", "activity"]
-    add(_heatmap(tables), keys)
+    add(_heatmap, keys, "identity x activity")
     # Who is chosen doing what, man or woman: the rows of Tables 15-19.
-    decided = tables.selected.filter((pl.col("paradigm") == "decision") & pl.col("question").is_null())
-    if decided["gender"].n_unique() > 1:
-        add(decided.drop_nulls("activity"), ["gender", *keys])
-    activities = tables.selected.filter(pl.col("contrast") == "activity")
-    add(activities.drop_nulls("identity"), keys)  # folders of composed pictures do not name who is in them
-    add(activities, [name for name in keys if name != "identity"])
+    decided = (pl.col("paradigm") == "decision") & pl.col("question").is_null() & pl.col("activity").is_not_null()
+    if tables.selected.filter(decided)["gender"].n_unique() > 1:
+        add(lambda rows: rows.filter(decided), ["gender", *keys], "identity x activity")
+    between = pl.col("contrast") == "activity"
+    known = between & pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
+    add(lambda rows: rows.filter(known), keys, "activities of an identity")
+    add(lambda rows: rows.filter(between), [name for name in keys if name != "identity"], "activities")
 
 
 def add_neither(table: EstimateTable, tables: Tables) -> None:
@@ -224,7 +241,7 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
-    both = selection.cells(_heatmap(tables), keys).sort(keys)
+    both = selection.cells(_heatmap(tables.selected), keys).sort(keys)
     if not both.height:
         return
     group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()

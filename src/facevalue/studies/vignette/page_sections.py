@@ -241,8 +241,8 @@ SECTIONS = (
             ),
             _shift(
                 "vision_minus_text", "With the picture, minus without it",
-                "Selection frequency where the picture was shown, minus where the identities were only named: what the "
-                "picture adds (Figure 6 of the paper).",
+                "Selection frequency where the picture was shown, minus where the bare question was asked, with the "
+                "same possible answers: what the picture adds (Figure 6 of the paper).",
             ),
             _shift(
                 "positional_shift", "Answers by position, minus answers by name",

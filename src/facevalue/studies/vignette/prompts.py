@@ -179,8 +179,9 @@ class _Asked(NamedTuple):
 class PromptBuilder:
     """Fills the questions in, with the role questions of each activity.
 
-    With `released`, as the released code: its questions, bare, after its system prompt, without a list. `seed` says
-    which roles its control names.
+    Without a picture the question is bare: replies are constrained to the options, and no list of them is shown. With
+    `released`, as the released code: its questions, all of them bare, after its system prompt. `seed` says which roles
+    its control names.
     """
 
     def __init__(self, roles: Mapping[str, Role], released: bool, seed: int) -> None:
@@ -212,7 +213,7 @@ class PromptBuilder:
         levels = LEVELS[Form(form)]
         options = tuple(Option("", texts[role] or "", levels[role]) for _, role in roles)
         said = self._sentence(asked, left)
-        if not self._released:
+        if not self._released and asked.shown != "text":
             said = CHOICES.format(question=said, options="; ".join(option.text for option in options))
         scenario = asked.question if asked.paradigm != "decision" else f"decision {asked.question}"
         facts: dict[str, str | None] = {"scenario": scenario, "paradigm": asked.paradigm, "question": asked.question}
