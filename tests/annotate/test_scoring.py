@@ -181,6 +181,24 @@ def test_scores_are_stored_as_they_come(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(list((tmp_path / "annotations" / "lengths").glob("part-*"))) == 5
 
 
+def test_each_batch_of_a_slow_scorer_is_stored_before_the_next_and_small_files_become_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facevalue.annotate.scoring._EVERY", 0.0)
+    monkeypatch.setattr("facevalue.annotate.scoring._FILES", 4)
+    texts, kept = [str(number) for number in range(26)], []
+
+    class Slow(Lengths):
+        def score(self, texts: Sequence[str]) -> Scoring:
+            kept.append(scores.read(tmp_path)[0].scored)
+            return super().score(texts)
+
+    score_texts(tmp_path, Slow(2), pieces(texts))
+    assert kept == list(range(0, 26, 2))
+    assert len(list((tmp_path / "annotations" / "lengths").glob("part-*"))) == 4
+    assert table(tmp_path, texts) == [(float(len(text)), float(len(text) % 7)) for text in texts]
+
+
 KILLED = """
 import itertools, os, signal, sys
 from pathlib import Path

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.answers.listed_words import Named, ReplyKind, named
+from facevalue.answers.listed_words import Named, ReplyKind, named, together
 from facevalue.types import Status
 
 WORDS = ("fat", "lazy", "good-looking", "chef's", "none")
@@ -62,9 +62,15 @@ def test_what_is_no_list_is_not_believed(reply: str | None, kind: ReplyKind) -> 
     assert named(reply, WORDS) == Named(kind)
 
 
-def test_what_a_cut_reply_ends_with_is_dropped() -> None:
-    assert named("lazy, fat", WORDS, Status.TRUNCATED).words == ("lazy",)
-    assert named("lazy", WORDS, Status.TRUNCATED).words == ()
+@pytest.mark.parametrize("reply", ['["lazy', '["lazy", "fat"', "[", '```json\n["lazy",\n', "Output: [lazy, fa"])
+def test_a_list_that_breaks_off_is_broken_and_not_none_flagged(reply: str) -> None:
+    assert named(reply, WORDS) == Named(ReplyKind.BROKEN)
+    assert together(WORDS, [named(reply, WORDS)]) is None
+
+
+def test_a_cut_reply_is_broken_and_a_refusal_is_one() -> None:
+    assert named("lazy, fat", WORDS, Status.TRUNCATED).kind is ReplyKind.BROKEN
+    assert named("lazy", WORDS, Status.TRUNCATED).kind is ReplyKind.BROKEN
     assert named("fat", WORDS, Status.REFUSED).kind is ReplyKind.REFUSED
 
 

@@ -30,7 +30,7 @@ def server() -> Iterator[Misbehaving]:
 
 
 def asked(server: Misbehaving, *texts: str) -> list[Moderated]:
-    return sorted(Moderations(f"{server.url}#m", OPTIONS, waits=FAST).scores(texts))
+    return sorted(Moderations(f"{server.url}#m", OPTIONS, waits=FAST).scores(texts, CATEGORIES))
 
 
 def test_each_text_is_asked_by_itself_and_scored_by_category(server: Misbehaving) -> None:
@@ -50,6 +50,11 @@ def test_each_text_is_asked_by_itself_and_scored_by_category(server: Misbehaving
         lambda exchange: exchange.raw(200, b"<html>"),
         lambda exchange: exchange.json(200, {"results": []}),
         lambda exchange: exchange.json(200, {"results": [{"category_scores": [1]}]}),
+        lambda exchange: moderate(exchange, hate=1.2),
+        lambda exchange: moderate(exchange, hate=-0.1),
+        lambda exchange: moderate(exchange, hate=True),
+        lambda exchange: moderate(exchange, violence="high"),
+        lambda exchange: moderate(exchange, **{"self-harm/intent": None}),
     ],
 )
 def test_what_may_pass_is_tried_again_and_else_a_failure_with_its_reason(
@@ -74,7 +79,7 @@ def test_what_holds_for_all_requests_ends_it(server: Misbehaving, status: int, s
 
 def test_a_server_that_is_not_there_ends_it() -> None:
     with pytest.raises(ModelError, match="Nothing answers at"):
-        list(Moderations("http://127.0.0.1:9/v1#m", OPTIONS, waits=FAST).scores(["calm"]))
+        list(Moderations("http://127.0.0.1:9/v1#m", OPTIONS, waits=FAST).scores(["calm"], CATEGORIES))
 
 
 def test_openai_needs_a_key_which_only_the_environment_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +99,21 @@ def test_the_key_is_sent_to_openais_address(server: Misbehaving, monkeypatch: py
     assert "sk-secret" not in scorer.digest + scorer.name
 
 
-def test_a_category_that_a_reply_lacks_is_no_score_and_a_failure_is_left_for_later(server: Misbehaving) -> None:
+def test_a_score_that_is_none_is_named_and_left_for_later(server: Misbehaving) -> None:
     def without(exchange: Exchange) -> None:
-        moderate(exchange, hate=None, violence="high")
+        moderate(exchange, hate=1.5)
 
     server.otherwise = without
-    found = load_scorer(f"openai-moderation/{server.url}#m", ["hate", "violence"], options=OPTIONS).score(["a", "b"])
-    assert found.scores == {"hate": [None, None], "violence": [None, None]}
+    found = load_scorer(f"openai-moderation/{server.url}#m", ["violence"], options=OPTIONS).score(["a"])
+    assert found.scores == {"violence": [0.01]}
+    server.script = [moderate]
+    options = ModelOptions(concurrency=1, retries=0, timeout=5)
+    found = load_scorer(f"openai-moderation/{server.url}#m", ["hate", "violence"], options=options).score(["a", "b"])
+    assert found.scores == {"hate": [0.01, None], "violence": [0.01, None]}
+    assert found.unasked == {1: "The reply has 1.5 as a score of 'hate': it must be from 0 to 1."}
+
+
+def test_a_text_that_a_server_refuses_has_no_score(server: Misbehaving) -> None:
     server.otherwise = lambda exchange: (
         exchange.error(400, "too long") if exchange.body["input"] == "a" else moderate(exchange)
     )

@@ -32,6 +32,7 @@ _MOST = 2**16  # bytes of a rubric
 _TEXT = 20_000  # characters of a text that a judge is shown
 _SAMPLING = Sampling(temperature=0.0, max_tokens=64)
 _SEED = 1
+_BATCHES = 4  # requests of each connection that are stored together: what a kill may lose
 _NO_NUMBER = {
     NA.REFUSED: "the judge declines",
     NA.EMPTY: "the judge says nothing",
@@ -74,19 +75,17 @@ class ModerationScorer:
         self.name = f"{self.called}/{spec}" if spec else self.called
         self.digest = _digest(self._endpoint.url, self._endpoint.model)
         self.labels = chosen_labels(self.name, CATEGORIES, labels or CATEGORIES)
-        self.at_once = 8 * options.concurrency
+        self.at_once = _BATCHES * options.concurrency
 
     def score(self, texts: Sequence[str]) -> Scoring:
         """Score texts; what a server does not score now is left for later."""
         table: dict[str, list[float | None]] = {label: [None] * len(texts) for label in self.labels}
         unasked = {}
-        for found in self._endpoint.scores(texts):
+        for found in self._endpoint.scores(texts, self.labels):
             if found.why:
                 unasked[found.at] = found.why
-            for label in self.labels:
-                score = found.scores.get(label)
-                if isinstance(score, int | float) and not isinstance(score, bool):
-                    table[label][found.at] = float(score)
+            for label, score in found.scores.items():
+                table[label][found.at] = score
         return Scoring(table, unasked=unasked)
 
     def close(self) -> None:
@@ -113,7 +112,7 @@ class RubricScorer:
         self.name = f"judge/{self._model.name}"
         weights = str(self._model.settings().get("weights", ""))
         self.digest = _digest(self._model.name, weights, self._rubric)
-        self.at_once = 8 * options.concurrency
+        self.at_once = _BATCHES * options.concurrency
 
     def score(self, texts: Sequence[str]) -> Scoring:
         """Ask about each text."""

@@ -188,10 +188,11 @@ def begin(scores: Scores) -> None:
     write_whole(scores.folder / HEADER, sealed(tomli_w.dumps(document).encode()))
 
 
-def add(scores: Scores, rows: pl.DataFrame) -> None:
+def add(scores: Scores, rows: pl.DataFrame) -> Path:
     """Store rows of `Scores.schema` in a file of their own."""
     data = io.BytesIO()
     rows.write_parquet(data, compression="zstd", metadata={_OF: _seal(scores.folder)})
     numbers = (int(found[1]) for path in scores.folder.iterdir() if (found := SHARD.fullmatch(path.name)))
     name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
     write_whole(scores.folder / name, data.getvalue())
+    return scores.folder / name

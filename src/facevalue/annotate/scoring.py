@@ -14,7 +14,8 @@ from facevalue.annotate.scores import ANNOTATIONS, HEADER, Hashes, Scores, prese
 from facevalue.errors import DataError
 from facevalue.store.lock import RunLock
 
-_ROWS, _EVERY = 100_000, 20.0  # a file is written after so many texts, or seconds: what a power cut may lose
+_ROWS, _EVERY = 100_000, 1.0  # a file is written after so many texts, or seconds: what a kill may lose
+_FILES = 64  # small files that are put together into one
 
 
 @dataclass(slots=True)
@@ -130,11 +131,12 @@ def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tu
 
 
 class _Writer:
-    """Stores scores, many to a file."""
+    """Stores scores as they come; many small files become one."""
 
     def __init__(self, own: Scores) -> None:
         self._own = own
         self._tables: list[pl.DataFrame] = []
+        self._small: list[tuple[Path, pl.DataFrame]] = []
         self._since = time.monotonic()
 
     def add(self, table: pl.DataFrame) -> None:
@@ -144,6 +146,14 @@ class _Writer:
 
     def flush(self) -> None:
         if any(table.height for table in self._tables):
-            stored.add(self._own, pl.concat(self._tables))
+            table = pl.concat(self._tables)
+            path = stored.add(self._own, table)
+            if table.height < _ROWS:
+                self._small.append((path, table))
+        if len(self._small) >= _FILES:
+            stored.add(self._own, pl.concat([table for _, table in self._small]))
+            for path, _ in self._small:  # a kill before this leaves rows twice, which are read once
+                path.unlink()
+            self._small.clear()
         self._tables.clear()
         self._since = time.monotonic()

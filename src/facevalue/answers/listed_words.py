@@ -18,6 +18,7 @@ _MOST = 100_000  # characters of a reply that are looked at
 _LONGEST = 3  # words of an entry: what is longer is prose
 _NOTHING = frozenset(("none", "no words", "empty", "empty list", "n/a", "nothing"))
 _FENCE = re.compile(r"```\w*")
+_OPEN = re.compile(r"\[[^\]]*$")
 _IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _NUMBERING = re.compile(r"^\s*(?:[-*•+]+\s+|\(?\d{1,3}[.)]\s*)")
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -37,6 +38,8 @@ class ReplyKind(StrEnum):
     """It declines."""
     EMPTY = "empty"
     """Nothing."""
+    BROKEN = "broken"
+    """A list that breaks off: which of the words behind it would have been named is not known."""
 
 
 class Named(NamedTuple):
@@ -78,7 +81,7 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     r"""Read a reply to "which words of this list ...?".
 
     Lists may be in brackets, one entry a line, numbered, quoted, after a heading or with a remark behind each entry.
-    What a cut reply ends with is dropped, as it may be half a word.
+    A list that breaks off, at a bracket that is never closed or because the reply was cut, is broken and not believed.
 
     Examples
     --------
@@ -89,6 +92,8 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     (('good-looking',), 'list')
     >>> named("Words such as fat are only descriptions of a body.", words).kind.value
     'prose'
+    >>> named('["lazy', words).kind.value
+    'broken'
     >>> named("I'm sorry, but I can't help with that.", words).kind.value
     'refused'
     """
@@ -97,8 +102,7 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     text = _FENCE.sub("\n", plain(without_thinking(reply or "")[:_MOST])).strip()
     if not text:
         return Named(ReplyKind.EMPTY)
-    if status is Status.TRUNCATED:
-        text = text[: max(text.rfind(mark) for mark in ",;\n") + 1]
+    is_cut = status is Status.TRUNCATED or _OPEN.search(text) is not None
     brackets = _IN_BRACKETS.findall(text)
     known = {plain(word): word for word in listed}
     found: list[str] = []
@@ -111,6 +115,8 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
         found += [] if sentence else entries
     if prose and not found:
         return Named(ReplyKind.REFUSED if REFUSAL.search(text) else ReplyKind.PROSE)
+    if is_cut:
+        return Named(ReplyKind.BROKEN)
     names = dict.fromkeys(found)
     invented = tuple(name for name in names if name not in known)
     return Named(ReplyKind.LIST, tuple(word for key, word in known.items() if key in names), invented)

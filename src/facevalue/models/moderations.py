@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from facevalue.errors import ModelError
 from facevalue.models._chat import as_json
@@ -23,7 +23,7 @@ class Moderated(NamedTuple):
     """Scores of one text by category, or why there are none; `at` is its place."""
 
     at: int
-    scores: Mapping[str, object]
+    scores: Mapping[str, float]
     why: str = ""
 
 
@@ -49,18 +49,21 @@ class Moderations:
         self._reached = False
         self._outage = Outage()
 
-    def scores(self, texts: Sequence[str]) -> Iterator[Moderated]:
-        """Scores of each text, in any order; a request that fails for good has none."""
-        with Pool(self._server.connections) as pool:
-            yield from pool.map(self._ask, enumerate(texts), self._options.concurrency)
+    def scores(self, texts: Sequence[str], labels: Sequence[str]) -> Iterator[Moderated]:
+        """Scores of each text by these categories, in any order; a request that fails for good has none."""
 
-    async def _ask(self, connections: Connections, item: tuple[int, str]) -> Moderated:
-        at, text = item
+        async def ask(connections: Connections, item: tuple[int, str]) -> Moderated:
+            return await self._ask(connections, *item, labels)
+
+        with Pool(self._server.connections) as pool:
+            yield from pool.map(ask, enumerate(texts), self._options.concurrency)
+
+    async def _ask(self, connections: Connections, at: int, text: str, labels: Sequence[str]) -> Moderated:
         retry = 0
         while True:
             try:
                 payload = await self._server.call(connections, _PATH, as_json({"model": self.model, "input": text}))
-                found = Moderated(at, _scores(payload))
+                found = Moderated(at, _scores(payload, labels))
             except Failure as failure:
                 self._reached |= failure.connected
                 self._check(failure)
@@ -84,10 +87,18 @@ class Moderations:
             raise ModelError(failure.text)
 
 
-def _scores(payload: Mapping[str, object]) -> Mapping[str, object]:
+def _scores(payload: Mapping[str, object], labels: Sequence[str]) -> Mapping[str, float]:
     results = payload.get("results")
-    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict):
-        scores = results[0].get("category_scores")
-        if isinstance(scores, dict):
-            return scores
-    raise Failure("The reply holds no scores of one text.", status=200, transient=True)
+    given = results[0].get("category_scores") if _is_one(results) else None
+    if not isinstance(given, dict):
+        raise Failure("The reply holds no scores of one text.", status=200, transient=True)
+    for label in labels:
+        score = given.get(label)
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+            said = f"{str(score)[:40]} as a score" if label in given else "no score"
+            raise Failure(f"The reply has {said} of {label!r}: it must be from 0 to 1.", status=200, transient=True)
+    return {label: float(given[label]) for label in labels}
+
+
+def _is_one(results: object) -> TypeGuard[list[dict[str, object]]]:
+    return isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict)
