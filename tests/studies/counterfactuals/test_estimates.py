@@ -46,7 +46,7 @@ def test_planted_scores_are_found_in_ranges_differences_and_tails(found: pl.Data
     assert ranges["score"].to_list() == ["hostility"] * 2
     assert ((ranges["value"] > ranges["floor_high"]) & (ranges["q"] < 0.05)).all()
     gaps = _rows(found, "score_gap", group="obese male")
-    assert gaps["value"].to_list() == pytest.approx([0.15] * 2, abs=0.03)
+    assert gaps["value"].to_list() == pytest.approx([0.2] * 2, abs=0.03)
     assert (gaps["q"] < 0.001).all()
     tails = _rows(found, "tail_share", prompt="describe")
     assert tails["value"].sum() == pytest.approx(1)
@@ -158,10 +158,13 @@ def test_ratings_alone_are_measured() -> None:
     assert set(found["measure"]) == {
         "rating",
         "rating_gap",
+        "rating_from_mean",
+        "rating_apart",
         "group_deviation",
         "na_rate",
         "refusal_share",
         "refusal_gap",
+        "refusal_from_mean",
     }
 
 

@@ -4,19 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.set_ranges import TAIL, summary
-from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_shares
+from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import WILSON, as_shares, enter, values
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
-from facevalue.studies.counterfactuals.analysis_words import SEED, add_words
+from facevalue.studies.counterfactuals.analysis_words import add_words
+from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.tables import SALARY
@@ -66,24 +67,23 @@ def _add_part(table: EstimateTable, part: Part, own: Answers) -> None:
         about = {"subset": part.subset, "prompt": prompt}
         _add_missing(table, part, own, at, about, lost)
         if part.task == OPEN:
-            told = m.family(m.GROUP_LENGTHS, part.subset)
-            _add_means(table, part, own.number(part, WORDS, at), about, (m.LENGTH, m.LENGTH_GAP), told)
+            _add_means(table, part, own.number(part, WORDS, at), about, m.LENGTHS, ~np.isnan(lost))
             for name in own.scores:
-                _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name)
+                _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name, ~np.isnan(lost))
         else:
-            salary = prompt == SALARY
-            pair = (m.SALARY, m.SALARY_GAP) if salary else (m.RATING, m.RATING_GAP)
-            told = m.family(m.GROUP_SALARIES if salary else m.GROUP_RATINGS, part.subset)
-            found = _add_means(table, part, own.number(part, VALUE, at), about, pair, told)
-            _add_deviations(table, part, found, about)
+            quantity = m.SALARIES if prompt == SALARY else m.RATINGS
+            means = _add_means(table, part, own.number(part, VALUE, at), about, quantity, ~np.isnan(lost))
+            _add_deviations(table, part, means, about)
 
 
-def _add_scores(table: EstimateTable, part: Part, scores: Array, about: dict[str, str], name: str) -> None:
+def _add_scores(
+    table: EstimateTable, part: Part, scores: Array, about: dict[str, str], name: str, asked: npt.NDArray[np.bool_]
+) -> None:
     scorer, _, label = name.partition("/")
     about = {**about, "scorer": scorer, "score": label}
     if not np.isfinite(scores).any():
         return
-    _add_means(table, part, scores, about, (m.SCORE, m.SCORE_GAP), m.family(m.GROUP_SCORES, part.subset, label))
+    _add_means(table, part, scores, about, m.SCORES, asked)
     cluster = np.repeat(part.cluster, scores.shape[1])
     group = np.repeat(part.group, scores.shape[1])
     found = group_quantiles(scores.ravel(), cluster, group, len(part.groups))
@@ -117,16 +117,19 @@ def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
 
 
 def _add_means(
-    table: EstimateTable, part: Part, found: Array, about: Mapping[str, str], pair: tuple[Measure, Measure], told: str
+    table: EstimateTable,
+    part: Part,
+    found: Array,
+    about: Mapping[str, str],
+    quantity: m.Compared,
+    asked: npt.NDArray[np.bool_],
 ) -> Estimates:
-    """Mean of each group and of all, and the groups' differences from their sets; returns the groups' means."""
+    """Mean of each group and of all, and groups beside the others of their sets; returns the groups' means."""
     sums, counts = by_cluster(part, *_totals(found))
     means = cluster_bootstrap.means(sums, counts, SEED, level=True)
-    enter(table, pair[0], {**about, "group": [*part.groups, None]}, means)
+    enter(table, quantity.level, {**about, "group": [*part.groups, None]}, means)
     if len(part.sets):
-        largest = pair[1].limits[1]
-        gaps = from_set_mean(part.in_sets(found), largest=largest if np.isfinite(largest) else None)
-        enter(table, pair[1], {**about, "group": part.groups}, gaps, p=gaps.p_zero, family=told)
+        add_contrasts(table, part.groups, part.in_sets(found), about, quantity, part.in_sets(asked))
     return means.at(slice(0, len(part.groups)))
 
 
@@ -164,9 +167,7 @@ def _add_missing(
     refused = own.kind(part, "reason", prompt, own.names["reason"].get(NA.REFUSED.value, -2))
     enter(table, m.REFUSAL, {**about, "group": groups}, _shares(*by_cluster(part, *_totals(refused))))
     if len(part.sets):
-        gaps = from_set_mean(part.in_sets(refused), largest=1.0)
-        judged = m.family(m.GROUP_REFUSALS, part.subset)
-        enter(table, m.REFUSAL_GAP, {**about, "group": part.groups}, gaps, p=gaps.p_zero, family=judged)
+        add_contrasts(table, part.groups, part.in_sets(refused), about, m.REFUSALS, np.isfinite(part.in_sets(refused)))
 
 
 def _add_deviations(table: EstimateTable, part: Part, means: Estimates, about: Mapping[str, str]) -> None:

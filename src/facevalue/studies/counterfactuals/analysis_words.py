@@ -14,11 +14,11 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.proportions import wilson
-from facevalue.measures.set_tails import from_set_mean
 from facevalue.measures.table_entries import enter
 from facevalue.measures.word_association import THRESHOLD, Presence, association, label_tests, least, standard_errors
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
+from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.texts import Lists, Texts
@@ -30,7 +30,6 @@ BY_OCCUPATION = "characteristics"
 _Z = 1.959963984540054
 _SLACK = 1e-12
 _NO_INTERVAL = "no interval: one image alone, or no other, has the word"
-SEED = 20260
 
 
 def add_words(
@@ -42,7 +41,7 @@ def add_words(
             if not only_values():
                 _add_associated(table, part, own.texts, frequency)
             for at, prompt in enumerate(part.prompts):
-                _add_lists(table, part, own.texts, lists, at, {"subset": part.subset, "prompt": prompt})
+                _add_lists(table, part, own, lists, at, {"subset": part.subset, "prompt": prompt})
             asked = [at for at in range(len(part.prompts)) if _of_prompt(part, own.texts.counted[id(part)], at).any()]
             named = [at for at in asked if part.prompts[at] == BY_OCCUPATION]
             _add_occupations(table, part, own.texts, lists, (named or asked)[0], sets)
@@ -129,24 +128,26 @@ def _masked(part: Part) -> list[str]:
 
 
 def _add_lists(
-    table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, about: Mapping[str, str]
+    table: EstimateTable, part: Part, own: Answers, lists: Lists, prompt: int, about: Mapping[str, str]
 ) -> None:
-    """Words of each list: share of a text's words, and how many, by group; and each group against its sets."""
+    """Words of each list: share of a text's words, and how many, by group; and each group beside the others."""
+    texts = own.texts
     size = _of_prompt(part, texts.counted[id(part)], prompt)
     if not size.any():
         return
     groups = [*part.groups, None]
     known = [_of_prompt(part, cells, prompt) for cells in _cells(part, texts)]
-    sums = [by_cluster(part, own, size) for own in known]
+    sums = [by_cluster(part, cells, size) for cells in known]
     found = _means(np.hstack([one for one, _ in sums]), np.hstack([other for _, other in sums]), len(groups))
     for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names))), found, strict=True):
         enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
     if len(part.sets):
+        asked = ~np.isnan(own.kind(part, "reason", prompt))
+        reply = np.arange(asked.shape[1])  # a picture's replies all have its mean share: sets are what vary
+        there, wanted = (part.in_sets(reply < many[:, None]) for many in (size, asked.sum(axis=1)))
         for name, hits in zip(lists.names, known, strict=False):
-            gaps = from_set_mean(part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), largest=1.0)
-            family = m.family(m.GROUP_WORDS, part.subset, name)
-            told = {**about, "word_list": name, "group": part.groups}
-            enter(table, m.WORD_GAP, told, gaps, p=gaps.p_zero, family=family)
+            share = np.where(there, part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
+            add_contrasts(table, part.groups, share, {**about, "word_list": name}, m.WORDS, wanted)
 
 
 def _cells(part: Part, texts: Texts) -> list[Array]:

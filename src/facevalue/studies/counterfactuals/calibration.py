@@ -251,7 +251,7 @@ def _truth(world: _World, shown: Array) -> pl.DataFrame:
         level = "score_mean" if name == "score" else name
         add(level, means)
         rows.append((level, None, None, float(means.mean()), False))
-        gap = np.where(world.effects, means - means.mean(), 0.0)
+        gap = np.where(world.effects, means - means[world.effects == 0].mean(), 0.0)
         add(f"{name}_gap", gap)
     ranges = set_ranges(many.scores)
     rows.append(("max_score", None, None, float(ranges.mean()), False))

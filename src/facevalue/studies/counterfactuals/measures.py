@@ -1,5 +1,7 @@
 """Measures of counterfactual sets: definitions with equation and source, labels, and families of tests."""
 
+from dataclasses import dataclass
+
 from facevalue.measures.base import Measure
 
 PAPER = "Counterfactual sets (004_7cea9561bd4a7c8a)"
@@ -37,13 +39,38 @@ def family(name: str, *about: str) -> str:
     return f"{name} ({', '.join(about)})"
 
 
-def _gap(
-    name: str, title: str, unit: str, what: str, limits: tuple[float, float] = (-float("inf"), float("inf"))
-) -> Measure:
-    return Measure(
-        name, title, f"mean over sets and draws of {what}_g - mean_h {what}_h", unit, UNIT, OURS, paired=True,
-        comparison=True, limits=limits,
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Measures of one quantity: its level, and each group beside the others of its sets."""
+
+    level: Measure
+    gap: Measure
+    """From a majority of groups that are alike: what is tested."""
+    from_mean: Measure
+    """From the mean of all groups, which every one of them moves; not tested."""
+    apart: Measure
+    """How many groups stand apart from the majority, with the test of all being alike."""
+    family: str
+
+
+def _compared(
+    level: Measure, name: str, title: str, what: str, family: str, span: tuple[float, float] | None = None
+) -> Compared:
+    limits = span or (-float("inf"), float("inf"))
+    gap = Measure(
+        f"{name}_gap", f"{title} of a group, from the groups that are alike",
+        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {what}", level.unit, UNIT, OURS,
+        paired=True, comparison=True, limits=limits,
     )  # fmt: skip
+    mean = Measure(
+        f"{name}_from_mean", f"{title} of a group, from the mean of its sets",
+        f"mean over sets and draws of x_g - mean_h x_h, x: {what}", level.unit, UNIT, OURS, paired=True, limits=limits,
+    )  # fmt: skip
+    apart = Measure(
+        f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with p < .05", "groups",
+        UNIT, OURS, signed=False, limits=(0.0, float("inf")),
+    )  # fmt: skip
+    return Compared(level, gap, mean, apart, family)
 
 
 def _level(
@@ -76,17 +103,18 @@ TAIL_SHARE = _level(
 )  # fmt: skip
 SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
 SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
-SCORE_GAP = _gap("score_gap", "Score of a group, from the mean of its sets", "score", "X")
+SCORES = _compared(SCORE, "score", "Score", "X", GROUP_SCORES)
+SCORE_GAP = SCORES.gap
 RATING = _level(
     "rating", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
     limits=_RATING,
 )  # fmt: skip
-RATING_GAP = _gap("rating_gap", "Rating of a group, from the mean of its sets", "points", "rating", (-9.0, 9.0))
+RATINGS = _compared(RATING, "rating", "Rating", "rating", GROUP_RATINGS, (-9.0, 9.0))
 SALARY = _level(
     "salary", "Yearly salary", "mean of the salaries stated; hourly wages times 2,000", "$",
     f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY,
 )  # fmt: skip
-SALARY_GAP = _gap("salary_gap", "Salary of a group, from the mean of its sets", "$", "salary")
+SALARIES = _compared(SALARY, "salary", "Salary", "salary", GROUP_SALARIES)
 DEVIATION = Measure(
     "group_deviation", "Rating or salary of a group among all groups, in SDs of their means",
     "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", UNIT, f"{PAPER}, Tables 29 to 31",
@@ -95,11 +123,11 @@ LENGTH = _level(
     "length", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
     limits=(0.0, float("inf")),
 )  # fmt: skip
-LENGTH_GAP = _gap("length_gap", "Length of replies about a group, from the mean of its sets", "words", "length")
+LENGTHS = _compared(LENGTH, "length", "Length of replies", "words", GROUP_LENGTHS)
 REFUSAL = _level(
     "refusal_share", "Replies that decline", "refusals / replies", "share", f"{PAPER}, Table 14", limits=_SHARE
 )
-REFUSAL_GAP = _gap("refusal_gap", "Refusals about a group, from the mean of its sets", "share", "refused", (-1.0, 1.0))
+REFUSALS = _compared(REFUSAL, "refusal", "Refusals", "refused", GROUP_REFUSALS, (-1.0, 1.0))
 NA_RATE = _level(
     "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
     f"{PAPER}, appendix F", limits=_SHARE,
@@ -125,9 +153,7 @@ WORD_SHARE = _level(
     "word_share", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
     f"{PAPER}, appendix E, Figure 12", limits=_SHARE,
 )  # fmt: skip
-WORD_GAP = _gap(
-    "word_share_gap", "Words of a list, from the mean of a group's sets", "share", "word_share", (-1.0, 1.0)
-)
+WORDS = _compared(WORD_SHARE, "word_share", "Words of a list", "share of words", GROUP_WORDS, (-1.0, 1.0))
 WORD_COUNT = _level(
     "word_count", "Words of a list, each once per text, as released", "mean number of them", "words",
     f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")),
@@ -141,10 +167,11 @@ SCORER_SHIFT = Measure(
     "scorer_shift", "Score of the words for a group alone, from that of “person”",
     "mean over sentences s of X(s with g) - X(s with person)", "score", "sentence", OURS,
 )  # fmt: skip
+COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
-    MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE, SCORE_Q90, SCORE_GAP, RATING, RATING_GAP,
-    SALARY, SALARY_GAP, DEVIATION, LENGTH, LENGTH_GAP, REFUSAL, REFUSAL_GAP, NA_RATE, NOTED, PMI, PMI_LEAST, PMI_STRICT,
-    WORD_SHARE, WORD_GAP, WORD_COUNT, FEWEST, SCORER_SHIFT,
+    MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, DEVIATION, NA_RATE, NOTED, PMI,
+    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT,
+    *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 
 _JUDGE = f"{PAPER}, section D.2"

@@ -19,6 +19,7 @@ from facevalue.protocol.blocks import (
 from facevalue.protocol.cards import ONE_WORDING, Rate, Stated, Units
 from facevalue.protocol.examples import Gallery, WidestSets
 from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import ALPHA
 from facevalue.protocol.page import Findings, Notes, Page, Section
 from facevalue.studies.counterfactuals.aggregate import SCORE
 from facevalue.studies.counterfactuals.page_words import word_tables
@@ -38,11 +39,11 @@ def _findings(measure: str, by: tuple[str, ...], noun: tuple[str, str], title: s
 LEAD = (
     _findings(
         "score_gap", (*SCORED, "group"), ("score of a group", "scores of groups"), "Scores of groups, largest first",
-        "{group} ({prompt:lower}, {score:raw})", "from its sets",
+        "{group} ({prompt:lower}, {score:raw})", "from the others",
     ),
     _findings(
         "rating_gap", (*ASKED, "group"), ("rating of a group", "ratings of groups"), "Ratings of groups, largest first",
-        "{group} ({prompt:lower})", "from its sets",
+        "{group} ({prompt:lower})", "from the others",
     ),
     _findings(
         "word_share_gap", (*_LISTED, "group"), ("use of a word list", "uses of word lists"),
@@ -74,6 +75,24 @@ def _audits(look: Look) -> list[tuple[str, str, float]]:
         key = str(e["scorer"]), str(e["score"])
         found[key] = max(found.get(key, 0.0), abs(e.value or 0.0))
     return [(*key, value) for key, value in found.items()]
+
+
+def _unnamed(measure: str) -> Prose:
+    """Where groups differ, and it cannot be told which of them stand apart."""
+
+    def text(look: Look) -> Sequence[str]:
+        out = []
+        for e in look.rows(Of(measure, (*ASKED, "score?", "word_list?", "scorer?"))):
+            if not e.value and e.p is not None and e.p < ALPHA:
+                about = [look.title(name, str(e[name])) for name in ASKED]
+                about += [str(e[name]) for name in ("score", "word_list") if e[name]]
+                out.append(
+                    f"{', '.join(about)}: the groups differ (p = {e.p:.2g} by itself), and none can be named. Half of "
+                    "them or more may stand apart, so that nobody can say which half, or sets are too few to tell."
+                )
+        return out
+
+    return Prose(text)
 
 
 _RANGES = Table(
@@ -126,7 +145,7 @@ _LISTS = Each(
             nonzero=True,
             blocks=(
                 Strips(of=(Of("word_share_gap", (*_LISTED, "group"), label="{group}", points=True),), first="Group",
-                       what="Points", title="Share of words, from the group's sets", numbers=""),
+                       what="Points", title="Share of words, from the groups that are alike", numbers=""),
                 Table(
                     of=(Of("word_share", (*_LISTED, "group"), label="{group}"),), label=("Group",), title="Words",
                     columns=(Column("Share of words"), Column("Each once per text", measure="word_count"),
@@ -143,15 +162,18 @@ _LISTS = Each(
 )  # fmt: skip
 
 
-def _numbers(measure: str, gap: str, what: str, title: str) -> tuple[Block, ...]:
-    """Means by group, their differences from their sets, and their places among groups."""
+def _numbers(measure: str, what: str, title: str) -> tuple[Block, ...]:
+    """Means by group, their differences from the others of their sets, and their places among groups."""
+    gap, mean = f"{measure}_gap", f"{measure}_from_mean"
     return (
+        _unnamed(f"{measure}_apart"),
         _by_prompt(
             measure, "{subset}: {prompt}",
             Table(
                 of=(Of(measure, (*ASKED, "group"), label="{group}"),), label=("Group",), title=title,
                 columns=(
-                    Column(what), Column("From its sets", measure=gap), Column("Verdict", "verdict", measure=gap),
+                    Column(what), Column("From the others", measure=gap), Column("Verdict", "verdict", measure=gap),
+                    Column("From the mean of all", measure=mean, quiet=True),
                     Column("In SDs of group means", measure="group_deviation"), Column("n", "n", quiet=True),
                 ),
             ),
@@ -187,22 +209,27 @@ SECTIONS = (
     ),
     Section(
         "groups", "Scores of groups",
-        (Each(
+        (_unnamed("score_apart"), Each(
             of=(Of("score_gap", (*SCORED, "group")),), over=SCORED, title="{subset}: {prompt}", note=_LABEL,
             fold="first", nonzero=True,
             blocks=(
                 Strips(of=(Of("score_gap", (*SCORED, "group"), label="{group}"),), first="Group", what="Score",
-                       title="Score, from the mean of the group's sets", numbers=""),
+                       title="Score, from the groups that are alike", numbers=""),
                 Fold("Means and 90th percentiles", (
                     Table(
                         of=(Of("score_mean", (*SCORED, "group"), label="{group}"),), title="Scores", label=("Group",),
-                        columns=(Column("Mean"), Column("90th percentile", measure="score_q90"), Column("n", "n")),
+                        columns=(Column("Mean"), Column("From the mean of all", measure="score_from_mean"),
+                                 Column("90th percentile", measure="score_q90"), Column("n", "n")),
                     ),
                 )),
             ),
             empty="No scores, or all are alike: facevalue annotate RUN --with SCORER adds some.",
         ),),
-        each_model=True, lead="Each group beside the other groups of the same sets. Tails are in the section before.",
+        each_model=True,
+        lead=(
+            "Each group beside a majority of the same sets that is alike, so that groups that stand apart do not make "
+            "the others look different. Tails are in the section before."
+        ),
     ),
     Section(
         "sets", "Sets with the widest scores",
@@ -221,20 +248,20 @@ SECTIONS = (
         ),
     ),
     Section(
-        "lists", "Competence and warmth", (_LISTS,), each_model=True,
+        "lists", "Competence and warmth", (_unnamed("word_share_apart"), _LISTS), each_model=True,
         lead="Words of lists among all words that are no stop words (appendix E).",
     ),
-    Section("ratings", "Ratings", _numbers("rating", "rating_gap", "Rating", "Ratings"), each_model=True,
+    Section("ratings", "Ratings", _numbers("rating", "Rating", "Ratings"), each_model=True,
             lead="The number stated, from 1 to 10 (appendix F). What else is said does not count; see the reasons."),
-    Section("salaries", "Salaries", _numbers("salary", "salary_gap", "Salary", "Salaries"), each_model=True,
+    Section("salaries", "Salaries", _numbers("salary", "Salary", "Salaries"), each_model=True,
             lead="Dollars a year; an hourly wage counts 2,000 times. Beyond 1,000 to 10,000,000 they are left out."),
     Section(
         "lengths", "Lengths and refusals",
         (
             _by_prompt("length", "{subset}: {prompt}", Table(
                 of=(Of("length", (*ASKED, "group"), label="{group}"),), label=("Group",), title="Lengths and refusals",
-                columns=(Column("Words"), Column("From its sets", measure="length_gap"),
-                         Column("Refused", measure="refusal_share"), Column("From its sets", measure="refusal_gap"),
+                columns=(Column("Words"), Column("From the others", measure="length_gap"),
+                         Column("Refused", measure="refusal_share"), Column("From the others", measure="refusal_gap"),
                          Column("n", "n", quiet=True)),
             )),
         ),
@@ -287,7 +314,10 @@ PAGE = Page(
     stated=(_UNSCORED, _SCORER, ONE_WORDING),
     units=Units(title="Sets", name="units", enough="Counterfactual sets: intervals are over them, not over replies."),
     notes=Notes(
-        unit="A difference is a group's mean less the mean over all groups of the same sets.",
+        unit=(
+            "A difference is a group's mean less that of the groups of the same sets that are alike: as few groups as "
+            "explain the sets stand apart, at most half of them."
+        ),
         limits=(
             "Nothing that a model says here is true of the people shown, or of anyone.",
             "The pictures of a set may differ in more than the group: whoever made them decided how a group looks.",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
 
 Codes = npt.NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Part:
         """Values of trials about one prompt, shape (images, draws)."""
         return values.reshape(self.images, len(self.prompts), self.draws)[:, prompt]
 
-    def in_sets(self, values: Array) -> Array:
+    def in_sets(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Values by image in whole sets: shape (sets, groups, ...)."""
         return values[self.sets]
 

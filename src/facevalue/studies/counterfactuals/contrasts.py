@@ -1,0 +1,50 @@
+"""Groups beside the other groups of their sets: which of them stand apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures.cluster_bootstrap import Array, only_values, single
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.majority import METHOD, from_majority
+from facevalue.measures.set_tails import from_set_mean
+from facevalue.measures.table_entries import enter
+from facevalue.studies.counterfactuals import measures as m
+
+SEED = 20260
+_LEVEL = 0.05
+
+
+def add_contrasts(
+    table: EstimateTable,
+    groups: tuple[str, ...],
+    values: Array,
+    about: Mapping[str, str],
+    quantity: m.Compared,
+    asked: npt.NDArray[np.bool_],
+) -> None:
+    """Enter each group against the groups that are alike, and, untested, against the mean of all.
+
+    `values`, `asked`: of whole sets, shape (sets, groups, draws); see `majority.from_majority`. Each prompt is a family
+    by itself, since p holds for all its groups together.
+    """
+    low, high = quantity.level.limits
+    if quantity.family == m.GROUP_SCORES and not ((values < 0) | (values > 1)).any():
+        low, high = 0.0, 1.0
+    bounded = np.isfinite([low, high]).all() and quantity is not m.SALARIES
+    found = from_majority(values, SEED, asked, (low, high) if bounded else None)
+    labels = {**about, "group": groups}
+    p = found.estimates.p_zero
+    named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
+    enter(
+        table, quantity.gap, labels, found.estimates, p=p, q=p, p_least=np.full(len(groups), found.p_least),
+        family=m.family(quantity.family, *named), bounds=found.bounds,
+    )  # fmt: skip
+    enter(table, quantity.from_mean, labels, from_set_mean(values))
+    if only_values() or not np.isfinite(found.p_any):
+        return
+    assert p is not None
+    many, sets = len(groups), int(found.estimates.clusters.max())
+    apart = single(float((p < _LEVEL).sum()), np.nan, np.nan, np.nan, many, sets, f"no interval: {METHOD}")
+    enter(table, quantity.apart, about, apart, p=np.array([found.p_any]))
