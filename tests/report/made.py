@@ -194,6 +194,8 @@ def judged(
         pl.when(compared & value.is_not_null()).then(pl.lit(0.031)).alias("mde"),
         pl.when(shift).then(pl.lit(margin, pl.Float64)).alias("margin"),
         pl.when(shift & pl.lit(margin is not None)).then(pl.lit(declared)).alias("declared"),
+        pl.when(is_cue).then(value - pl.when(size > 0.04).then(size / 2).otherwise(size + 0.01)).alias("page_low"),
+        pl.when(is_cue).then(value + pl.when(size > 0.04).then(size / 2).otherwise(size + 0.01)).alias("page_high"),
         pl.when(is_cue).then(value - 0.055).alias("bound_low"),
         pl.when(is_cue).then(value + 0.055).alias("bound_high"),
         kind.alias("kind"),

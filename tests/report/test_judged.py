@@ -1,5 +1,6 @@
 """What the page says about verdicts, margins, families and worst cases."""
 
+import json
 import re
 from typing import Any
 
@@ -61,6 +62,41 @@ def test_tables_of_numbers_have_verdicts_and_bounds() -> None:
     assert "If missing answers went one way" in table
     assert '<td title="A reason.">difference found</td>' in table
     assert "−0.221 to −0.111" in table
+
+
+def test_the_interval_of_the_page_is_thin_behind_the_thick_one_of_the_row_and_beside_it_in_the_table() -> None:
+    html = rendered(made.judged())
+    section = html.split('<section id="cues"')[1].split("</section>")[0]
+    assert "thin: its interval at the level at which the page judges it" in section
+    strip = next(part for part in section.split("<svg") if "−0.166" in part and "whisker" in part)
+    lines = re.findall(r'<line x1="([\d.]+)%"[^>]* x2="([\d.]+)%"[^>]* class="(thin|whisker) [^"]*"', strip)
+    assert [kind for *_, kind in lines] == ["thin", "thin", "thin", "whisker"]
+    (page_left, page_right), (left, right) = (tuple(map(float, lines[at][:2])) for at in (0, 3))
+    assert page_left < left < right < page_right
+    table = html.split("The numbers behind this chart")[2].split("</table>")[0]
+    assert '<th scope="col">At the page' in table
+    assert "[−0.249, −0.083]" in table
+    assert "[−0.249, −0.083] at the page&#39;s level" in html
+
+
+def test_json_has_the_interval_of_the_page() -> None:
+    rows = [
+        row
+        for row in json_rows(json.loads(report.as_json(made.data(estimates=made.judged()))))
+        if row["value"] == -0.166
+    ]
+    assert rows
+    assert rows[0]["page_low"] == pytest.approx(-0.249)
+    assert rows[0]["page_high"] == pytest.approx(-0.083)
+
+
+def json_rows(part: Any) -> list[dict[str, Any]]:
+    """Every estimate in the JSON of a page."""
+    if isinstance(part, list):
+        return [row for each in part for row in json_rows(each)]
+    if not isinstance(part, dict):
+        return []
+    return ([part] if "page_low" in part else []) + [row for each in part.values() for row in json_rows(each)]
 
 
 @pytest.mark.parametrize(("margin", "drawn"), [(0.02, True), (None, False), (0.9, False)])

@@ -21,6 +21,7 @@ SHAPES = (
 """Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
 _STRIP = 26
 _AXIS = 24
+_CAP = 4  # pixels of the end of a thin interval, either way
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,14 @@ def strip(
     low: float | None,
     high: float | None,
     *,
+    page: tuple[float, float] | None = None,
     band: tuple[float, float] | None = None,
     margins: Sequence[float] = (),
     shape: int = 0,
     class_: str = "",
     title: str = "",
 ) -> Markup:
-    """One row of an interval plot: a dot, its interval, the zero line, margins and the shaded noise floor."""
+    """One row of an interval plot: a dot, its interval, that of the page, zero, margins and the shaded noise floor."""
     middle = _STRIP / 2
     parts = []
     if title:
@@ -104,6 +106,14 @@ def strip(
     if over.low <= 0 <= over.high:
         parts.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
     parts += [_line(over.at(m), 0, over.at(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
+    if page is not None:
+        left, right = (over.at(end) for end in page)
+        parts.append(_line(left, middle, right, middle, f"thin {class_}"))
+        parts += [
+            _line(over.at(end), middle - _CAP, over.at(end), middle + _CAP, f"thin {class_}")
+            for end in page
+            if over.low <= end <= over.high
+        ]
     if low is not None and high is not None:
         parts.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
     if value is not None:

@@ -95,9 +95,18 @@ def is_signed(measure: Measure | None) -> bool:
 
 def interval(estimate: Estimate, *, signed: bool = False) -> str:
     """Write an interval, or an empty text where there is none."""
-    if not estimate.has_interval:
+    return _ends(estimate, estimate.low, estimate.high, signed=signed)
+
+
+def page_interval(estimate: Estimate, *, signed: bool = False) -> str:
+    """Write the interval at the level at which the page judges an estimate; an empty text where it tests nothing."""
+    return _ends(estimate, estimate.page_low, estimate.page_high, signed=signed)
+
+
+def _ends(estimate: Estimate, low: float | None, high: float | None, *, signed: bool) -> str:
+    if low is None or high is None:
         return ""
-    ends = (number(v, estimate.unit, signed=signed) for v in (estimate.low, estimate.high))
+    ends = (number(v, estimate.unit, signed=signed) for v in (low, high))
     if estimate.unit == "probability^2":
         return f"[{', '.join(end.removesuffix(_TEN_THOUSANDTHS) for end in ends)}]{_TEN_THOUSANDTHS}"
     if estimate.unit == "pp":  # the value beside it says so
@@ -137,6 +146,8 @@ def detail(
         parts[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
     if estimate.verdict is not None and estimate.value is not None:
         parts.append(estimate.verdict if brief or not estimate.why else f"{estimate.verdict}: {_clause(estimate.why)}")
+    if at_page := page_interval(estimate, signed=signed):
+        parts.append(f"{at_page} at the page's level")
     parts.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
     if estimate.q is not None:
         parts.append(f"q {_equal(estimate.q)}")

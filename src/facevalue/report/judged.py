@@ -150,7 +150,9 @@ def _page(numbers: EstimateIndex) -> list[str]:
         f"held to {ALPHA:g} together, for each model and intervention. The family that the answer above speaks of "
         f"leads and is tested at {share} of the level; the others stand below it (Holm over families), with the rest, "
         "and with all of it once the lead has a finding.",
-        "A verdict, its interval and what could have been found rest on one test of the number shown. The protocol's "
+        "A verdict, its intervals and what could have been found rest on one test of the number shown. The interval of "
+        "95% speaks of its row alone; the one at the page's level leaves out zero exactly where a difference is found, "
+        "once the row is corrected for all others. The protocol's "
         "own test, as published, stands beside it and decides nothing.",
     ]
     return out if families else out[1:]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
-from facevalue.report.formatting import DASH, count, interval, number, share_of_chance
+from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance
 from facevalue.report.verdict import SHORT, verdict_of
 
 
@@ -28,6 +28,8 @@ _BAR = 25
 _LABEL, _NARROW = 24, 12
 """Least width of the column that says what a row is of; where nothing else is left to leave out."""
 _ANY = 1000
+_FAR = 1.5
+"""How many times farther than all else the intervals of the page may reach in a bar; beyond, they run to its end."""
 SIGNS = {
     Verdict.DIFFERENCE: "●",
     Verdict.EQUIVALENT: "◆",
@@ -37,9 +39,10 @@ SIGNS = {
 
 
 class Ranked:
-    """A table of comparisons of one kind: value, interval, n, q, verdict; unsigned ones beside their noise floor.
+    """A table of comparisons of one kind: value, intervals, n, q, verdict; unsigned ones beside their noise floor.
 
-    Bars, then the words of verdicts, are left out where the terminal is too narrow for them. No number is cut.
+    Bars, then the intervals at the page's level, then the words of verdicts, are left out where the terminal is too
+    narrow for them. No number is cut.
     """
 
     def __init__(self, ranking: Ranking, numbers: EstimateIndex, signed: bool, of: int) -> None:
@@ -52,10 +55,12 @@ class Ranked:
         """Yield the widest table that fits."""
         more = f", {len(self._ranking.rows)} of {self._of:,}" if self._of > len(self._ranking.rows) else ""
         yield Text(f"{self._ranking.what}{more}", style="bold")
-        for bars, words in ((True, True), (False, True), (False, False)):
-            least = Measurement.get(console, options.update(max_width=_ANY), self._table(bars, words, _LABEL))
+        tested = any(e.page_low is not None for _, e in self._ranking.rows)
+        steps = ((tested, True, True), (tested, False, True), (False, False, True), (False, False, False))
+        for page, bars, words in steps:
+            least = Measurement.get(console, options.update(max_width=_ANY), self._table(page, bars, words, _LABEL))
             if least.maximum <= options.max_width or not words:
-                yield self._table(bars, words, least=_NARROW if least.maximum > options.max_width else _LABEL)
+                yield self._table(page, bars, words, least=_NARROW if least.maximum > options.max_width else _LABEL)
                 if not words and self._numbers.judged:
                     yield Text("  ".join(f"{SIGNS[v]} {SHORT[v]}" for v in self._verdicts()), style="dim")
                 return
@@ -64,14 +69,19 @@ class Ranked:
         said = {verdict_of(e.verdict) for _, e in self._ranking.rows}
         return [verdict for verdict in SIGNS if verdict in said]
 
-    def _table(self, bars: bool, words: bool, most: int | None = None, least: int = _LABEL) -> Table:
+    def _table(self, page: bool, bars: bool, words: bool, most: int | None = None, least: int = _LABEL) -> Table:
         rows, signed = self._ranking.rows, self._signed
         ends = [abs(v) for _, e in rows for v in (e.value, e.low, e.high) if v is not None]
-        reach = max(ends, default=0.0) or 1.0
+        wider = [abs(v) for _, e in rows for v in (e.page_low, e.page_high) if v is not None]
+        farthest = max(ends, default=0.0)
+        reach = min(max(wider, default=0.0), _FAR * farthest) if wider else farthest
+        reach = max(reach, farthest) or 1.0
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("", min_width=least, max_width=most)
         table.add_column(self._ranking.value, justify="right", no_wrap=True)
         table.add_column("95% interval", no_wrap=True)
+        if page:
+            table.add_column("at the page's level", no_wrap=True)
         if not signed:
             table.add_column("by chance (95% below)", no_wrap=words, justify="right")
         for name in ("n", "q"):
@@ -86,6 +96,7 @@ class Ranked:
                 Text(label, style=style),
                 Text(number(e.value, e.unit, signed=signed), style=style),
                 Text(interval(e, signed=signed) or "(no interval)", style="dim"),
+                *([Text(page_interval(e, signed=signed) or DASH, style="dim")] if page else []),
                 *([] if signed else [Text(_floor(e), style="dim")]),
                 Text(count(e.n), style="dim"),
                 Text(share_of_chance(e.q), style="dim"),
@@ -115,12 +126,14 @@ def _verdict(e: Estimate, style: str, words: bool) -> Text:
 
 
 def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) -> str:
-    """Draw an interval over -reach to +reach with characters; over 0 to reach if there is no direction.
+    """Draw an interval, thinner that of the page, over -reach to +reach; over 0 to reach if there is no direction.
 
     Examples
     --------
     >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
     '    │━●━━'
+    >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=0.75, page_low=-0.25, page_high=1.0), 1.0, 9)
+    '   ─┼━●━─'
     >>> bar(Estimate("vs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9, signed=False)
     '│ ━━●━━━━'
     """
@@ -131,10 +144,10 @@ def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) ->
         return min(max(round(zero + span * value / reach), 0), width - 1)
 
     cells = [" "] * width
-    cells[zero] = "│"
-    if e.low is not None and e.high is not None:
-        for i in range(at(e.low), at(e.high) + 1):
-            cells[i] = "━"
+    for low, high, sign in ((e.page_low, e.page_high, "─"), (e.low, e.high, "━")):
+        if low is not None and high is not None:
+            cells[at(low) : at(high) + 1] = sign * (at(high) + 1 - at(low))
+    cells[zero] = {"━": "┿", "─": "┼"}.get(cells[zero], "│")
     if e.value is not None:
         cells[at(e.value)] = "●"
     return "".join(cells)

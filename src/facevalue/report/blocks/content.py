@@ -71,6 +71,7 @@ class Line:
     labels: tuple[str, ...]
     value: str
     interval: str
+    page: str
     n: str
     clusters: str
     p: str

@@ -16,6 +16,7 @@ from facevalue.report.formatting import (
     any_missed,
     count,
     number,
+    page_interval,
     share_of_chance,
     when_declared,
     worst_case,
@@ -25,8 +26,9 @@ from facevalue.report.verdict import LOOKS, SHORT, verdict_of
 _FAR = 1.5
 """A margin farther out than this many times the rest of a plot is not drawn."""
 _KEY = (
-    "Dot: value; bar: 95% interval; shaded: where 95 of 100 would lie without any effect; filled or hollow, and the "
-    "word: the verdict, explained under How far to trust it."
+    "Dot: value; thick: 95% interval of the row; thin: its interval at the level at which the page judges it, clear of "
+    "zero exactly where a difference is found; shaded: where 95 of 100 would lie without any effect; filled or hollow, "
+    "and the word: the verdict, explained under How far to trust it."
 )
 _KEY_UNJUDGED = (
     "Dot: value; bar: 95% interval; shaded: where 95 of 100 would lie without any effect; bold: beyond chance."
@@ -114,6 +116,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 texts,
                 view.value(e),
                 view.interval(e),
+                page_interval(e, signed=view.signed(e.measure)) or DASH,
                 count(e.n),
                 count(e.clusters),
                 share_of_chance(e.p),
@@ -137,6 +140,8 @@ def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strip
     if not known:
         return None
     ends = [v for e in known for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
+    farthest = _FAR * max(map(abs, ends))  # what reaches beyond runs to the edge
+    ends += [min(max(v, -farthest), farthest) for e in known for v in (e.page_low, e.page_high) if v is not None]
     signed = view.signed(known[0].measure)
     margin = next((e.margin for e in known if e.margin is not None), None)
     margins = () if margin is None else (-margin, margin) if signed else (margin,)
@@ -171,13 +176,17 @@ def _row(
     text, note = view.label_note(of, e)
     detail = view.detail(e)
     svg = charts.strip(
-        over, e.value, e.low, e.high, band=_band(view, e), margins=margins, shape=shape, class_=class_,
+        over, e.value, e.low, e.high, page=_page(e), band=_band(view, e), margins=margins, shape=shape, class_=class_,
         title=f"{text}: {detail}",
     )  # fmt: skip
     sort = e.value if e.value is not None else float("-inf")
     word, icon = said_verdict(verdict)
     moved = e.measure == view.numbers.reading.lead and view.numbers.moved(e)
     return StripRow(text, note, svg, view.value(e), view.interval(e), detail, sort, moved, word, icon, e)
+
+
+def _page(e: Estimate) -> tuple[float, float] | None:
+    return None if e.page_low is None or e.page_high is None else (e.page_low, e.page_high)
 
 
 def said_verdict(verdict: Verdict | None) -> tuple[str, Markup]:
