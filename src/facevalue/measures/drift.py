@@ -9,6 +9,7 @@ import scipy
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.kept_cells import PART, KeptCells
 
 DRIFT = Measure(
     name="drift",
@@ -32,15 +33,11 @@ DRIFT_MISSING = Measure(
     limits=(-1.0, 1.0),
 )
 MEASURES = (DRIFT, DRIFT_MISSING)
-PART = "of a part drawn by hash"
-"""How the method of an estimate ends for which some units were left out, as there are too many."""
 AT_ONCE, ALIKE = "all answers came at one time", "no answers to one question differ"
 FEW = "too few units asked together"
 """Why nothing can be said although there are times."""
 _MISSING = "(missing)"
 _SUMS = ("n", "mass", "answer", "time")
-_MOST = 2_000_000
-"""Cells of units and questions that are kept; beyond, units are left out by their hash."""
 
 
 class Course:
@@ -60,8 +57,7 @@ class Course:
     def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
         self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass")}
         self._question = list(question)
-        self._cells: list[pl.DataFrame] = []
-        self._one_of = 1
+        self._cells = KeptCells(["outcome", "question"], _SUMS)
 
     def take(self, answers: pl.DataFrame, unit: pl.Series, part: int = 0) -> None:
         """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""
@@ -70,7 +66,7 @@ class Course:
             unit.hash(2 * part).alias("unit"),
             pl.struct(*asked, pl.lit(part).alias("(part)")).hash(1).alias("question"),
             pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
-        ).filter(pl.col("at").is_not_null() & (pl.col("status") != "error") & (pl.col("unit") % self._one_of == 0))
+        ).filter(pl.col("at").is_not_null() & (pl.col("status") != "error"))
         for name, outcome in self._outcomes.items():
             counted = pl.lit(1.0) if name == _MISSING else pl.col("mass")
             rows = keyed.select("unit", "question", "at", outcome.cast(pl.Float64).alias("y"), counted.alias("m"))
@@ -79,15 +75,7 @@ class Course:
                 n=pl.len().cast(pl.Float64), mass=pl.col("m").sum(),
                 answer=(pl.col("m") * pl.col("y")).sum(), time=(pl.col("m") * pl.col("at")).sum(),
             )  # fmt: skip
-            self._cells.append(sums.select(pl.lit(name).alias("outcome"), "unit", "question", *_SUMS))
-        if sum(cells.height for cells in self._cells) > _MOST:
-            self._cells = [self._gathered()]
-            while self._cells[0].height > _MOST // 2:
-                self._one_of *= 2
-                self._cells = [self._cells[0].filter(pl.col("unit") % self._one_of == 0)]
-
-    def _gathered(self) -> pl.DataFrame:
-        return pl.concat(self._cells).group_by("outcome", "unit", "question").agg(pl.col(_SUMS).sum())
+            self._cells.add(sums.with_columns(pl.lit(name).alias("outcome")))
 
     def estimates(self, study: str, model: str, untimed: str) -> pl.DataFrame:
         """Drift of each outcome and of missing answers.
@@ -95,18 +83,18 @@ class Course:
         `untimed`: why there are no times, if there are none.
         """
         table = EstimateTable(study, model)
-        cells = self._gathered().sort("outcome", "unit", "question") if self._cells else None
+        cells = self._cells.frame()
         for name in self._outcomes:
-            own = None if cells is None else cells.filter(pl.col("outcome") == name)
+            own = cells.filter(pl.col("outcome") == name) if cells.height else cells
             found, p = _slope(own, untimed)
-            if self._one_of > 1 and np.isfinite(found.value[0]):
+            if self._cells.one_of > 1 and np.isfinite(found.value[0]):
                 found.method[0] += f", {PART}"
             labels = {} if name in ("", _MISSING) else {"score": [name]}
             table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, found, p=p)
         return table.frame()
 
 
-def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndarray]:
+def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
     """Regress answers on time.
 
     Equation
@@ -121,7 +109,7 @@ def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndar
     Least squares need no more than that times are dealt to units at random (Freedman 2008, "On regression adjustments
     to experimental data": with one regressor that is dealt evenly, the usual standard error holds).
     """
-    if cells is None or not cells.height:
+    if not cells.height:
         return _nothing(untimed)
     when = cells.with_columns(pl.col("time") / pl.col("mass"), y=pl.col("answer") / pl.col("mass"))
     clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")

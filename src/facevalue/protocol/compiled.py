@@ -15,6 +15,7 @@ from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FIXED, TYPED
+from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol import settings as given
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.protocol import Protocol
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
+_MOST = 40  # levels of a factor that are looked at as groups
 _RESERVED = frozenset(FIXED) | frozenset(TYPED)
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
 
@@ -97,6 +99,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         precision=precision(protocol.takes, parts, design, axes, scores),
         titles=protocol.titles,
         asked_together=(sets.key,),
+        missing_by=_missing_by(parts),
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
         declared=_declared(protocol, parts, asked),
@@ -234,6 +237,17 @@ def _compared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> Compared:
             if score.span is not None and (not take.scores or score.name in take.scores):
                 return replace(declared, measure=measure_name(take, parts, score, scores))
     return declared
+
+
+def _missing_by(parts: Breakdown) -> MissingBy:
+    """Groups of pictures by each factor that several units share, and questions."""
+    sets = parts.sets
+    units = len(sets.identities)
+    named = [
+        name for name in parts.factors if name not in parts.asked and len(parts.levels(name)) <= min(_MOST, units / 2)
+    ]
+    several = (Grouped.of(name, sets.key) for name in named if len(parts.levels(name)) > 1)
+    return MissingBy(tuple(several), tuple(parts.asked))
 
 
 def _page(analysis: Analysis) -> "Page":

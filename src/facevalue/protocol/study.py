@@ -12,6 +12,7 @@ from facevalue.annotate.scores import Scores
 from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
+from facevalue.measures.missing_by import MissingBy
 from facevalue.protocol.offers import Extras
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
@@ -269,6 +270,8 @@ class Study:
         that is not measured.
     unread:
         What to look at where most of the first replies have no valid answer; empty if nothing.
+    missing_by:
+        By what missing answers are compared: the groups of people who are shown, and what was asked.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -305,6 +308,7 @@ class Study:
     scored: Scored | None = None
     constrain: bool = False
     asked_together: tuple[str, ...] = ()
+    missing_by: MissingBy = field(default_factory=MissingBy)
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
     unread: str = ""
     intervened: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -20,6 +20,8 @@ from facevalue.report.drift import drift_card
 from facevalue.report.formatting import NOT_MEASURABLE, Titles
 from facevalue.report.headline import Headline
 from facevalue.report.judged import HowJudged, how_judged
+from facevalue.report.missing import missing_card
+from facevalue.report.missing import sections as missing_sections
 from facevalue.report.sections import page_of
 
 
@@ -51,8 +53,8 @@ def built(data: ReportData) -> Built:
     counted = all(run.valid is not None for run in data.runs)
     replies = [Replies((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
     none = unanswered(replies) if counted else None
-    checks = [*cards(page, data, view), *drift_card(numbers, data.runs), *self_check(data.runs)]
-    sections = sections_of(page, view)
+    checks = [*cards(page, data, view), *missing_card(view), *drift_card(numbers, data.runs), *self_check(data.runs)]
+    sections = (*sections_of(page, view), *missing_sections(view))
     if none:  # all else would say "not measurable" of everything
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
         rates = {name for rate in page.rates for name in rate.of.measures}

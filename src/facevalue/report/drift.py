@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW, PART
+from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW
+from facevalue.measures.kept_cells import PART
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, Status
 from facevalue.report.data import RunFacts

@@ -1,6 +1,7 @@
-"""Course of a run: whether the model drifted, seen while answers pass by."""
+"""Course of a run: whether the model drifted, and whom it left without an answer, seen while answers pass by."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,22 +12,39 @@ from facevalue.runs.stored import StoredRun, Tally, answers
 
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course
+    from facevalue.measures.missing_answers import MissingAnswers
 
 
-def course_of(runs: Sequence[StoredRun]) -> "Course":
+@dataclass(frozen=True)
+class Followed:
     """What the runs of one model are followed by."""
-    from facevalue.measures.drift import Course  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
-    return Course(runs[0].study.followed, list(dict.fromkeys(axis.columns()[0].name for axis in prompts)))
+    course: "Course"
+    missing: "MissingAnswers"
 
+    @classmethod
+    def of(cls, runs: Sequence[StoredRun]) -> "Followed":
+        """Nothing seen yet."""
+        from facevalue.measures.drift import Course  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415
 
-def followed(run: StoredRun, tally: Tally, course: "Course", part: int = 0) -> Iterator[pl.DataFrame]:
-    """A run's answers, looked at as they pass."""
-    design, together = run.study.design, run.study.asked_together
-    for chunk in answers(run, tally, ("at",)):
-        course.take(chunk, units(design, together, chunk["trial"].to_numpy().astype(np.int64)), part)
-        yield chunk.drop("at")
+        study = runs[0].study
+        prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
+        asked = dict.fromkeys(axis.columns()[0].name for axis in prompts)
+        return cls(Course(study.followed, list(asked)), MissingAnswers(study.missing_by))
+
+    def passing(self, run: StoredRun, tally: Tally, part: int = 0) -> Iterator[pl.DataFrame]:
+        """A run's answers, looked at as they pass."""
+        design, together = run.study.design, run.study.asked_together
+        for chunk in answers(run, tally, ("at",)):
+            unit = units(design, together, chunk["trial"].to_numpy().astype(np.int64))
+            self.course.take(chunk, unit, part)
+            self.missing.take(chunk, unit)
+            yield chunk.drop("at")
+
+    def estimates(self, study: str, model: str, untimed: str) -> list[pl.DataFrame]:
+        """Drift, and missing answers by group and prompt; `untimed` as in `Course.estimates`."""
+        return [self.course.estimates(study, model, untimed), self.missing.estimates(study, model)]
 
 
 def untimed(runs: Sequence[StoredRun]) -> str:

@@ -1,19 +1,15 @@
 """Runs of one model that ask different parts of a study, such as one paradigm each, put together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.course import course_of, followed, untimed
+from facevalue.runs.course import Followed, untimed
 from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import StoredRun, Tally, rebuilt
 from facevalue.store.files import ROOTS
-
-if TYPE_CHECKING:
-    from facevalue.measures.drift import Course
 
 _NAMES = "To set them side by side, give each a name: before={} after={}, or `--name` when they are run."
 Parts = Mapping[str, Sequence[StoredRun]]
@@ -114,14 +110,14 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
 
 
-def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], course: "Course") -> Iterator[pl.DataFrame]:
+def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], seen: Followed) -> Iterator[pl.DataFrame]:
     """Answers of all parts, one part after the other, with the same columns."""
     if len(runs) == 1:
-        yield from followed(runs[0], tallies[str(runs[0].folder)], course)
+        yield from seen.passing(runs[0], tallies[str(runs[0].folder)])
         return
     columns = list(dict.fromkeys(name for run in runs for name in run.study.design.trials([0]).columns))
     for part, run in enumerate(runs):
-        for chunk in followed(run, tallies[str(run.folder)], course, part):
+        for chunk in seen.passing(run, tallies[str(run.folder)], part):
             plain = chunk.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
             missing = [pl.lit(None, pl.String).alias(name) for name in columns if name not in plain.columns]
             rest = [name for name in plain.columns if name not in columns]
@@ -139,14 +135,14 @@ def estimate(
     from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.measures.judgment import judge  # noqa: PLC0415
 
-    courses = {model: course_of(parts) for model, parts in own.items()}
-    estimates = first.study.analyse({model: joined(parts, tallies, courses[model]) for model, parts in own.items()})
+    seen = {model: Followed.of(parts) for model, parts in own.items()}
+    estimates = first.study.analyse({model: joined(parts, tallies, seen[model]) for model, parts in own.items()})
     if offer := first.study.extras.word_lists:
         flagged = [
             offer.beside(estimates.filter(model=model), judged_by([run.folder for run in parts]))
             for model, parts in own.items()
         ]
         estimates = stacked([estimates, *flagged])
-    drifts = [courses[model].estimates(first.study.name, model, untimed(parts)) for model, parts in own.items()]
-    estimates = stacked([estimates, *drifts])
+    for model, parts in own.items():
+        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(parts))])
     return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies

@@ -97,9 +97,9 @@ class StoredRun:
     @property
     def measures(self) -> "tuple[Measure, ...]":
         """Definitions of what is measured: the study's own, and those of every run."""
-        from facevalue.measures.drift import MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures import drift, missing_answers  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return (*self.study.measures, *MEASURES)
+        return (*self.study.measures, *drift.MEASURES, *missing_answers.MEASURES)
 
     @property
     def replayed(self) -> bool:

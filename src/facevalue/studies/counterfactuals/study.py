@@ -10,6 +10,7 @@ import polars as pl
 
 from facevalue.annotate import dimension_lists
 from facevalue.errors import DataError
+from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import chosen, seeds
 from facevalue.protocol.study import LeftOut, Scored, Study
 from facevalue.stimuli.pair_source import NoPicture
@@ -117,6 +118,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted),
         counted_by=("prompt",),
         asked_together=("set",),
+        missing_by=MissingBy((Grouped("subset", (Person(("group",), ("set",)),), named=True),), ("prompt",)),
         titles=_TITLES,
         followed={"rating": pl.col("weight")},
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan import parsing
@@ -39,6 +40,10 @@ _PATHS = ("scenes", "people_check", "real_world")
 _UNSHOWN = (
     "These are the paper's pictures, of which only the number is known: leave out --paper to run what is at hand."
 )
+
+
+def _shown(side: int) -> Person:
+    return Person((f"group_{side}",), (f"identity_{side}", f"image_{side}"))
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
@@ -105,6 +110,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ask=prompts.questions,
         led=prompts.led,
         sampled=_CELL if any(name != "gender" for name in pictures.pairs) else None,
+        missing_by=MissingBy(
+            (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
+        ),
         sample=laid.sample,
         answer=partial(parsing.answer, style=chosen.style),
         analyse=analyse,

@@ -11,6 +11,7 @@ from facevalue.answers import parse_column
 from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import UnknownNameError
+from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.planning import units_asked, variation_spread
@@ -139,6 +140,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         reasks=2 if options["prompts"] == "released" else 0,
         left_out=left_out,
         asked_together=TOGETHER,
+        missing_by=MissingBy(
+            tuple(Grouped.of(name, "identity") for name in (*faces.dimensions, "variation")), ("scenario",)
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
@@ -113,7 +114,19 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         lead=LEAD,
         precision=precision(layout.design),
         followed=FOLLOWED,
+        missing_by=_MISSING_BY,
     )
+
+
+def _shown(side: int) -> Person:
+    """The person on one side of a pair, who was sampled as `aggregate.unit` says."""
+    pictures = (f"image_{side}", "activity", f"activity_{side}")
+    return Person((f"identity_{side}", "identity"), ("person", *pictures))
+
+
+_MISSING_BY = MissingBy(
+    (Grouped("dimension", (_shown(1), _shown(2)), named=True, within=("gender",)),), ("paradigm", "question")
+)
 
 
 def _check_released(chosen: Selection) -> None:

@@ -1,7 +1,7 @@
 """Declaration of VisBias: explicit questions about people in pictures, and tasks that show bias implicitly."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from facevalue.annotate.group_lists import theirs
 from facevalue.answers.several_texts import each
 from facevalue.design import Design
+from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol.choice_precision import choice_precision
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
@@ -110,10 +111,18 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=pictures.left_out,
         counted_by=("prompt",),
         followed=FOLLOWED,
+        missing_by=_missing_by(pictures.groups),
         asked_together=("set", "image", "pair", "form"),
         lead=LEAD,
         precision=_precision(laid.design, pictures, chosen),
     )
+
+
+def _missing_by(groups: Sequence[str]) -> MissingBy:
+    """Groups of images and of pairs of them; of those that are paired both count."""
+    singles = (Grouped.of(name, "set", "image") for name in groups)
+    pairs = (Grouped.of_pairs(name, "set", "image") for name in groups)
+    return MissingBy((*singles, *pairs), ("task", "question"))
 
 
 def _filled(forms: tuple[Form, ...]) -> list[str]:

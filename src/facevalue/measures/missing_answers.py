@@ -1,0 +1,362 @@
+"""Missing answers: whether the model declines some groups more often than others, on which prompt.
+
+A refusal is an outcome. Who is refused is a finding of its own, in every study by the same measures and the same test,
+which looks at each group with each prompt, so that no group hides in the mean of all others or of all prompts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from facevalue.answers import NA
+from facevalue.measures import proportions
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.kept_cells import PART, KeptCells
+from facevalue.measures.labels import Deals
+from facevalue.measures.missing_by import MissingBy
+from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
+from facevalue.prompts.interventions import PLAIN
+
+SHARE = Measure(
+    name="missing_share",
+    title="Share of replies without a valid answer",
+    equation="Σ missing / Σ replies; missing is 1 - mass, for the reason 'refused' 1 for each refusal",
+    unit="share",
+    cluster="unit sampled",
+    source="FaceValue",
+    limits=(0.0, 1.0),
+)
+GAP = Measure(
+    name="missing_gap",
+    title="Share of replies without a valid answer, from that of all other groups",
+    equation=(
+        "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's replies less "
+        "that of all other groups, on the same prompt, within the same units where these are in several groups"
+    ),
+    unit="share",
+    cluster="unit sampled",
+    source="FaceValue; weights of Mantel and Haenszel 1959",
+    comparison=True,
+    limits=(-1.0, 1.0),
+)
+MEASURES = (SHARE, GAP)
+FAMILY = "missing answers"
+LABELS = ("dimension", "group", "prompt", "reason")
+"""What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
+_SUMS = ("asked", "missing", "refused")
+_SEED = 20260
+_NOTHING = 1e-9  # of a reply
+_MOST = 5000  # shuffles
+_WORK = 2e9  # multiplications of all shuffles: some seconds
+_BLOCK = 2**22  # labels that are dealt at once
+_NEAR = 0.5  # p above which nothing follows from it for an interval, whose width is then that of the null
+_WITHIN, _BETWEEN = "labels dealt anew within units", "labels dealt anew among units"
+
+
+@dataclass
+class MissingAnswers:
+    """What one model did not answer, added up while answers pass by.
+
+    Parameters
+    ----------
+    by:
+        By what it is compared.
+    """
+
+    by: MissingBy
+    _cells: KeptCells = field(
+        default_factory=lambda: KeptCells(["intervention", "dimension", "group", "prompt"], _SUMS)
+    )
+
+    def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
+        """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""
+        mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
+        done = pl.col("intervention").cast(pl.String) if "intervention" in answers.columns else pl.lit(PLAIN)
+        rows = answers.select(
+            pl.all(),
+            done.alias("(intervention)"),
+            self.by.asked(answers.columns).alias("(prompt)"),
+            pl.when(pl.col("na").is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0).alias("(missing)"),
+            (pl.col("na") == NA.REFUSED.value).fill_null(value=False).cast(pl.Float64).alias("(refused)"),
+        )
+        nobody = pl.lit(None, pl.String)
+        self._add(rows.with_columns(unit.hash().alias("(unit)")), nobody, nobody, pl.col("(unit)"))
+        for groups in self.by.groups:
+            for dimension, group, whose in groups.columns(answers.columns):
+                self._add(rows.filter(group.is_not_null()), dimension, group, whose.hash(1))
+
+    def _add(self, rows: pl.DataFrame, dimension: pl.Expr, group: pl.Expr, unit: pl.Expr) -> None:
+        named = rows.select(
+            pl.col("(intervention)").alias("intervention"), dimension.alias("dimension"), group.alias("group"),
+            pl.col("(prompt)").alias("prompt"), unit.alias("unit"),
+            asked=pl.lit(1.0), missing="(missing)", refused="(refused)",
+        )  # fmt: skip
+        keys = ["intervention", "dimension", "group", "prompt", "unit"]
+        self._cells.add(named.group_by(keys).agg(pl.col(_SUMS).sum()))
+
+    def estimates(self, study: str, model: str) -> pl.DataFrame:
+        """Shares and gaps of everything that was asked, and with each intervention."""
+        cells = self._cells.frame()
+        tables = []
+        done = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
+        for name in done:
+            table = EstimateTable(study, model, LABELS, None if name == PLAIN else name)
+            own = cells.filter(pl.col("intervention") == name) if cells.height else cells
+            if own.height:
+                _add_estimates(table, own, self._cells.one_of > 1)
+            tables.append(table.frame())
+        return pl.concat(tables)
+
+
+def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> None:
+    """Shares of all, of prompts, of groups and of groups by prompt, and the gaps of these last two."""
+    for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused")):
+        kind = cells.with_columns(missing=column)
+        if reason and not kind.select((pl.col("missing") > 0).any()).item():
+            continue
+        whole = kind.filter(pl.col("dimension").is_null())
+        _add_shares(table, whole, [], reason)
+        if whole["prompt"].n_unique() > 1:
+            _add_shares(table, whole.drop_nulls("prompt"), ["prompt"], reason)
+        grouped = kind.filter(pl.col("dimension").is_not_null())
+        _add_shares(table, grouped, ["dimension", "group"], reason)
+        short = grouped.filter((pl.col("missing").sum() > 0).over("dimension", "prompt"))
+        if grouped["prompt"].n_unique() > 1:
+            _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason)
+    gaps = [
+        (reason, part)
+        for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused"))
+        for part in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
+        if part["missing"].sum() > 0 and part["group"].n_unique() > 1 and (not reason or _apart(part))
+    ]
+    compared = [_Compared.of(part, reason) for reason, part in gaps]
+    compared = [one for one in compared if one.size]
+    if compared:
+        _add_gaps(table, compared, partly)
+
+
+def _apart(refused: pl.DataFrame) -> bool:
+    """Whether there are other reasons than refusals, so that these are tested by themselves, too."""
+    return bool(refused.select(((pl.col("all") - pl.col("missing")) > _NOTHING).any()).item())
+
+
+def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason: str | None) -> None:
+    """Shares with Wilson's intervals over units."""
+    if not cells.height:
+        return
+    units = cells.group_by([*by, "unit"]).agg(pl.col("asked", "missing").sum())
+    a, m = pl.col("asked"), pl.col("missing")
+    sums = {"a": a.sum(), "m": m.sum(), "mm": (m * m).sum(), "am": (a * m).sum(), "aa": (a * a).sum()}
+    out = units.group_by(by).agg(**sums, units=pl.len()).sort(by) if by else units.select(**sums, units=pl.len())
+    x = {name: out[name].cast(pl.Float64).to_numpy() for name in (*sums, "units")}
+    share, size = x["m"] / x["a"], x["units"]
+    squares = np.maximum(x["mm"] - 2 * share * x["am"] + share**2 * x["aa"], 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.where(size > 1, np.sqrt(size / (size - 1) * squares) / x["a"], np.nan)
+    low, high = proportions.wilson(share, proportions.effective_size(share, se, size), np.maximum(size - 1, 1))
+    method = np.where(size > 1, proportions.WILSON, "no interval: one unit only").astype(object)
+    labels = {name: out[name].to_list() for name in by}
+    found = Estimates(share, low, high, x["a"].astype(np.int64), size.astype(np.int64), method, se)
+    table.add(SHARE, {**labels, "reason": [reason] * share.size}, found)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Groups of one dimension: what each unit's replies about each group are short of, or beyond, by prompt."""
+
+    dimension: str
+    reason: str | None
+    groups: list[str]
+    prompts: list[str | None]
+    """With null for all of them together, where there are several."""
+    excess: Array
+    """Missing less expected, shape (units x groups that were asked, prompts)."""
+    pair: Array
+    """A_g A_o / A of units that are in several groups, of the same shape; 0 for the others."""
+    weight: Array
+    """Σ_b A_g A_o / A, shape (groups, prompts)."""
+    asked: npt.NDArray[np.int64]
+    """Replies, shape (prompts,)."""
+    label: npt.NDArray[np.int64]
+    block: npt.NDArray[np.int64]
+    """Group, and within what labels are dealt, of each row of `excess`."""
+    deals: Deals
+    units: int
+    crossed: bool
+
+    @classmethod
+    def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Compared":
+        """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
+        cells = cells.filter((pl.col("missing").sum() > 0).over("prompt"))
+        several = (pl.col("group").n_unique() > 1).over("unit")
+        cells = cells.with_columns(
+            block=pl.when(several).then(pl.col("unit").rank("dense").cast(pl.Int64)).otherwise(0)
+        )
+        inside = ["block", "prompt"]
+        total, lost = (pl.col(name).sum().over(inside) for name in ("asked", "missing"))
+        cells = cells.with_columns(
+            excess=pl.col("missing") - pl.col("asked") * lost / total,
+            group_asked=pl.col("asked").sum().over(*inside, "group"), total=total,
+        )  # fmt: skip
+        groups = cells["group"].unique().sort().to_list()
+        prompts = cells["prompt"].unique().sort(nulls_last=True).to_list()
+        elements = cells.select("unit", "group", "block").unique().sort("unit", "group")
+        row = cells.join(elements.with_row_index("row"), on=["unit", "group"], how="left", maintain_order="left")["row"]
+        column = cells["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()
+        excess = np.zeros((elements.height, len(prompts)))
+        np.add.at(excess, (row.to_numpy(), column), cells["excess"].to_numpy())
+        share = cells.unique([*inside, "group"]).with_columns(
+            w=pl.col("group_asked") * (pl.col("total") - pl.col("group_asked")) / pl.col("total")
+        )
+        pair = np.zeros(excess.shape)
+        asked_of, whole = (cells[name].to_numpy() for name in ("group_asked", "total"))
+        both = (cells["block"] > 0).to_numpy()
+        pair[row.to_numpy()[both], column[both]] = (asked_of * (whole - asked_of) / whole)[both]
+        weight, place = np.zeros((len(groups), len(prompts))), {name: at for at, name in enumerate(groups)}
+        at = [share["group"].replace_strict(place).to_numpy()]
+        at += [share["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()]
+        np.add.at(weight, tuple(at), share["w"].to_numpy())
+        asked = np.bincount(column, weights=cells["asked"].to_numpy(), minlength=len(prompts))
+        if len(prompts) > 1:
+            prompts = [*prompts, None]
+            excess, pair, weight = (
+                np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1) for x in (excess, pair, weight)
+            )
+            asked = np.append(asked, asked.sum())
+        label = elements["group"].replace_strict(place).to_numpy().astype(np.int64)
+        block = (elements["block"].rank("dense").cast(pl.Int64) - 1).to_numpy()
+        unit = (elements["unit"].rank("dense").cast(pl.Int64) - 1).to_numpy()
+        crossed = bool(cells.select((pl.col("block") > 0).any()).item())
+        dimension = cells["dimension"][0] if cells.height else ""
+        return cls(
+            dimension, reason, groups, prompts, excess, pair, weight, asked.astype(np.int64), label, block,
+            Deals(label, unit), int(unit.max(initial=-1)) + 1, crossed,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """How many gaps there are."""
+        return self.weight.size if (self.weight > 0).any() else 0
+
+    def observed(self) -> Array:
+        """Excess of each group by prompt; NaN where there is nobody to compare it with."""
+        return np.where(self.weight > 0, self._sums(self.label[None])[0], np.nan).ravel()
+
+    def dealt(self, shuffles: int, rng: np.random.Generator) -> Array:
+        """The same with labels dealt anew, shape (shuffles, gaps)."""
+        step = max(1, _BLOCK // max(self.label.size, 1))
+        parts = [self._sums(self.deals.drawn(min(step, shuffles - at), rng)) for at in range(0, shuffles, step)]
+        return np.concatenate(parts).reshape(shuffles, -1)
+
+    def null_error(self) -> Array:
+        """Standard deviation of a gap under dealt labels.
+
+        Equation
+        --------
+        Σ_b n_g (n - n_g) / (n (n - 1)) S²_b / W², S²_b the squares about the mean of a block of n (sampling without
+        replacement: Cochran, Sampling Techniques, 1977, section 2.5).
+        """
+        n, size = np.bincount(self.block)[:, None], len(self.groups)
+        counts = np.bincount(self.block * size + self.label, minlength=n.size * size).reshape(n.size, -1)
+        first, second = (_by(self.block, part) for part in (self.excess, self.excess**2))
+        drawn = counts * (n - counts) / (n * np.maximum(n - 1, 1))
+        return self._root(drawn.T @ (second - first**2 / n))
+
+    def error(self, value: Array) -> Array:
+        """Standard error of gaps of this size, each group with a variance of its own.
+
+        Equation
+        --------
+        W² se² = U/(U-1) Σ_u (T_gu - d w_gu)² over units in several groups, with their excess T and weight w; for units
+        of one group Σ over it and the others of (n_other / n)² n/(n-1) SS, as Welch's.
+        """
+        size, shared = len(self.groups), self.pair.any(axis=1)
+        on = self.label[shared]
+        apart = self.excess[shared] - value[on] * self.pair[shared]
+        units = _by(on, (self.pair[shared] > 0).astype(np.float64), size)
+        out = units / np.maximum(units - 1, 1) * _by(on, apart**2, size)
+        alone, label = self.excess[~shared], self.label[~shared]
+        if label.size:
+            n = np.bincount(label, minlength=size)[:, None]
+            first, second = _by(label, alone, size), _by(label, alone**2, size)
+            rest = label.size - n
+            left, squares = first.sum(axis=0) - first, second.sum(axis=0) - second
+            for many, total, square, factor in ((n, first, second, rest), (rest, left, squares, n)):
+                scatter = square - total**2 / np.maximum(many, 1)
+                out = out + (factor / label.size) ** 2 * many / np.maximum(many - 1, 1) * scatter
+        return self._root(out)
+
+    def _root(self, variance: Array) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.weight > 0, np.sqrt(np.maximum(variance, 0.0)) / self.weight, np.nan)
+
+    def _sums(self, labels: npt.NDArray[np.int64]) -> Array:
+        """Sums of excess by group, shape (deals, groups, prompts)."""
+        many, size = len(labels), len(labels) * len(self.groups)
+        places = (labels + len(self.groups) * np.arange(many)[:, None]).ravel()
+        sums = np.empty((size, self.excess.shape[1]))
+        for at, column in enumerate(self.excess.T):
+            sums[:, at] = np.bincount(places, weights=np.tile(column, many), minlength=size)
+        return sums.reshape(many, len(self.groups), -1)
+
+
+def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
+    """Sums of rows by place, shape (places, columns)."""
+    return np.stack([np.bincount(place, weights=column, minlength=places) for column in values.T], axis=-1)
+
+
+def _add_gaps(table: EstimateTable, compared: Sequence[_Compared], partly: bool) -> None:
+    """One family over all dimensions, groups and prompts: labels dealt anew, and the largest compared (max-T)."""
+    rng = np.random.default_rng(_SEED)
+    work = sum(one.label.size * one.excess.shape[1] for one in compared)
+    tested = by_shuffles(
+        np.concatenate([one.observed() for one in compared]),
+        lambda shuffles: np.concatenate([one.dealt(shuffles, rng) for one in compared], axis=1),
+        signed=True,
+        most=int(np.clip(_WORK / max(work, 1), FIRST, _MOST)),
+        labelings=max(one.deals.distinct for one in compared),
+    )
+    start = 0
+    for one in compared:
+        own = slice(start, start + one.size)
+        start += one.size
+        _add_gap(table, one, tested, own, partly)
+
+
+def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice, partly: bool) -> None:
+    """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
+
+    Equation
+    --------
+    value ± t(.975) |value| / t(p), t with one degree of freedom less than units: it leaves out zero exactly where
+    p < .05. Where p is no guide (above one half) the width is that of dealt labels; where no shuffle came near, p is
+    smaller than can be told, and the width that of `_Compared.error` if that is smaller.
+    """
+    weight = one.weight.ravel()
+    p, df = tested.p[own], max(one.units - 1, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(weight > 0, one.observed() / weight, np.nan)
+    null, clear = one.null_error().ravel(), one.error(value.reshape(one.weight.shape)).ravel()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tied = np.abs(value) / -special.stdtrit(df, p / 2)
+    se: Array = np.where(p < _NEAR, tied, null)
+    se = np.where(p * (1 + tested.shuffles) < 2, np.fmin(se, clear), se)  # no shuffle came near: p is smaller than that
+    half = float(special.stdtrit(df, 0.5 + LEVEL / 2)) * se
+    labels: Mapping[str, list[str | None]] = {
+        "dimension": [one.dimension] * weight.size,
+        "group": [name for name in one.groups for _ in one.prompts],
+        "prompt": [*one.prompts] * len(one.groups),
+        "reason": [one.reason] * weight.size,
+    }
+    how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
+    found = Estimates(
+        value, value - half, value + half, np.tile(one.asked, len(one.groups)),
+        np.full(weight.size, one.units), np.full(weight.size, how, dtype=object), se,
+    )  # fmt: skip
+    table.add(GAP, labels, found, p=p, q=tested.q[own], p_least=tested.p_least[own], family=FAMILY, keep=weight > 0)

@@ -1,0 +1,98 @@
+"""Missing answers by group and prompt: a card and a section that every page has."""
+
+from facevalue.measures.missing_answers import GAP, SHARE
+from facevalue.protocol.blocks import Strips
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.page import Section
+from facevalue.report.blocks.view import View
+from facevalue.report.checks import Card, Status
+from facevalue.report.formatting import NOT_MEASURABLE, interval, number
+
+_TITLE = "Who was left without an answer"
+_NOTE = (
+    "Each group with each prompt is compared with all other groups; refusals are also looked at apart from other "
+    "reasons. Differences are tested with everything else on this page."
+)
+_SHOWN, _LINES, _TABLE = 30, 5, 400
+_BY = ("dimension", "group", "prompt?")
+
+
+def _gaps(reason: str | None) -> Of:
+    alone = " (refusals alone)" if reason else ""
+    note = f"{{dimension}}, {{prompt|all prompts}}{alone}"
+    where = {"reason": reason}
+    return Of(GAP.name, _BY, where, label="{group}", note=note, order="found", most=_SHOWN, points=True)
+
+
+def _rows(measure: str, reason: str | None) -> Of:
+    return Of(measure, _BY, {"reason": reason}, label="{dimension}|{group}|{prompt|all}", most=_TABLE)
+
+
+_HEADS = ("Between", "Group", "Prompt")
+_ALL = {"reason": None}
+GAPS = Section(
+    "unanswered", _TITLE,
+    (
+        Strips(
+            of=(_gaps(None), _gaps("refused")), first="Group", what="Missing, from all others",
+            title="Missing answers by group and prompt", rows=(_rows(GAP.name, None), _rows(GAP.name, "refused")),
+            heads=_HEADS, empty="No two groups could be compared.",
+        ),
+        Strips(
+            of=(Of(SHARE.name, ("dimension", "group"), _ALL, label="{group}", note="{dimension}", order="value"),),
+            first="Group", what="Share missing", title="Replies without a valid answer by group",
+            rows=(_rows(SHARE.name, None),), heads=_HEADS,
+        ),
+    ),
+    each_model=True,
+    lead="A missing answer is never counted as zero. Who gets none is a finding by itself.",
+)  # fmt: skip
+
+
+def sections(view: View) -> tuple[Section, ...]:
+    """The section, where the estimates have it and any reply is missing."""
+    return (GAPS,) if any(_compared(view, model) for model in view.models) else ()
+
+
+def missing_card(view: View) -> list[Card]:
+    """Say for each model who was declined more often, on which prompt; no card for tables of earlier versions."""
+    known = [model for model in view.models if view.at(model).one(SHARE.name) is not None]
+    if not known:
+        return []
+    found = {model: [e for e in _compared(view, model) if view.found(e)] for model in known}
+    many = len(known) > 1
+    lines = []
+    for model in known:
+        worst = sorted(found[model], key=lambda e: -abs(e.value or 0.0))[:_LINES]
+        for e in worst or _compared(view, model)[:1]:
+            verdict = "" if e in worst else "; no difference found"
+            lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
+    clear = [model for model in known if found[model]]
+    lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in known)
+    if clear:
+        value = f"{sum(map(len, found.values()))} found" + (f": {', '.join(clear)}" if many else "")
+    elif not lost:
+        value = "Every reply has an answer"
+    else:
+        value = "No group more often than others" if lines else NOT_MEASURABLE
+    status = Status.CAUTION if clear else Status.OK if lines or not lost else Status.NOTE
+    return [Card("unanswered", _TITLE, value[:1].upper() + value[1:], _NOTE if lost else "", status, tuple(lines))]
+
+
+def _compared(view: View, model: str) -> list[Estimate]:
+    """Gaps of a model, the clearest first."""
+    rows = view.at(model).rows(Of(GAP.name, (*_BY, "reason?")))
+    return sorted((e for e in rows if e.value is not None), key=lambda e: (e.q or 1.0, e.p or 1.0))
+
+
+def _cell(view: View, e: Estimate) -> str:
+    share = next(iter(view.at(e.model).rows(Of(SHARE.name, (), _where(e)))), None)
+    of = f" ({number(share.value, share.unit)} of its replies)" if share is not None and share.value is not None else ""
+    form = "{group} ({dimension:lower}), {prompt|all prompts}" + (", refusals" if e["reason"] else "")
+    gap = e.in_points()
+    return f"{view.said(form, e)}: {number(gap.value, gap.unit, signed=True)} {interval(gap, signed=True)}{of}"
+
+
+def _where(e: Estimate) -> dict[str, str | tuple[str | None, ...] | None]:
+    return {name: e[name] for name in ("dimension", "group", "prompt", "reason")}
