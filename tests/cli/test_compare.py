@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,13 +19,12 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
 from facevalue.measures.estimates import schema
-from facevalue.runs import compare
-from facevalue.runs.compare import Agreement
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from tests.runs.left_out import compared_tables, declared
 
-SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
+STUDY = declared("vignette", VIGNETTE, COMPARED, LABELS)
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]
@@ -46,11 +46,6 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return called
 
 
-def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
-    """Two tables of VIGNETTE's estimates, compared as it declares."""
-    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
-
-
 def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFrame:
     """Selection frequencies of two identities and both genders."""
     rows = [
@@ -58,7 +53,7 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
             "study": "vignette", "measure": "selection_frequency", "model": "m", "paradigm": "decision",
             "dimension": "race",
             "contrast": "identity", "gender": gender, "identity": who, "activity": f"a{k}", "se": 2.0, "n": 96,
-            "clusters": 16,
+            "clusters": 16, "low": 0.0,
             "value": 43.75 + (shift if (who, gender, k) == ("asian", "male", 0) else 0.0), **more,
         }
         for gender in ("female", "male")
@@ -77,7 +72,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         command,
         "compare_runs",
-        lambda a, b: compared_tables(tables[a.folder.name], tables[b.folder.name], notes=["A note."]),
+        lambda a, b, margin: replace(
+            compared_tables(STUDY, tables[a.folder.name], tables[b.folder.name], margin), notes=("A note.",)
+        ),
     )
 
 
@@ -86,7 +83,8 @@ def test_it_prints_the_papers_tables(facevalue: Command) -> None:
     status, out, _ = facevalue("compare", "real", "drawn")
     assert status == 0
     assert "A note." in out
-    assert "Cells in both: 8" in out
+    assert "Compared on the 20 units (picture) that both runs were asked about." in out
+    assert "drawn differs from real in 1 of 8 cells." in out
     lines = out.splitlines()
     heading = next(i for i, line in enumerate(lines) if "mean delta" in line)
     assert "−5.00" in lines[heading + 1]
@@ -103,7 +101,7 @@ def test_json_and_csv_have_every_cell(facevalue: Command) -> None:
     assert len(said["cells"]) == 8
     written = pl.read_csv("cells.csv")
     assert written["delta"].to_list() == [cell["delta"] for cell in said["cells"]]
-    assert {"dimension", "gender", "identity", "activity", "first", "second", "delta", "z", "p", "q"} <= set(
+    assert {"dimension", "gender", "identity", "activity", "first", "second", "delta", "p", "q_page", "verdict"} <= set(
         written.columns
     )
 
@@ -169,7 +167,7 @@ def test_runs_without_a_measure_to_compare_are_one_message(facevalue: Command, m
 
 def test_many_activities_are_listed_by_size() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compared_tables(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
+    show(compared_tables(STUDY, estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
     said = console.export_text().splitlines()
     start = next(i for i, line in enumerate(said) if "largest of 36" in line)
     assert "male asian" in said[start + 2]
@@ -178,7 +176,7 @@ def test_many_activities_are_listed_by_size() -> None:
 
 def test_identities_are_worded_as_the_study_words_them() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    found = compared_tables(estimates(3), estimates(2), titles={"identity": {"asian": "Asian"}})
+    found = compared_tables(STUDY, estimates(3), estimates(2), titles={"identity": {"asian": "Asian"}})
     show(found, console, ("real", "drawn"))
     said = console.export_text()
     assert "male Asian" in said
@@ -187,35 +185,26 @@ def test_identities_are_worded_as_the_study_words_them() -> None:
     assert "asian" not in said
 
 
-def test_chance_says_of_how_many_cells_it_is() -> None:
-    console = Console(width=200, record=True, file=StringIO())
-    first = estimates()
-    single = pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("se").alias("se")
-    show(compared_tables(first, first.with_columns(single)), console, ("real", "drawn"))
-    said = console.export_text()
-    assert "for 0.0" in said
-    assert "of 7 cells" in said
-
-
-@pytest.mark.parametrize(("size", "interval"), [(0.01, "0.100 to 0.100"), (1000.0, "10000.0 to 10000.0")])
+@pytest.mark.parametrize(("size", "interval"), [(0.01, "0.05 to 0.15"), (1000.0, "9500.0 to 10500.0")])
 def test_values_without_limits_have_the_decimals_that_their_size_needs(size: float, interval: str) -> None:
-    unlimited = replace(SELECTION, limits=(-math.inf, math.inf))
-    first = estimates().with_columns(pl.lit(10.0 * size).alias("value"), pl.lit(size).alias("se"))
+    unlimited = tuple(replace(one, limits=(-math.inf, math.inf)) for one in VIGNETTE)
+    first = estimates().with_columns(pl.lit(10.0 * size).alias("value"), pl.lit(size / 4).alias("se"))
     second = first.with_columns(pl.col("value") + 10.0 * size)
     console = Console(width=200, record=True, file=StringIO())
-    show(compare.compare_estimates(first, second, unlimited, COMPARED), console, ("real", "drawn"))
-    assert interval in console.export_text()
+    show(compared_tables(declared("vignette", unlimited, COMPARED, LABELS), first, second), console, ("real", "drawn"))
+    digits = len(interval.split(maxsplit=1)[0].split(".")[1])
+    assert all(len(number.split(".")[1]) >= digits for number in re.findall(r"\d+\.\d+", console.export_text()))
 
 
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compared_tables(estimates(3), estimates(2)), console, ("real", "drawn"))
+    show(compared_tables(STUDY, estimates(3), estimates(2)), console, ("real", "drawn"))
     assert "Only in real: 4 (race decision identity female black a2" in console.export_text()
 
 
 def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
-    row = {"modality": "language", "attribute": "skin tone", "n": 136, "value": -0.123, "low": -0.234, "high": -0.012,
-           "floor": 0.1, "floor_n": 136, "floor_value": 0.1, "p": 0.001}  # fmt: skip
+    row = {"modality": "language", "attribute": "skin tone", "n": 136, "cells": 136, "value": -0.123,
+           "low": -0.234, "high": -0.012, "floor": 0.1, "p": 0.001, "verdict": "difference found"}  # fmt: skip
     rows = pl.DataFrame([{**row, "statistic": name} for name in command._TITLES])
     out = StringIO()
     Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", 3))

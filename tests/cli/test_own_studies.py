@@ -93,7 +93,7 @@ def test_a_whole_pilot_says_what_is_needed(written: Command) -> None:
 
 
 def test_an_example_is_asked_with_an_intervention(written: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.intervention_effects.GROUPS", 4)  # the study is measured once more for each
+    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)  # the study is measured once more for each
     run(written, "hiring-screen.toml", *SMALL, "--model", "sim/default", "--with", "sr", "--job", "nurse")
     folder = "runs/hiring-screen-sim-default+sr"
     assert written("measure", folder).status == 0

@@ -29,7 +29,7 @@ def test_a_plan_names_the_conditions_for_people(facevalue: Command) -> None:
 def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
     facevalue: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facevalue.measures.intervention_effects.GROUPS", 4)  # the study is measured once more for each
+    monkeypatch.setattr("facevalue.protocol.kept_answers.GROUPS", 4)  # the study is measured once more for each
     Path("mine.toml").write_text(MINE)
     asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml")
     assert facevalue(*asked).status == 0

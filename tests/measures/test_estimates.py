@@ -8,9 +8,9 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
-from facevalue.measures.intervention_effects import changes, reduced
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
+from facevalue.measures.paired_changes import reduced
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, Part
@@ -106,8 +106,8 @@ def test_a_studys_own_label_tells_rows_apart_in_families_and_verdicts() -> None:
 
 def test_a_studys_own_label_tells_rows_apart_in_intervention_effects() -> None:
     plain, other = (reduced(described(values)) for values in ([1.0, 2.0], [4.0, 10.0]))
-    without = [(plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
-    moved = changes(plain, other, without, [GAP], study="mine", model="m", intervention="cipher")
+    without = [LeftOut("units 3", plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
+    moved = Changes(plain, other, without).table([GAP], "mine", "m", "cipher")
     rows = moved.select("measure", "model", "intervention", "descriptor", "value").rows()
     assert rows == [("change: gap", "m", "cipher", "old", 3.0), ("change: gap", "m", "cipher", "young", 8.0)]
 

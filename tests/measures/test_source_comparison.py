@@ -6,21 +6,13 @@ import pytest
 import scipy
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.source_comparison import correlation, correlation_p, differences, pearson
+from facevalue.measures.source_comparison import correlation, correlation_p, pearson
 
 
 def _table(values: np.ndarray, se: float = 0.1) -> pl.DataFrame:
     names = [f"group {at}" for at in range(values.size)]
     own = {"measure": "max_score", "group": names, "value": values, "se": [se] * values.size, "n": 90, "clusters": 30}
     return pl.DataFrame(own)
-
-
-def test_differences_are_the_second_less_the_first_with_an_interval() -> None:
-    one, two = np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.2, 0.1])
-    cells = differences(_table(one), _table(two), "max_score", ["group"]).cells
-    np.testing.assert_allclose(cells["delta"], two - one)
-    np.testing.assert_allclose(cells["se"], 0.1 * np.sqrt(2))
-    assert (cells["low"] < cells["delta"]).all()
 
 
 def test_correlation_is_that_of_scipy() -> None:
@@ -62,6 +54,6 @@ def test_too_few_or_equal_cells_are_not_measurable() -> None:
 def test_tables_without_the_measure_or_a_common_cell_are_errors() -> None:
     table = _table(np.arange(5.0))
     with pytest.raises(UnknownNameError, match="max_scores"):
-        differences(table, table, "max_scores", ["group"])
+        correlation(table, table, "max_scores", ["group"])
     with pytest.raises(DataError, match="no cell in common"):
         correlation(table, table.with_columns(group=pl.col("group") + "!"), "max_score", ["group"])

@@ -8,26 +8,26 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
-from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.offers import Compared
 from facevalue.protocol.study import Study
-from facevalue.runs import compare
-from facevalue.runs.compare import Agreement, comparable, compare_runs, differences
+from facevalue.runs.compare import compare_runs, differences
+from facevalue.runs.compared_cells import Agreement, comparable
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from tests.runs.left_out import compared_tables, declared
 
-SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
+STUDY = declared("vignette", VIGNETTE, COMPARED, LABELS)
 
 
-def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
+def compared(first: pl.DataFrame, second: pl.DataFrame, margin: float | None = None) -> Agreement:
     """Two tables of VIGNETTE's estimates, compared as it declares."""
-    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
+    return compared_tables(STUDY, first, second, margin)
 
 
 def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -39,7 +39,7 @@ def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "unit": "%",
         "contrast": "identity",
     }
-    common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20}
+    common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20, "low": 0.0}
     return pl.DataFrame([common | row for row in rows], schema=schema(LABELS), strict=False)
 
 
@@ -52,10 +52,10 @@ def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
-    found = compared_tables(estimates(by_activity(40, 60, 30, 70)), estimates(by_activity(50, 50, 30, 70)))
-    assert found.matched.cells["delta"].to_list() == [10, -10, 0, 0]
+    found = compared(estimates(by_activity(40, 60, 30, 70)), estimates(by_activity(50, 50, 30, 70)))
+    assert found.cells["delta"].to_list() == [10, -10, 0, 0]
     assert found.overall["value"].to_list() == pytest.approx([0, 5, 50**0.5, 10])
-    assert found.overall["clusters"].to_list() == [2] * 4
+    assert found.overall["clusters"].to_list() == [20] * 4
     table = found.beside.filter(pl.col("statistic") == "mean_absolute_error")
     assert table.select("paradigm", "activity", "value").rows() == [("decision", "a0", 10.0), ("decision", "a1", 0.0)]
     assert (found.overall["floor"][1:] > 0).all()
@@ -64,8 +64,8 @@ def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
 def test_nothing_goes_beyond_100_points() -> None:
     first = by_activity(0, 100, 0, 100, se=0.0, clusters=2)
     second = by_activity(100, 0, 100, 0, se=0.0, clusters=2)
-    found = compared_tables(estimates(first), estimates(second))
-    for table in (found.overall, found.beside, found.matched.cells):
+    found = compared(estimates(first), estimates(second))
+    for table in (found.overall, found.beside, found.cells):
         numbers = table.select(pl.col("^(value|delta|low|high|floor|floor_high)$"))
         assert all(x <= 100 for x in numbers.select(pl.all().abs().max()).row(0) if x is not None)
 
@@ -75,42 +75,42 @@ def test_cells_are_as_fine_as_both_runs_have_them() -> None:
     gendered = [row | {"gender": "female"} for row in coarse]
     questions = [row | {"question": "ability", "trait": "ability"} for row in coarse]
     every = estimates(coarse + gendered + questions + by_activity(40, 60))
-    assert compared_tables(every, every).matched.cells["activity"].to_list() == ["a0", "a0"]
-    plain = compared_tables(every, estimates(coarse + gendered + questions)).matched.cells
+    assert compared(every, every).cells["activity"].to_list() == ["a0", "a0"]
+    plain = compared(every, estimates(coarse + gendered + questions)).cells
     assert plain["gender"].to_list() == ["female", "female"]
-    least = compared_tables(every, estimates(coarse + questions)).matched.cells
+    least = compared(every, estimates(coarse + questions)).cells
     assert least.select("gender", "activity", "question").null_count().row(0) == (2, 2, 2)
 
 
 def test_cells_by_gender_and_activity_are_the_papers_rows() -> None:
     both = [row for gender in ("male", "female") for row in by_activity(40, 60, 20, 80, gender=gender)]
-    found = compared_tables(estimates(both + by_activity(40, 60)), estimates(both + by_activity(40, 60)))
-    assert found.matched.cells.height == 8
-    assert found.overall["clusters"].to_list() == [4] * 4
+    found = compared(estimates(both + by_activity(40, 60)), estimates(both + by_activity(40, 60)))
+    assert found.cells.height == 8
+    assert found.overall["cells"].to_list() == [8] * 4
 
 
 def test_other_measures_and_whole_dimensions_are_no_cells() -> None:
     other: list[dict[str, Any]] = [{"measure": "spread", "identity": "black", "value": 3.0}, {"value": 50.0}]
     table = estimates(by_activity(40, 60) + other)
-    assert compared_tables(table, table).matched.cells.height == 2
+    assert compared(table, table).cells.height == 2
 
 
 def test_cells_and_paradigms_of_one_run_only_are_named() -> None:
     more = by_activity(55, 45, paradigm="perception", question="struggle")
-    found = compared_tables(estimates(by_activity(40, 60, 30, 70) + more), estimates(by_activity(40, 60)))
-    assert found.matched.cells.height == 2
-    assert found.matched.only_first.select("paradigm", "identity", "activity").rows() == [
+    found = compared(estimates(by_activity(40, 60, 30, 70) + more), estimates(by_activity(40, 60)))
+    assert found.cells.height == 2
+    assert found.only_first.select("paradigm", "identity", "activity").rows() == [
         ("decision", "black", "a1"),
         ("decision", "asian", "a1"),
         ("perception", "black", "a0"),
         ("perception", "asian", "a0"),
     ]
-    assert found.matched.only_second.height == 0
+    assert found.only_second.height == 0
 
 
 def test_nothing_in_common_is_an_error_that_shows_a_cell_of_each() -> None:
     with pytest.raises(DataError, match=r"no cell in common: dimension race.*in the first, dimension age"):
-        compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(40, 60, dimension="age")))
+        compared(estimates(by_activity(40, 60)), estimates(by_activity(40, 60, dimension="age")))
 
 
 def test_q_is_adjusted_within_a_paradigm() -> None:
@@ -122,16 +122,16 @@ def test_q_is_adjusted_within_a_paradigm() -> None:
     moved = both.with_columns(
         value=pl.when(pl.col("paradigm") == "decision").then(pl.col("value") + 30).otherwise("value")
     )
-    cells = compared_tables(both, moved).matched.cells
+    cells = compared(both, moved).cells
     assert (cells.filter(pl.col("paradigm") == "decision")["q"] < 0.001).all()
     assert cells.filter(pl.col("paradigm") == "perception")["q"].to_list() == [1.0] * 8
 
 
 def test_json_has_everything() -> None:
-    found = compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(45, 55)), notes=["x"]).json()
+    found = compared(estimates(by_activity(40, 60)), estimates(by_activity(45, 55))).json()
     assert found["cells_matched"] == len(found["cells"]) == 2
     assert found["overall"][0]["statistic"] == "mean_signed_delta"
-    assert found["notes"] == ["x"]
+    assert found["units"] == {"unit": "picture", "shared": 20, "only_first": 0, "only_second": 0, "paired": True}
 
 
 @dataclass(frozen=True)
@@ -179,53 +179,67 @@ def measure(name: str, unit: str = "probability", **more: Any) -> Measure:
 
 def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame:
     """Shifts by cue, as any study may have them, and their mean over all."""
-    common = {"study": "own", "model": "m", "measure": "shift", "unit": "probability", "n": 40, "clusters": 20}
+    common = {
+        "study": "own",
+        "model": "m",
+        "measure": "shift",
+        "unit": "probability",
+        "n": 40,
+        "clusters": 20,
+        "low": 0.0,
+    }
     rows = [{"cue": f"c{k}", "value": value, "family": "cues", "se": se} for k, value in enumerate(values)]
     rows.append({"value": sum(values) / len(values), "family": "overall", "se": se})
     return pl.DataFrame([common | row | more for row in rows], schema=schema(["cue", "other"]), strict=False)
 
 
 def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:
-    return cast(
-        Study, SimpleNamespace(name="own", measures=measures, lead=lead, extras=Extras(compare=Compared(compared)))
-    )
+    return declared("own", measures, Compared(compared), ("cue", "other"), lead=lead)
 
 
 def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:
     first, second = shifts(0.1, 0.2, -0.1), shifts(0.1, 0.5, -0.1)
-    asked, how = comparable(own(measure("shift", limits=(-1.0, 1.0))), (first, second))
+    known = own(measure("shift", limits=(-1.0, 1.0)))
+    asked, how = comparable(known, (first, second))
     assert (asked.name, how.cells, how.families) == ("shift", ("cue",), ("cues",))
-    found = compare.compare_estimates(first, second, asked, how)
+    found = compared_tables(known, first, second)
     assert found.unit == "probability"
-    cells = found.matched.cells
-    assert cells["cue"].to_list() == ["c0", "c1", "c2"]
-    assert cells["delta"].to_list() == pytest.approx([0, 0.3, 0])
-    assert cells["se"].to_list() == pytest.approx([0.02 * 2**0.5] * 3)
-    assert (cells["q"] < 0.05).to_list() == [False, True, False]
+    assert found.cells["cue"].to_list() == ["c0", "c1", "c2"]
+    assert found.cells["delta"].to_list() == pytest.approx([0, 0.3, 0])
+    assert found.cells["se"].to_list() == pytest.approx([0.02] * 3)
+    assert found.differing["cue"].to_list() == ["c1"]
     assert found.overall["value"].to_list() == pytest.approx([0.1, 0.1, (0.09 / 3) ** 0.5, 0.3])
-
-
-def test_the_interval_is_welchs() -> None:
-    first, second = shifts(0.1), shifts(0.3, se=0.05, clusters=8)
-    how = Compared("shift", cells=("cue",), families=("cues",))
-    row = compare.compare_estimates(first, second, measure("shift"), how).matched.cells.row(0, named=True)
-    of_first, of_second = np.array([[0.02**2, 19], [0.05**2, 7]])
-    total = of_first[0] + of_second[0]
-    df = total**2 / (of_first[0] ** 2 / 19 + of_second[0] ** 2 / 7)
-    reach = stats.t.ppf(0.975, df) * total**0.5
-    assert (row["df"], row["low"], row["high"]) == pytest.approx((df, 0.2 - reach, 0.2 + reach))
-    assert row["p"] == pytest.approx(2 * stats.t.sf(0.2 / total**0.5, df))
 
 
 def test_where_nothing_differs_the_floor_is_the_mean_error() -> None:
     rng = np.random.default_rng(0)
-    first, second = (shifts(*rng.normal(0, 0.02, 400)) for _ in range(2))
-    how = Compared("shift", cells=("cue",), families=("cues",))
-    found = compare.compare_estimates(first, second, measure("shift"), how)
+    first, second = shifts(*np.zeros(400)), shifts(*rng.normal(0, 0.02, 400))
+    found = compared_tables(own(measure("shift", limits=(-1.0, 1.0))), first, second)
     error = found.overall.row(1, named=True)
-    assert error["floor"] == pytest.approx(0.02 * 2 / np.pi**0.5, rel=0.1)
+    assert error["floor"] == pytest.approx(0.02 * (2 / np.pi) ** 0.5, rel=0.1)
     assert error["p"] > 0.05
-    assert (found.matched.cells["p"] < 0.05).mean() == pytest.approx(0.05, abs=0.03)
+    assert (found.cells["p"] < 0.05).mean() == pytest.approx(0.05, abs=0.03)
+    assert not found.differing.height
+
+
+def test_differences_are_equivalent_only_within_a_margin_that_was_named() -> None:
+    known = own(measure("shift", limits=(-1.0, 1.0)))
+    first, second = (shifts(*values, clusters=200) for values in ((0.1, 0.2, -0.1), (0.11, 0.19, 0.2)))
+    assert (compared_tables(known, first, second).cells["verdict"] == "inconclusive").sum() == 2
+    verdicts = compared_tables(known, first, second, margin=0.15).cells["verdict"].to_list()
+    assert verdicts == ["equivalent within the margin"] * 2 + ["difference found"]
+    with pytest.raises(DataError, match=r"A margin of shift is above 0 and below 2"):
+        compared_tables(known, first, second, margin=5.0)
+
+
+def test_missing_answers_of_either_run_are_part_of_a_difference() -> None:
+    known = own(measure("shift", limits=(-1.0, 1.0)))
+    bounds = {"bound_low": 0.0, "bound_high": 0.6}
+    found = compared_tables(known, shifts(0.1, 0.1), shifts(0.5, 0.5, **bounds).with_columns(bound_low=0.5))
+    assert found.cells["bound_low"].null_count() == 2
+    found = compared_tables(known, shifts(0.1, 0.1, bound_low=0.05, bound_high=0.6), shifts(0.5, 0.5, **bounds))
+    assert found.cells.select("bound_low", "bound_high").row(0) == pytest.approx((-0.6, 0.55))
+    assert found.cells["why"].str.contains("unless the missing answers").all()
 
 
 def test_declared_measures_come_before_those_of_the_lead() -> None:
@@ -253,5 +267,5 @@ def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, kn
 def test_a_measure_without_labels_is_one_cell() -> None:
     one, two = (shifts(value).filter(pl.col("family") == "overall") for value in (0.1, 0.2))
     known = own(measure("shift"), lead=("overall",))
-    found = compare.compare_estimates(one, two, *comparable(known, (one, two)))
-    assert found.matched.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]
+    found = compared_tables(known, one, two)
+    assert found.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]

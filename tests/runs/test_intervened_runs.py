@@ -113,7 +113,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """
     folder = tmp_path_factory.mktemp("run") / "r"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("facevalue.measures.intervention_effects.GROUPS", 10)
+        patch.setattr("facevalue.protocol.kept_answers.GROUPS", 10)
         blind = Intervention("blind", picture="none", cipher=True)
         run(small(Intervention("idle", after="Well?"), blind), load("sim/strong@3"), folder)
         return estimate([StoredRun.open(folder)])[0]

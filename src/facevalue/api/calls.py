@@ -15,7 +15,8 @@ from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
 from facevalue.runs.begin import begin
-from facevalue.runs.compare import Agreement, compare_runs
+from facevalue.runs.compare import compare_runs
+from facevalue.runs.compared_cells import Agreement
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress
@@ -255,8 +256,15 @@ def open_run(
     return Run(found if name is None else found.called(name))
 
 
-def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str]) -> Agreement:
+def compare(
+    first: Run | str | PathLike[str], second: Run | str | PathLike[str], *, margin: float | None = None
+) -> Agreement:
     """Compare two runs of one study cell by cell, second minus first: two models, or photographs and drawings.
+
+    Parameters
+    ----------
+    margin:
+        Largest difference that would not matter, in the unit of the measure.
 
     Raises
     ------
@@ -273,7 +281,7 @@ def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str])
     ['paradigm', 'statistic', 'value']
     """
     one, two = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
-    return compare_runs(one.stored, two.stored)
+    return compare_runs(one.stored, two.stored, margin)
 
 
 def _place(folder: str | PathLike[str]) -> Path | str:

@@ -15,7 +15,11 @@ from rich.table import Table
 from facevalue.cli.results import open_named
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import write_csv
-from facevalue.runs.compare import Agreement, compare_runs
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.paired_changes import PREFIX
+from facevalue.protocol.offers import Table as Shown
+from facevalue.runs.compare import compare_runs
+from facevalue.runs.compared_cells import Agreement
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
 
@@ -36,21 +40,27 @@ _NAMED = 5
 @click.argument("second", metavar="[LABEL=]SECOND")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every cell included.")
 @click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    help="Largest difference that would not matter, in the unit of the measure: smaller ones may be called equivalent.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
 )
-def compare(first: str, second: str, as_json: bool, out: Path | None) -> None:
+def compare(first: str, second: str, as_json: bool, margin: float | None, out: Path | None) -> None:
     """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
 
-    The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
-    Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
+    The runs are of one study: of two models, before and after a change, or about other pictures. They are compared on
+    the people, pictures or sets that both were asked about. Mean |delta|, RMSE and largest |delta| are above zero even
+    if nothing differs: `chance` says how large.
     """
     if out is not None and out.suffix != ".csv":
         raise click.UsageError(f"{out.name} is not a .csv file.")
     one, two = open_named(first), open_named(second)
-    found = compare_runs(one, two)
+    found = compare_runs(one, two, margin)
     if out is not None:
         buffer = io.BytesIO()
-        write_csv(found.matched.cells, buffer)
+        write_csv(found.cells, buffer)
         write_whole(out, buffer.getvalue())
     if as_json:
         click.echo(json.dumps(found.json(), indent=2))
@@ -60,27 +70,63 @@ def compare(first: str, second: str, as_json: bool, out: Path | None) -> None:
 
 def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
     """Print a comparison for people."""
-    for note in found.notes:
+    for note in (*found.notes, found.units.sentence):
         console.print(note, highlight=False, markup=False)
-    console.print(f"Cells in both: {found.matched.cells.height:,}", highlight=False)
-    for name, only in zip(names, (found.matched.only_first, found.matched.only_second), strict=True):
+    for name, only in zip(names, (found.only_first, found.only_second), strict=True):
         if only.height:
             few = _titled(only.head(_NAMED), found)
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
     within, beside = list(found.compared.within), found.compared.beside
-    apart = found.matched.scale.apart
+    low, high = found.measure.limits
+    apart = high - low
     if isinf(apart):
-        apart = found.matched.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
+        apart = found.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
     digits = 1 if apart >= _COARSE else 3
+    console.print(_answer(found, names, digits), style="bold", highlight=False, markup=False)
     title = f"Over all: {names[1]} minus {names[0]}, {found.unit}"
     console.print(_summary(found.overall, within, title, digits))
     if found.beside.height:
         console.print(_summary(found.beside, [*within, beside], f"By {beside}", digits))
+    if found.also.height:
+        console.print(rich_table(_also(found)))
     for table in found.further:
         console.print(rich_table(table))
-    console.print(_by_cell(_titled(found.matched.cells, found), found, max(digits, 2)))
+    console.print(_by_cell(_titled(found.cells, found), found, max(digits, 2)))
+
+
+def _answer(found: Agreement, names: tuple[str, str], digits: int) -> str:
+    """Which cells differ, and by how much none does, in a sentence or two."""
+    total, differing = found.cells.height, found.differing
+    if differing.height:
+        unless = differing.filter(pl.col("why").str.contains("unless")).height
+        cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
+        said = f"{names[1]} differs from {names[0]} in {cells}"
+        said += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
+    else:
+        said = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
+    margins = found.cells["margin"].drop_nulls().to_list()
+    if margins:
+        alike = found.cells.filter(pl.col("verdict") == "equivalent within the margin").height
+        said += f" {alike:,} are equivalent within {margins[0]:g}."
+    largest = found.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
+    if largest:
+        said += f" None differs by more than {max(largest):.{digits}f} {found.unit} (all of them together, 95%)."
+    return said
+
+
+def _also(found: Agreement) -> Shown:
+    """Differences of what is compared besides."""
+    rows = []
+    for row in found.also.iter_rows(named=True):
+        labels = [str(row[name]) for name in label_columns(found.also) if row[name] is not None]
+        interval = "no interval" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}"
+        value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        what = str(row["measure"]).removeprefix(PREFIX)
+        rows.append((what, ", ".join(labels), value, interval, row["unit"], row["verdict"] or ""))
+    columns = ("measure", "of", "difference", "95% interval", "unit", "verdict")
+    return Shown("Compared besides", columns, rows, boxed=False)
 
 
 def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
@@ -103,7 +149,7 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Tabl
     parts = [own for _, own in rows.group_by(by, maintain_order=True)] if by else [rows]
     for own in parts:
         found = {row["statistic"]: row for row in own.iter_rows(named=True)}
-        n = f"{max(own['n'].to_list()):,}"
+        n = f"{max(own['cells'].to_list()):,}"
         table.add_row(
             *(own[name][0] for name in by),
             n,
@@ -117,11 +163,9 @@ def _statistic(row: dict[str, Any], digits: int) -> str:
         return f"{value:.{digits}f}"
 
     interval = "no interval" if row["low"] is None else f"{shown(row['low'])} to {shown(row['high'])}".replace("-", "−")
-    chance = ""
-    if row["floor"] is not None:
-        own = "" if row["floor_n"] == row["n"] else f"\nfor {shown(row['floor_value'])}\nof {row['floor_n']:,} cells"
-        chance = f"\n[dim]chance {shown(row['floor'])}{own}\np {row['p']:.3f}[/]"
-    return f"[bold]{_number(row['value'], max(digits, 2))}[/]\n{interval}{chance}"
+    chance = "" if row["floor"] is None else f"\n[dim]chance {shown(row['floor'])}\np {row['p']:.3f}[/]"
+    verdict = row.get("verdict") if row["statistic"] == "mean_signed_delta" else None
+    return f"[bold]{_number(row['value'], max(digits, 2))}[/]\n{interval}{chance}" + (f"\n{verdict}" if verdict else "")
 
 
 def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
@@ -138,7 +182,7 @@ def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
     heads = [(named, "who"), *([("asked", "asked")] if asked else [])]
     levels = cells[beside].unique(maintain_order=True).to_list() if beside else []
     side_by_side = 0 < len(levels) <= _COLUMNS
-    title = f"By {named}: first → second (delta), * q < 0.05"
+    title = f"By {named}: first → second (delta), * difference found"
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -164,7 +208,7 @@ def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
 
 
 def _cell(row: dict[str, Any], digits: int) -> str:
-    mark = "*" if row["q"] is not None and row["q"] < 0.05 else ""
+    mark = "*" if row["verdict"] == "difference found" else ""
     first, second = (_number(row[name], digits) for name in ("first", "second"))
     return f"{first} → {second} ({_number(row['delta'], digits, '+')}){mark}"
 

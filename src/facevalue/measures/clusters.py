@@ -4,11 +4,15 @@ Answers about one unit are not independent. Every interval, noise floor and test
 its own (`Measure.cluster`); from that name, and from nothing else, follows the cluster of an observation.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import UnknownNameError
+from facevalue.measures.base import Measure
 
 UNITS: dict[str, tuple[str, ...]] = {
     "identity": ("identity",),
@@ -49,3 +53,8 @@ def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], lis
     names = named.unique(maintain_order=True).to_list()
     codes = named.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
     return codes, names
+
+
+def unit_of(measures: Sequence[Measure]) -> str:
+    """The unit that a study samples: that of most of its measures; "stimulus" where it has none."""
+    return Counter(measure.cluster for measure in measures).most_common(1)[0][0] if measures else "stimulus"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from facevalue.measures.estimates import TYPED, complete, condition, label_columns
-from facevalue.measures.intervention_effects import PREFIX
+from facevalue.measures.paired_changes import PREFIX
 
 Renamed = Mapping[str, Mapping[str, str]]
 """By measure ("" for all others), from names of labels in the first version to the present ones (`Study.renamed`)."""

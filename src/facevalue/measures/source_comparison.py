@@ -1,7 +1,6 @@
 """Two sources of answers beside each other: a model that sees the picture and the one that is told who is on it.
 
-The paper of the counterfactual sets (section 5.1) subtracts the ranges of a language model from those of the model that
-was made of it (Table 3), and correlates the two over groups.
+The paper of the counterfactual sets (section 5.1) correlates the two over groups.
 """
 
 from collections.abc import Sequence
@@ -13,45 +12,11 @@ from scipy import special
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, single
 from facevalue.measures.estimates import NOT_MEASURABLE
-from facevalue.measures.run_comparison import Matched, Scale, match
+from facevalue.measures.run_comparison import match
 from facevalue.measures.selection import to_array
 
 _FEWEST = 4
 _PERFECT = 1 - 1e-12
-
-
-def differences(first: pl.DataFrame, second: pl.DataFrame, measure: str, by: Sequence[str]) -> Matched:
-    """Estimates of one source less those of another, cell by cell.
-
-    Parameters
-    ----------
-    first, second:
-        Tables of estimates, of one model each: what is subtracted (the language model), and what from.
-    measure:
-        Which ("max_score").
-    by:
-        Labels that make a cell ("subset", "prompt", "scorer", "score").
-
-    Raises
-    ------
-    UnknownNameError
-        Neither has the measure, or a table lacks a label.
-    DataError
-        A table has two rows for one cell, or the two share none.
-
-    Equation
-    --------
-    delta = second - first, of independent replies, with Welch's t (`run_comparison.match`); Table 3.
-
-    Examples
-    --------
-    >>> told = pl.DataFrame({"measure": ["max_score"], "subset": ["age"], "value": [0.25]})
-    >>> shown = told.with_columns(value=pl.lit(0.75))
-    >>> differences(told, shown, "max_score", ["subset"]).cells["delta"].to_list()
-    [0.5]
-    """
-    one, two = (_of(table, measure) for table in (first, second))
-    return match(one, two, by, scale=Scale())
 
 
 def correlation(first: pl.DataFrame, second: pl.DataFrame, measure: str, by: Sequence[str]) -> tuple[Estimates, float]:
@@ -59,8 +24,12 @@ def correlation(first: pl.DataFrame, second: pl.DataFrame, measure: str, by: Seq
 
     Parameters
     ----------
-    first, second, measure, by:
-        As in `differences`; cells are those that both have.
+    first, second:
+        Tables of estimates, of one model each.
+    measure:
+        Which ("score").
+    by:
+        Labels that make a cell ("subset", "group"); cells are those that both have.
 
     Returns
     -------
@@ -78,7 +47,7 @@ def correlation(first: pl.DataFrame, second: pl.DataFrame, measure: str, by: Seq
     >>> found.value.round(3).tolist(), found.n.tolist(), round(p, 3)
     ([0.981], [5], 0.003)
     """
-    cells = differences(first, second, measure, by).cells
+    cells = match(_of(first, measure), _of(second, measure), by, (-np.inf, np.inf)).cells
     return pearson(to_array(cells["first"]), to_array(cells["second"]))
 
 

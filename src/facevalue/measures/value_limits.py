@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.measures import conditional_kl
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.intervention_effects import PREFIX
+from facevalue.measures.paired_changes import PREFIX
 
 _OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
 """Largest size of a value by its unit, for measures that state no limits."""

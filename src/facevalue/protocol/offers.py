@@ -244,9 +244,8 @@ class Compared:
     pooled: tuple[str, ...] = ()
     """Of cells that agree in `kinds` the finest that both runs have are compared: broken down by each of `finer` if
     they can be, over all levels of each of `pooled` if they can be."""
-    unit: tuple[str, ...] = ()
-    """Labels that name whom cells are about: cells of one belong together in intervals. Each cell by itself where it is
-    empty."""
+    also: tuple[str, ...] = ()
+    """Measures whose differences stand besides, all of their cells."""
     beside: str = ""
     """A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty."""
     who: tuple[str, ...] = ()

@@ -260,8 +260,9 @@ class Study:
     intervened:
         By name of an intervention, block constants of what alone it is asked of; the others are asked of everything.
     sampled:
-        What was sampled, where that is more than what is shown: an expression of trial columns, null for the others.
-        Changes by interventions are taken over it.
+        What was sampled, where that is not what the columns of the measures' unit say, nor who is on the pictures: an
+        expression of trial columns, or one for either side of a pair; null where it is. Names are those of other runs,
+        too: changes by interventions, and differences between runs, are taken over it (`sampled_units`).
     led:
         (text before the prompt, question) to the prompt with it, where the study has a wording of its own for it. None
         where the text precedes the prompt.
@@ -312,7 +313,7 @@ class Study:
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
     unread: str = ""
     intervened: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    sampled: pl.Expr | None = None
+    sampled: tuple[pl.Expr, ...] = ()
     led: Callable[[str, Question], str] | None = None
     alike: Callable[[str, str, Iterator[pl.DataFrame], Iterator[pl.DataFrame]], pl.DataFrame] | None = None
     protocol: Design | None = None

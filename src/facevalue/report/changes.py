@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.intervention_effects import PREFIX
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
     DASH,

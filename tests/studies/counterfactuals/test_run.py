@@ -11,9 +11,9 @@ import pytest
 import facevalue as fv
 from facevalue.annotate.loading import load_scorer
 from facevalue.errors import SettingError
-from facevalue.measures import intervention_effects
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
+from facevalue.protocol import kept_answers
 from facevalue.report import of_runs
 from facevalue.runs.annotated import annotate
 from facevalue.runs.compare import compare_runs
@@ -107,7 +107,7 @@ def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
 
 
 def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+    monkeypatch.setattr(kept_answers, "GROUPS", 4)
     found = measured(ran(tmp_path / "run", **KEYWORDS, interventions=["m1"]))
     own = found.filter(measure="max_score", intervention="m1")
     assert own.height == 2

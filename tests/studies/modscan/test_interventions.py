@@ -15,10 +15,10 @@ from click.testing import CliRunner
 import facevalue as fv
 from facevalue.cli.app import app
 from facevalue.errors import DataError
-from facevalue.measures import intervention_effects
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol import kept_answers
+from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.report import of_runs
-from facevalue.studies.intervention_effects import Clusters
 from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.modscan.aggregate import parts
 from facevalue.studies.modscan.measures import UNIT
@@ -114,7 +114,8 @@ def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
 def test_changes_are_taken_over_the_units_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
-    of = Clusters(study).of(frame)
+    named = UnitNames().of(study).add_to(frame)
+    of = np.array([f"{one} {two}" for one, two in named.select(COLUMNS).rows()])
     for number, part in enumerate(parts(study.design)):
         ours = pl.DataFrame({"level": part.cluster, "change": of[part.trials]}).unique()
         assert ours["level"].is_unique().all(), number
@@ -122,9 +123,6 @@ def test_changes_are_taken_over_the_units_of_levels() -> None:
     race = (frame["attribute"].cast(pl.String) == "skin tone").to_numpy()
     assert len(set(of[race])) == frame.filter(race)["cell"].n_unique() < frame.filter(race)["pair"].n_unique()
     assert not set(of[race]) & set(of[~race])
-    again = Clusters(study)
-    backwards = [again.of(frame[at : at + 50]) for at in range(0, frame.height, 50)][::-1]
-    assert [part.tolist() for part in backwards[::-1]] == [of[at : at + 50].tolist() for at in range(0, len(of), 50)]
 
 
 def test_the_interval_of_a_change_between_races_is_over_cells() -> None:
@@ -145,7 +143,7 @@ def test_the_interval_of_a_change_between_races_is_over_cells() -> None:
 def test_the_report_shows_both_scores_and_missing_answers_without_and_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+    monkeypatch.setattr(kept_answers, "GROUPS", 4)
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
     run = fv.run(asked, "sim/default", tmp_path / "run", interventions=["sr", "blank-image"], progress=False)
     page, data = tmp_path / "page.html", tmp_path / "page.json"

@@ -13,8 +13,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import ModelError
-from facevalue.measures import intervention_effects
 from facevalue.models.sim import SimModel
+from facevalue.protocol import kept_answers
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run
 from facevalue.runs.kept_estimates import taken
@@ -32,7 +32,7 @@ NAMED = {"modality": "language", "attribute": "gender", "scenario_kind": "person
 @pytest.fixture
 def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """The study is measured once more for each group of the jackknife."""
-    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+    monkeypatch.setattr(kept_answers, "GROUPS", 4)
 
 
 @pytest.mark.parametrize("style", ["words", "boxes-100", "boxes-1000"])

@@ -59,7 +59,7 @@ def rounded_is(value: float, printed: str) -> bool:
 
 @pytest.mark.parametrize("row", PRINTED["table_13"], ids=lambda row: f"{row['model']}, {row['task']}")
 def test_every_row_of_table_13_follows_from_tables_15_to_19(row: dict[str, str]) -> None:
-    found = summarise(tables(), ["identity"], ["model", "activity"])
+    found = summarise(tables(), ["model", "activity"])
     own = found.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
     assert own["n"].to_list() == [int(row["n_descriptors"])] * 4
     for name, value in own.select("statistic", "value").iter_rows():
@@ -67,7 +67,7 @@ def test_every_row_of_table_13_follows_from_tables_15_to_19(row: dict[str, str])
 
 
 def test_table_12_follows_from_tables_15_to_19() -> None:
-    found = summarise(tables(), ["model", "identity"])
+    found = summarise(tables())
     assert found["n"][0] == int(PRINTED["table_12"]["n_points"])
     assert found["statistic"].to_list() == list(STATISTICS)
     for name, value in found.select("statistic", "value").iter_rows():
@@ -111,12 +111,10 @@ def test_differences_of_a_hundredth_are_rounding() -> None:
 
 
 def test_with_43_75_nothing_is_left_of_the_40_points_of_gpt_on_programming() -> None:
-    by = summarise(tables(Programming=43.75), ["identity"], ["model", "activity"])
+    by = summarise(tables(Programming=43.75), ["model", "activity"])
     gpt = by.filter((pl.col("model") == "GPT 5.2") & (pl.col("activity") == "Programming"))
     assert gpt["value"].to_list() == [0.0] * 4
-    over_all = dict(
-        summarise(tables(Programming=43.75), ["model", "identity"]).select("statistic", "value").iter_rows()
-    )
+    over_all = dict(summarise(tables(Programming=43.75)).select("statistic", "value").iter_rows())
     assert over_all == pytest.approx(
         {"mean_signed_delta": -0.3653, "mean_absolute_error": 2.5347, "rmse": 8.2819, "max_absolute_delta": 50.0},
         abs=5e-5,

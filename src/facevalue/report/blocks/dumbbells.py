@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from facevalue.measures.intervention_effects import PREFIX
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate

@@ -1,4 +1,4 @@
-"""Two runs beside each other, such as a model that sees and a language model that is told (section 5.1, Table 3)."""
+"""Two runs beside each other, such as a model that sees and a language model that is told (section 5.1)."""
 
 import math
 from collections.abc import Sequence
@@ -7,36 +7,20 @@ import polars as pl
 
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import Estimates
-from facevalue.measures.source_comparison import correlation, differences
+from facevalue.measures.source_comparison import correlation
 from facevalue.protocol.offers import Table
-from facevalue.studies.counterfactuals.measures import MAX_SCORE, MAX_SCORE_Q90, SCORE
+from facevalue.studies.counterfactuals.measures import SCORE
 
-_RANGE = ("subset", "prompt", "scorer", "score")
 _GROUP = ("subset", "group")
 _ABOUT = ("prompt", "scorer", "score")
 
 
 def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[Table]:
-    """Differences of ranges, and correlations of scores over groups; none where one of the two has no scores."""
+    """Correlations of scores over groups; none where one of the two has no scores."""
     one, two = (table.filter(pl.col("intervention").is_null()) for table in (first, second))
-    if any(table.filter(measure=MAX_SCORE.name).is_empty() for table in (one, two)):
+    if any(table.filter(measure=SCORE.name).is_empty() for table in (one, two)):
         return ()
-    return (_ranges(one, two), _correlations(one, two))
-
-
-def _ranges(one: pl.DataFrame, two: pl.DataFrame) -> Table:
-    rows = []
-    for measure, said in ((MAX_SCORE, "mean"), (MAX_SCORE_Q90, "90%")):
-        try:
-            cells = differences(one, two, measure.name, _RANGE).cells
-        except FaceValueError:  # no cell in both
-            continue
-        for row in cells.iter_rows(named=True):
-            numbers = (f"{row['first']:.2f}", f"{row['second']:.2f}", f"{row['delta']:+.2f}")
-            between = "–" if row["low"] is None else f"{row['low']:+.2f} to {row['high']:+.2f}"
-            rows.append((*(str(row[name]) for name in _RANGE), said, *numbers, between))
-    heads = (*_RANGE, "range", "first", "second", "less first", "95% interval")
-    return Table("Ranges of scores within a set (Table 3)", heads, rows, boxed=False)
+    return (_correlations(one, two),)
 
 
 def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:

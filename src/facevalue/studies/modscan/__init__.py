@@ -14,7 +14,6 @@ COMPARED = Compared(
     measure="group_share",
     cells=("modality", "attribute", "scenario_kind", "instance", "group"),
     within=("modality", "attribute"),
-    unit=("modality", "attribute", "scenario_kind", "instance"),
     who=("group",),
     asked=("scenario_kind", "instance"),
 )

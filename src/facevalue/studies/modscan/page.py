@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.measures.intervention_effects import PREFIX
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units

@@ -109,7 +109,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=shown,
         ask=prompts.questions,
         led=prompts.led,
-        sampled=_CELL if any(name != "gender" for name in pictures.pairs) else None,
+        sampled=(_CELL,) if any(name != "gender" for name in pictures.pairs) else (),
         missing_by=MissingBy(
             (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
         ),

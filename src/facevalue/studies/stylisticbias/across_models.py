@@ -21,7 +21,7 @@ from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.intervention_effects import deal
+from facevalue.measures.paired_changes import deal
 from facevalue.measures.slicing import Labels
 from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m

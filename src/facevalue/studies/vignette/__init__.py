@@ -18,7 +18,6 @@ COMPARED = Compared(
     kinds=("paradigm", "contrast"),
     finer=("activity", "gender"),
     pooled=("question",),
-    unit=("dimension", "gender", "identity"),
     beside="activity",
     who=("gender", "identity"),
     asked=("paradigm", "question"),

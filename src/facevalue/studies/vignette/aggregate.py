@@ -254,6 +254,15 @@ def unit(side: int) -> pl.Expr:
     return pl.coalesce(*(name.cast(pl.String) for name in named), own_activity(side), pl.lit("portrait")).alias("unit")
 
 
+def sampled(side: int) -> pl.Expr:
+    """What was sampled on one side, in all identities at once: pictures of one person, or of one scene."""
+    same = pl.col("contrast").cast(pl.String) == "activity"
+    person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
+    return pl.concat_str(
+        pl.col("gender").cast(pl.String), pl.when(same).then(person).otherwise(unit(side)), separator=" "
+    )
+
+
 def _reduced(sums: pl.DataFrame, four: bool) -> _Parts:
     """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)

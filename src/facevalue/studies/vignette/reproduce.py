@@ -131,12 +131,12 @@ def _real_against_synthetic() -> Iterator[Cell]:
     frame = pl.DataFrame(rows)
     real, synthetic = (frame.filter(pl.col("side") == side) for side in (0, 1))
     matched = match(real, synthetic, _KEYS)
-    overall = summarise(matched, ["model", "identity"])
+    overall = summarise(matched)
     whole = tables.read("published.toml")["table_12"]
     yield number("12", "all", "n_points", whole["n_points"], int(overall["n"][0]))
     for name, value in overall.select("statistic", "value").iter_rows():
         yield _four_decimals("12", "all", name, whole[name], value)
-    by = summarise(matched, ["identity"], ["model", "activity"])
+    by = summarise(matched, ["model", "activity"])
     for row in tables.read("published.toml")["table_13"]:
         own = by.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
         place = f"{row['model']}/{row['task']}"

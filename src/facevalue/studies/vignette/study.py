@@ -8,6 +8,7 @@ from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import Study
+from facevalue.studies.vignette.aggregate import sampled
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Options, answer
@@ -98,6 +99,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sampling=Sampling(temperature=temperature(options), top_p=1.0 if released else 0.95, max_tokens=200),
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
+        sampled=(sampled(1), sampled(2)),
         sample=layout.sample,
         answer=lambda frame: answer(frame, asked.of(frame)),
         analyse=analyse,

@@ -13,7 +13,6 @@ COMPARED = Compared(
     measure="choice_share",
     cells=("dimension", "group", "question", "choice"),
     within=("dimension",),
-    unit=("dimension", "group", "question"),
     who=("group",),
     asked=("question", "choice"),
 )

@@ -1,0 +1,325 @@
+"""Changes of estimates between two conditions of the same sampled units: interventions, models, runs, pictures.
+
+Any measure can be compared so, since nothing is asked of it but to be taken again without some of the units. Both
+conditions lose the same units, so that whatever a unit brings to both of them cancels.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from facevalue.measures import unseen
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
+from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.selection import to_array
+
+PREFIX = "change: "
+"""How the name of a change begins; the name of its measure follows."""
+GROUPS = 20
+"""Groups of units that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
+PAIRS = "pairs"
+"""Layer of groups of pairs; the other layers hold groups of units."""
+NO_GROUPS = "no interval: fewer than two groups of clusters"
+UNDEFINED = "no interval: not measurable without some of the clusters"
+NONE_ITSELF = "no interval: the estimate itself has none"
+NO_VARIANCE = "no interval: the same change whichever group is left out"
+ALL_ALIKE = "no spread, the same change whichever group is left out: what units that were not seen could do"
+_COUNTED = ("value", "n", "clusters")
+_TAKEN = (*_COUNTED, "bound_low", "bound_high", "(bare)")
+_OTHER = " (other)"
+_ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
+_SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
+
+
+def change_of(measure: Measure, second: str = "with the intervention", first: str = "without it") -> Measure:
+    """The change in a measure from a first condition to a second one, as a measure.
+
+    Examples
+    --------
+    >>> change_of(Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))).limits
+    (-100, 100)
+    """
+    low, high = measure.limits
+    return Measure(
+        name=f"{PREFIX}{measure.name}",
+        title=f"{measure.title}: change",
+        equation=f"{measure.name} {second} - {measure.name} {first}, on the same units",
+        unit="pp" if measure.unit == "%" else measure.unit,
+        cluster=measure.cluster,
+        source=_SOURCE,
+        paired=True,
+        comparison=True,
+        limits=(low - high, high - low),
+    )
+
+
+def deal(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
+    """Deal units into random groups of equal size, give or take one.
+
+    Returns the group of each unit, 0 .. min(groups, units) - 1.
+
+    Examples
+    --------
+    >>> np.bincount(deal(7, 3, seed=1)).tolist()
+    [3, 2, 2]
+    """
+    out = np.empty(units, dtype=np.int64)
+    out[np.random.default_rng(seed).permutation(units)] = np.arange(units) % max(min(groups, units), 1)
+    return out
+
+
+def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
+    """What is needed of the estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
+
+    Bare: without an interval of its own. Floored: beside a noise floor. Both, and bounds, are asked of whole samples
+    alone, so that estimates without a group may be taken with `cluster_bootstrap.values_only`.
+    """
+    floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
+    marked = estimates.with_columns(floored.alias("(floored)"), pl.col("low").is_null().alias("(bare)"))
+    keys = ["measure", *(name for name in label_columns(estimates) if name != "intervention")]
+    return marked.select(*keys, *_TAKEN, "(floored)").unique(keys, keep="first", maintain_order=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Estimates of both conditions, taken again without a group of what was sampled."""
+
+    layer: str
+    """What was dealt into groups: units of one kind (those that both conditions have, or only one), or `PAIRS`."""
+    first: pl.DataFrame
+    second: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Changes, or weighted means of changes, with their uncertainty; arrays of one length."""
+
+    value: Array
+    se: Array
+    """Zero where the change is the same whichever group is left out; NaN where it is not measurable without one."""
+    df: Array
+    groups: Array
+    """How many groups of units hold any of it."""
+
+
+class Changes:
+    """Change of every estimate from one condition to another.
+
+    Parameters
+    ----------
+    first, second:
+        Estimates of both conditions, as `reduced` gives them.
+    without:
+        Both again, for each group of units left out; where units stand in pairs, for each group of pairs, too.
+
+    Equation
+    --------
+    d = x_2 - x_1. Units are dealt into groups within layers h: those that both conditions have, and those that only one
+    has. V_h = (m_h - 1)/m_h Σ_g (d_(g) - d)² over the m_h groups that hold any unit of the estimate, d_(g) being the
+    change without group g; se² = Σ_h V_h, with the degrees of freedom of Satterthwaite from m_h - 1 (Kott 2001, "The
+    delete-a-group jackknife", Journal of Official Statistics 17, 521-526; with a single layer it is his estimator).
+
+    Where two units make a pair, a pair falls with either, and what pairs bring of their own is counted twice:
+    se² = max(V - V_P, V_P), with V_P from groups of pairs (the dyadic-robust variance of Fafchamps and Gubert 2007, and
+    Aronow, Samii and Assenova 2015, by jackknife), and no more degrees of freedom than either gives.
+
+    Notes
+    -----
+    The jackknife is for estimates that move little with any one unit: means, ratios, correlations. For a maximum, or a
+    count of steps, its interval is a rough one.
+    """
+
+    def __init__(self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[LeftOut]) -> None:
+        self.frame = _joined(first, second)
+        """A row per estimate of the first condition: labels, and what was `reduced` of both."""
+        names = _keys(self.frame)
+        keys = self.frame.select(names)
+        whole = _numbers(self.frame)
+        value, other = whole["value"], whole[f"value{_OTHER}"]
+        least = _ROUNDING * np.maximum(np.abs(value), np.abs(other))
+        difference = other - value
+        self.value = np.where(np.abs(difference) <= least, 0.0, difference)
+        self._moves: dict[str, list[Array]] = {}
+        self._held: dict[str, list[npt.NDArray[np.bool_]]] = {}
+        for part in without:
+            again = keys.join(
+                _joined(part.first, part.second), on=names, how="left", nulls_equal=True, maintain_order="left"
+            )
+            x = _numbers(again)
+            held = ~np.logical_and.reduce([_equal(x[name], whole[name]) for name in _COMPARED])
+            moved = np.where(held, x[f"value{_OTHER}"] - x["value"] - self.value, 0.0)
+            self._moves.setdefault(part.layer, []).append(np.where(np.abs(moved) <= least, 0.0, moved))
+            self._held.setdefault(part.layer, []).append(held)
+        self.bare = (whole["(bare)"] == 1) | (whole[f"(bare){_OTHER}"] == 1)
+
+    @cached_property
+    def each(self) -> Change:
+        """The change of each estimate."""
+        return self._found(self.value, lambda moves: moves, lambda held: held)
+
+    def mean(self, rows: npt.NDArray[np.int64]) -> Change:
+        """The mean change of some estimates, all of the same weight."""
+        return self._found(
+            self.value[rows].mean(keepdims=True),
+            lambda moves: moves[:, rows].mean(axis=1, keepdims=True),
+            lambda held: np.asarray(held[:, rows].any(axis=1, keepdims=True)),
+        )
+
+    def drawn(self, rows: npt.NDArray[np.int64], draws: int, seed: int) -> Array:
+        """Changes of some estimates had nothing changed: noise with the errors that these have, and share.
+
+        Returns shape (draws, rows).
+
+        Equation
+        --------
+        Σ_g w_g (d_(g) - d) sqrt((m - 1)/m) with w_g standard normal, brought to the standard error of each, times
+        sqrt(df / χ²_df) for what is not known of these: a draw of the multivariate t.
+        """
+        rng = np.random.default_rng(seed)
+        parts = [np.stack(moves)[:, rows] for layer, moves in self._moves.items() if layer != PAIRS]
+        noise = sum(rng.standard_normal((draws, len(part))) @ (part * np.sqrt((len(part) - 1) / len(part)))
+                    for part in parts if len(part) > 1)  # fmt: skip
+        spread = np.sqrt(sum((part**2).sum(axis=0) * (len(part) - 1) / len(part) for part in parts))
+        df = float(np.median(self.each.df[rows]))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = np.where(spread > 0, self.each.se[rows] / spread, 0.0)
+        return np.asarray(noise) * scale * np.sqrt(df / rng.chisquare(df, size=(draws, 1)))
+
+    def _found(
+        self,
+        value: Array,
+        of_moves: Callable[[Array], Array],
+        of_held: Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.bool_]],
+    ) -> Change:
+        variance, squares, pairs = np.zeros(value.size), np.zeros(value.size), np.zeros(value.size)
+        groups, freedom = np.zeros(value.size), np.full(value.size, np.inf)
+        for layer, moves in self._moves.items():
+            m = of_held(np.stack(self._held[layer])).sum(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                own = np.where(m > 1, (m - 1) / m * (of_moves(np.stack(moves)) ** 2).sum(axis=0), 0.0)
+            if layer == PAIRS:
+                pairs, freedom = own, np.where(m > 1, m - 1.0, np.inf)
+                continue
+            variance += own
+            squares += own**2 / np.maximum(m - 1, 1)
+            groups += m
+        if PAIRS in self._moves:
+            rest = np.fmax(variance - pairs, pairs)
+            rest = np.where(np.isnan(variance), np.nan, rest)
+        else:
+            rest = variance
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df = np.where(squares > 0, variance**2 / squares, np.maximum(groups - 1, 1))
+        return Change(value, np.sqrt(rest), np.maximum(np.minimum(df, freedom), 1.0), groups)
+
+    def estimates(self, rows: npt.NDArray[np.int64], measure: Measure) -> tuple[Estimates, Array]:
+        """Changes of estimates of one measure, with their p-values.
+
+        Where no unit moves the change there is no standard error: if values have limits, the interval is what units
+        that were not seen could do (`unseen.widened`).
+        """
+        one = Change(*(part[rows] for part in (self.each.value, self.each.se, self.each.df, self.each.groups)))
+        frame = self.frame[rows]
+        n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{_OTHER}"])], axis=0).astype(np.int64)
+        clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{_OTHER}"])))
+        return interval(one, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
+
+    def bounds(self, rows: npt.NDArray[np.int64]) -> Bounds:
+        """Worst-case bounds: missing answers of one condition up and of the other down; NaN where either has none."""
+        frame = self.frame[rows]
+        low, high, low_other, high_other = (
+            to_array(frame[name]) for end in ("", _OTHER) for name in (f"bound_low{end}", f"bound_high{end}")
+        )
+        return Bounds(self.value[rows], low_other - high, high_other - low, np.full(low.size, np.nan))
+
+    def table(self, measures: Sequence[Measure], study: str, model: str, intervention: str) -> pl.DataFrame:
+        """All changes as a table of estimates (`measures.estimates`), with the measures `change_of`.
+
+        A change is not measurable where either estimate is, and has no interval where either has none (too few
+        clusters; a correlation over three identities; a tally of tests). q is adjusted within each measure
+        (Benjamini-Hochberg). Unsigned estimates that stand beside a noise floor have an interval and no p: the floor
+        moves with the number of valid answers, and would be found to.
+        """
+        labels = _keys(self.frame)[1:]
+        out = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
+        known = {measure.name: measure for measure in measures}
+        measured = self.frame["measure"]
+        for name in measured.unique(maintain_order=True):
+            if name not in known:
+                continue
+            rows = np.flatnonzero((measured == name).to_numpy())
+            changed, p = self.estimates(rows, change_of(known[name]))
+            untested = self.frame["(floored)"].to_numpy()[rows] & (not known[name].signed)
+            levels = {label: self.frame[label].gather(rows).to_list() for label in labels}
+            out.add(
+                change_of(known[name]), levels, changed, p=np.where(untested, np.nan, p),
+                family=f"changes in {name}", bounds=self.bounds(rows),
+            )  # fmt: skip
+        return out.frame()
+
+
+def interval(
+    change: Change,
+    n: npt.NDArray[np.int64],
+    clusters: npt.NDArray[np.int64],
+    measure: Measure,
+    bare: npt.NDArray[np.bool_] | None = None,
+) -> tuple[Estimates, Array]:
+    """Intervals and p-values of changes in a measure, by t; see `Changes.estimates`."""
+    se, d = change.se, change.value
+    alike = (se == 0) & (change.groups > 1) & np.isfinite(d) & bool(np.isfinite(measure.limits).all())
+    why = np.full(d.size, None, dtype=object)
+    why[(se == 0) & ~alike] = NO_VARIANCE  # none at all is no certainty
+    why[np.isnan(se)] = UNDEFINED
+    why[change.groups < 2] = NO_GROUPS
+    if bare is not None:
+        why[bare] = NONE_ITSELF
+        alike &= ~bare
+    se = np.where([one is None for one in why], se, np.nan)
+    half = special.stdtrit(change.df, 0.5 + LEVEL / 2) * se
+    low, high = d - half, d + half
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = np.asarray(2 * special.stdtr(change.df, -np.abs(d) / se), dtype=np.float64)
+    method = np.array(
+        [reason or f"delete-a-group jackknife, {groups:.0f} random groups by {measure.cluster}"
+         for reason, groups in zip(why, change.groups, strict=True)], dtype=object,
+    )  # fmt: skip
+    if alike.any():
+        some = np.maximum(clusters[alike], 2)
+        low[alike], high[alike], p[alike] = unseen.widened(
+            d[alike], np.zeros(int(alike.sum())), some, measure.limits[1], LEVEL
+        )
+        method[alike] = ALL_ALIKE
+    return Estimates(d, low, high, n, clusters, method, se), p
+
+
+_COMPARED = tuple(name + end for name in _COUNTED for end in ("", _OTHER))
+_NUMBERS = (*_COMPARED, "(bare)", f"(bare){_OTHER}")
+_NO_LABELS = tuple(name + end for name in (*_TAKEN, "(floored)") for end in ("", _OTHER))
+
+
+def _joined(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    keys = _keys(first)
+    return first.join(
+        second.select(*keys, *_TAKEN), on=keys, how="left", nulls_equal=True, suffix=_OTHER, maintain_order="left"
+    )
+
+
+def _keys(table: pl.DataFrame) -> list[str]:
+    """What pairs estimates of two conditions: their measure and labels."""
+    return ["measure", *(name for name in label_columns(table) if name not in _NO_LABELS)]
+
+
+def _numbers(table: pl.DataFrame) -> Mapping[str, Array]:
+    return {name: to_array(table[name].cast(pl.Float64)) for name in _NUMBERS}
+
+
+def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:
+    return np.isclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True)

@@ -1,0 +1,128 @@
+"""Answers of one condition, kept to be analysed again and again: whole, of some trials, or without what was sampled."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.paired_changes import GROUPS, LeftOut, reduced
+from facevalue.protocol.sampled_units import COLUMNS, Codes, Groups, StudyUnits
+from facevalue.protocol.study import Study
+
+SEED = 20260
+"""Of the groups that units are dealt into: the same answers always give the same estimates."""
+MOST_ROWS = 3_000_000
+"""Answers of one model that are kept in memory; what is more waits on the disk."""
+MANY_ROWS = 12_000_000
+"""Answers of one model from which fewer groups are left out, as each takes another pass over all of them."""
+FEWER_GROUPS = 10
+
+
+class KeptAnswers:
+    """One model's answers in one condition, as answers of a plain study.
+
+    Parameters
+    ----------
+    study, model:
+        What they answer, and who.
+    units:
+        Names what was sampled.
+    folder:
+        Where answers wait that are too many for the memory.
+    """
+
+    def __init__(self, study: Study, model: str, units: StudyUnits, folder: Path) -> None:
+        self.study, self.model = study, model
+        self._units, self._folder = units, folder
+        self._parts: list[pl.DataFrame | Path] = []
+        self.rows = 0
+        self._trials: list[npt.NDArray[np.uint64]] = []
+        self._pairs: list[pl.DataFrame] = []
+        self._only: npt.NDArray[np.uint64] | None = None
+        self._shared: npt.NDArray[np.bool_] | None = None
+
+    def add(self, chunk: pl.DataFrame, *, to_disk: bool = False) -> None:
+        """Keep a chunk."""
+        named = self._units.add_to(chunk)
+        self.rows += named.height
+        self._trials.append(named["trial"].unique().to_numpy())
+        self._pairs.append(named.select(COLUMNS).unique())
+        if not to_disk:
+            self._parts.append(named)
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{len(self._parts)}.arrow"
+        named.write_ipc(path)
+        self._parts.append(path)
+
+    def raw(self) -> Iterator[pl.DataFrame]:
+        """All chunks that count, with their units."""
+        for part in self._parts:
+            chunk = part if isinstance(part, pl.DataFrame) else pl.read_ipc(part.read_bytes())
+            if self._only is not None:
+                chunk = chunk.filter(np.isin(chunk["trial"].to_numpy(), self._only))
+            if self._shared is not None:
+                one, two = (self._shared[chunk[name].to_numpy()] for name in COLUMNS)
+                chunk = chunk.filter(one & two)
+            if chunk.height:
+                yield chunk
+
+    def of_trials(self, only: npt.NDArray[np.uint64]) -> "KeptAnswers":
+        """The same answers, those of some trials alone."""
+        out = self._copy()
+        out._only = only
+        return out
+
+    def of_units(self, shared: npt.NDArray[np.bool_]) -> "KeptAnswers":
+        """The same answers, those about some units alone, by code."""
+        out = self._copy()
+        out._shared = shared
+        return out
+
+    def _copy(self) -> "KeptAnswers":
+        out = KeptAnswers(self.study, self.model, self._units, self._folder)
+        out.__dict__.update(self.__dict__)
+        return out
+
+    def trials(self) -> npt.NDArray[np.uint64]:
+        """Trials that were answered, ascending."""
+        return np.unique(np.concatenate(self._trials)) if self._trials else np.zeros(0, dtype=np.uint64)
+
+    def pairs(self) -> Codes:
+        """Distinct pairs of units that its answers are about, shape (pairs, 2)."""
+        every = [np.zeros((0, 2), dtype=np.int64), *(part.to_numpy() for part in self._pairs)]
+        out = np.unique(np.concatenate(every), axis=0)
+        return out if self._shared is None else out[self._shared[out].all(axis=1)]
+
+    def chunks(self) -> Iterator[pl.DataFrame]:
+        """All chunks that count, as the study's `analyse` takes them."""
+        for chunk in self.raw():
+            yield chunk.drop(COLUMNS)
+
+    def estimates(self) -> pl.DataFrame:
+        """Estimates of the study."""
+        return self.study.analyse({self.model: self.chunks()})
+
+    def without(self, groups: Groups) -> Iterator[pl.DataFrame]:
+        """Values of the estimates (`reduced`) without each group of what was sampled."""
+        for group in range(len(groups.layers)):
+            parts = (chunk.filter(groups.kept(chunk, group)).drop(COLUMNS) for chunk in self.raw())
+            with values_only():
+                taken = self.study.analyse({self.model: (part for part in parts if part.height)})
+            yield reduced(taken)
+
+
+def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
+    """What was sampled for some conditions, dealt into groups; `paired` where all are about the same units."""
+    rows = sum(one.rows for one in conditions)
+    pairs = [one.pairs() for one in conditions]
+    return Groups([np.concatenate(pairs)] if paired else pairs, GROUPS if rows <= MANY_ROWS else FEWER_GROUPS, SEED)
+
+
+def left_out(first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame], groups: Groups) -> Iterator[LeftOut]:
+    """Both conditions without each group, from the estimates of either."""
+    for (layer, _), one, two in zip(groups.layers, first, second, strict=True):
+        yield LeftOut(layer, one, two)

@@ -1,0 +1,191 @@
+"""What was sampled in a study's answers: one unit, or those on either side of a pair, by name."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from facevalue.design import Design
+from facevalue.measures.clusters import UNITS, unit_of
+from facevalue.measures.group_dimensions import people
+from facevalue.measures.paired_changes import GROUPS, PAIRS, deal
+from facevalue.protocol.study import Study
+
+Codes = npt.NDArray[np.int64]
+COLUMNS = ("(unit 1)", "(unit 2)")
+"""Columns of answers that hold the codes of what was sampled; both the same where it is one."""
+
+
+class UnitNames:
+    """Numbers what was sampled by name, alike in all studies that it is given.
+
+    What a study says was sampled (`Study.sampled`) goes first; then the columns of its measures' unit, where the
+    answers have them; then the pictures, those of one identity or counterfactual set being one person; else what is
+    shown, with and without a picture alike.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._names: list[str] = []
+
+    def names(self, codes: Codes) -> list[str]:
+        """What these codes stand for."""
+        return [self._names[code] for code in codes.tolist()]
+
+    def of(self, study: Study) -> "StudyUnits":
+        """Read them from answers of a study."""
+        return StudyUnits(study, self)
+
+    def coded(self, named: pl.Series) -> pl.Series:
+        """Names as codes."""
+        for name in named.unique(maintain_order=True).to_list():
+            if name not in self._codes:
+                self._codes[name] = len(self._names)
+                self._names.append(name)
+        known = named.unique()
+        return named.replace_strict(known, [self._codes[name] for name in known.to_list()], return_dtype=pl.Int64)
+
+
+class StudyUnits:
+    """Names of what was sampled in answers of one study."""
+
+    def __init__(self, study: Study, names: UnitNames) -> None:
+        self._study, self._names = study, names
+        self._shift = _twins(study.design)
+        self._people = _named_people(study.manifest)
+
+    def add_to(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """The answers with the columns `COLUMNS`."""
+        sides = self._declared(answers)
+        rest = sides[0].is_null()
+        if rest.any():
+            shown = self._shown(answers)
+            sides = [side.zip_with(~rest, other) for side, other in zip(sides, shown, strict=True)]
+        return answers.with_columns(
+            self._names.coded(side).alias(name) for side, name in zip(sides, COLUMNS, strict=True)
+        )
+
+    def _declared(self, answers: pl.DataFrame) -> list[pl.Series]:
+        declared = self._study.sampled
+        if not declared:
+            column = UNITS.get(unit_of(self._study.measures), ("image",))[0]
+            named = column in answers.columns and not column.startswith("image")  # pictures may be of one person
+            declared = (pl.col(column) if named else pl.lit(None, pl.String),)
+        lacking = {name for one in declared for name in one.meta.root_names()} - set(answers.columns)
+        frame = answers.with_columns(pl.lit(None, pl.String).alias(name) for name in sorted(lacking))
+        sides = frame.with_columns(
+            one.cast(pl.String).alias(name) for one, name in zip((declared[0], declared[-1]), COLUMNS, strict=True)
+        )
+        return [sides[name] for name in COLUMNS]
+
+    def _shown(self, answers: pl.DataFrame) -> list[pl.Series]:
+        """The people in the pictures, or else what is shown, by number."""
+        numbers = answers["trial"].to_numpy().astype(np.int64)
+        block = np.searchsorted(self._study.design.offsets, numbers, side="right") - 1
+        shown = self._study.design.stimulus_numbers(numbers) - self._shift[block]
+        number = pl.Series("stimulus " + pl.Series(shown).cast(pl.String))
+        sides = []
+        for columns in (("image", "image_1"), ("image", "image_2")):
+            pictures = [pl.col(name).cast(pl.String) for name in columns if name in answers.columns]
+            named = answers.select(pl.coalesce(*pictures, pl.lit(None, pl.String)).alias("unit"))["unit"]
+            sides.append(named.replace(self._people).fill_null(number))
+        return sides
+
+
+def _named_people(manifest: pl.DataFrame) -> dict[str, str]:
+    """From images to the first image of whoever is on them."""
+    if "image" not in manifest.columns:
+        return {}
+    frame = manifest.select(pl.col("image").cast(pl.String), person=pl.Series(people(manifest)))
+    first = frame.select(pl.col("image").min().over("person"))["image"]
+    return dict(zip(frame["image"].to_list(), first.to_list(), strict=True))
+
+
+def _twins(design: Design) -> Codes:
+    """By how much each block's stimulus numbers lie behind those of the first block that shows the same."""
+    first: dict[tuple[object, ...], int] = {}
+    shift = np.zeros(len(design.blocks), dtype=np.int64)
+    for at, block in enumerate(design.blocks):
+        fixed = sorted((name, value) for name, value in block.constants.items() if name != "shown")
+        key = (*fixed, block.stimuli, *((id(axis)) for axis in block.stimulus))
+        twin = first.setdefault(key, at)
+        shift[at] = design.stimulus_offsets[at] - design.stimulus_offsets[twin]
+    return shift
+
+
+class Groups:
+    """What was sampled, dealt into groups that are left out in turn.
+
+    Parameters
+    ----------
+    conditions:
+        Of each condition, the distinct pairs of codes that its answers have, shape (pairs, 2).
+    groups:
+        At most so many of each layer.
+
+    Notes
+    -----
+    Units that hang together by pairs are one where enough such parts remain, or where they are never apart: then no
+    pair has units of two groups. Else units are dealt one by one, and pairs besides (`paired_changes.Changes`).
+    """
+
+    def __init__(self, conditions: Sequence[Codes], groups: int, seed: int) -> None:
+        every = np.unique(np.concatenate(conditions), axis=0)
+        size = int(every.max(initial=-1)) + 1
+        used = np.zeros((len(conditions), size), dtype=np.bool_)
+        for at, pairs in enumerate(conditions):
+            used[at, pairs.ravel()] = True
+        part = _parts(every, size)
+        self.layers: list[tuple[str, int]] = []
+        """Layers and groups within them, one after the other."""
+        self._unit = np.full(size, -1)
+        kinds = used.T @ (1 << np.arange(len(conditions)))  # which conditions have it
+        belongs = np.zeros(int(part.max(initial=-1)) + 1, dtype=np.int64)
+        np.bitwise_or.at(belongs, part, kinds)
+        for kind in _joined_if_single(belongs):
+            members = np.flatnonzero(belongs == kind)
+            group = deal(members.size, groups, seed)
+            start = len(self.layers)
+            place = np.full(belongs.size, -1)
+            place[members] = start + group
+            self._unit = np.where(place[part] >= 0, place[part], self._unit)
+            self.layers += [(f"units {kind}", g) for g in range(int(group.max()) + 1)]
+        apart = every[part[every[:, 0]] != part[every[:, 1]]]
+        self._size, self._pairs = size, np.zeros(0, dtype=np.int64)
+        self._pair_group = self._pairs
+        if apart.size:
+            sorted_pairs = np.unique(np.sort(every, axis=1), axis=0)
+            self._pairs = sorted_pairs[:, 0] * size + sorted_pairs[:, 1]
+            self._pair_group = len(self.layers) + deal(self._pairs.size, groups, seed + 1)
+            self.layers += [(PAIRS, g) for g in range(int(self._pair_group.max()) - len(self.layers) + 1)]
+
+    def kept(self, answers: pl.DataFrame, left_out: int) -> npt.NDArray[np.bool_]:
+        """Which answers remain without a group, by its place in `layers`."""
+        one, two = (answers[name].to_numpy() for name in COLUMNS)
+        if self.layers[left_out][0] != PAIRS:
+            return (self._unit[one] != left_out) & (self._unit[two] != left_out)
+        key = np.minimum(one, two) * self._size + np.maximum(one, two)
+        return self._pair_group[np.searchsorted(self._pairs, key)] != left_out
+
+
+def _parts(pairs: Codes, size: int) -> Codes:
+    """What is dealt together: a number for each unit."""
+    links = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    part = csgraph.connected_components(links, directed=False)[1].astype(np.int64)
+    alone = pairs[:, 0] == pairs[:, 1]
+    beside = np.unique(pairs[~alone])
+    parts = np.unique(part[beside]).size
+    only_beside = not np.isin(pairs[alone, 0], beside).any()
+    return part if parts >= GROUPS or (only_beside and 2 * parts == beside.size) else np.arange(size)
+
+
+def _joined_if_single(belongs: Codes) -> list[int]:
+    """Which layers there are; what would be a layer by itself is put into the largest, in place."""
+    kinds, sizes = np.unique(belongs[belongs > 0], return_counts=True)
+    for kind, size in zip(kinds.tolist(), sizes.tolist(), strict=True):
+        if size == 1:
+            belongs[belongs == kind] = kinds[sizes.argmax()]
+    return [int(kind) for kind in np.unique(belongs[belongs > 0])]

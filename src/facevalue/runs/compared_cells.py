@@ -1,0 +1,308 @@
+"""Cells of two runs compared: which they are, how far they lie apart, and what they amount to on one page."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable, label_columns, stacked
+from facevalue.measures.judgment import judge
+from facevalue.measures.page_error import leads
+from facevalue.measures.paired_changes import Changes, LeftOut, reduced
+from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
+from facevalue.measures.table_entries import family_names
+from facevalue.protocol.offers import Compared, Table
+from facevalue.protocol.study import Study
+
+_NUMBERS = ("n", "clusters")
+_JUDGED = (
+    *("low", "high", "page_low", "page_high", "se", "p", "q", "q_page", "bound_low", "bound_high", "margin", "mde"),
+    *("verdict", "why", "method"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What two runs were asked about."""
+
+    unit: str
+    """What was sampled ("identity")."""
+    shared: int
+    only_first: int
+    only_second: int
+    paired: bool
+    """Whether they are compared on what they share alone; else each run is taken with its own units."""
+
+    @property
+    def sentence(self) -> str:
+        """The same for people."""
+        if not self.paired:
+            both = f", {self.shared:,} in both" if self.shared else ""
+            one, two = (f"{alone + self.shared:,}" for alone in (self.only_first, self.only_second))
+            return f"Each run with its own units ({self.unit}): {one} and {two}{both}."
+        alone = self.only_first + self.only_second
+        rest = f"; {alone:,} that only one run has are left out" if alone else ""
+        return f"Compared on the {self.shared:,} units ({self.unit}) that both runs were asked about{rest}."
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two runs lie apart."""
+
+    measure: Measure
+    """What is compared."""
+    compared: Compared
+    """How, with the labels that name a cell."""
+    units: Units
+    cells: pl.DataFrame
+    """A row per cell that both measured: its labels, `first`, `second`, `delta` (second - first) with `low` and `high`,
+    the page's interval, `p`, `q`, `q_page`, `verdict` and `why`, `bound_low` and `bound_high`, and the numbers of
+    answers and units of either run."""
+    only_first: pl.DataFrame
+    only_second: pl.DataFrame
+    """Labels of the cells that only one of the two has a value for."""
+    overall: pl.DataFrame
+    """Statistics of all cells (`measures.run_differences`), by the labels that cells are compared within."""
+    beside: pl.DataFrame
+    """The same by one label more; none where no cell has it."""
+    also: pl.DataFrame
+    """Differences of what the study compares besides, and of missing answers: a table of estimates."""
+    notes: tuple[str, ...] = ()
+    """What else differs between the runs, for people."""
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The wording of levels for people, where it isn't the level itself."""
+    further: Sequence[Table] = ()
+    """What the study compares besides, as tables for people."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the deltas, for people."""
+        return "percentage points" if self.measure.unit in ("%", "pp") else self.measure.unit
+
+    @property
+    def differing(self) -> pl.DataFrame:
+        """Cells of which a difference was found."""
+        return self.cells.filter(pl.col("verdict") == "difference found")
+
+    def json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "measure": self.measure.name,
+            "unit": self.measure.unit,
+            "units": asdict(self.units),
+            "notes": list(self.notes),
+            "cells_matched": self.cells.height,
+            "cells_that_differ": self.differing.height,
+            "only_first": self.only_first.to_dicts(),
+            "only_second": self.only_second.to_dicts(),
+            "overall": self.overall.to_dicts(),
+            **({f"by_{self.compared.beside}": self.beside.to_dicts()} if self.compared.beside else {}),
+            "cells": self.cells.to_dicts(),
+            "also": self.also.drop("study", "model", "level", "source").to_dicts(),
+            **({"further": [asdict(table) for table in self.further]} if self.further else {}),
+        }
+
+
+def compare_estimates(
+    study: Study,
+    tables: tuple[pl.DataFrame, pl.DataFrame],
+    without: Iterable[LeftOut],
+    units: Units,
+    margin: float | None = None,
+    besides: pl.DataFrame | None = None,
+    definitions: Sequence[Measure] = (),
+) -> Agreement:
+    """Compare two tables of estimates, and the same without groups of what was sampled.
+
+    `besides`: further rows for the page, and their `definitions`.
+    """
+    measure, compared = comparable(study, tables)
+    if margin is not None and not 0 < margin < measure.limits[1] - measure.limits[0]:
+        raise DataError(f"A margin of {measure.name} is above 0 and below {measure.limits[1] - measure.limits[0]:g}.")
+    cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
+    known = {one.name: one for one in study.measures}
+    also = [name for name in compared.also if all((table["measure"] == name).any() for table in tables)]
+    wanted = [
+        pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
+        for table, rows in zip(tables, cells, strict=True)
+    ]
+    alone = [
+        mine.join(other, on=[*compared.cells], how="anti", nulls_equal=True) for mine, other in (cells, cells[::-1])
+    ]
+    keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
+    both = wanted[0].join(wanted[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    if not (both["measure"] == measure.name).any():
+        one, two = (_example(rows, compared.cells) for rows in cells)
+        raise DataError(f"The two have no cell in common: {one} in the first, {two} in the second.")
+    changes = Changes(both, wanted[1], without)
+    table = EstimateTable(study.name, tables[1]["model"][0], study.labels)
+    for name in (measure.name, *also):
+        _enter_cells(table, changes, known[name], compared.within if name == measure.name else ())
+    overall = _overall(table, changes, measure, compared.within)
+    compared_measures = (difference_of(measure), mean_of(measure), size_of(measure))
+    further = [*(difference_of(known[name]) for name in also), *definitions]
+    rows = table.frame() if besides is None else stacked([table.frame(), besides])
+    margins = {} if margin is None else {one.name: margin for one in compared_measures[:2]}
+    judged = judge(rows, (*compared_measures, *further), margins=margins)
+    verdicts = judged.filter(pl.col("measure").is_in([one.name for one in compared_measures[1:]]))
+    beside = overall.clear()
+    if compared.beside:
+        beside = _overall(None, changes, measure, (*compared.within, compared.beside))
+    return Agreement(
+        measure=measure,
+        compared=compared,
+        units=units,
+        cells=_with_sides(judged.filter(measure=compared_measures[0].name), changes, measure, compared),
+        only_first=alone[0].select(compared.cells),
+        only_second=alone[1].select(compared.cells),
+        overall=_with_verdicts(overall, verdicts, measure, compared.within),
+        beside=beside,
+        also=judged.filter(pl.col("measure").is_in([one.name for one in further])),
+        titles=study.titles,
+    )
+
+
+def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, within: Sequence[str]) -> None:
+    rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
+    one = difference_of(measure)
+    estimates, p = changes.estimates(rows, one)
+    frame = changes.frame[rows]
+    levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
+    levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
+    what = f"differences in {measure.name}"
+    named = family_names(frame, what, (), within).to_list() if within else what
+    untested = frame["(floored)"].to_numpy() & (not measure.signed)
+    table.add(one, levels, estimates, p=np.where(untested, np.nan, p), family=named, bounds=changes.bounds(rows))
+
+
+def _overall(table: EstimateTable | None, changes: Changes, measure: Measure, within: Sequence[str]) -> pl.DataFrame:
+    """Statistics of all cells by level; the mean and the root mean square are entered into the table, to be judged."""
+    usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
+    frame = changes.frame.with_row_index("row").filter(usable)
+    parts = []
+    for levels, own in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
+        if not own.height or (table is None and levels[-1] is None):
+            continue
+        labels = dict(zip(within, levels, strict=True))
+        for one in summaries(changes, own["row"].to_numpy().astype(np.int64), measure):
+            parts.append({**labels, **as_row(one), "cells": own.height})
+            kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(one.name)
+            if table is not None and kind is not None:
+                columns = {name: [level] for name, level in labels.items()}
+                p = np.array([one.p])
+                table.add(kind, columns, one.estimate, p=p, floor=one.floor, family=f"{kind.title} ({measure.name})")
+    schema = {**dict.fromkeys(within, pl.String()), **_OVERALL}
+    return pl.DataFrame(parts, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+_OVERALL: dict[str, pl.DataType] = {
+    "statistic": pl.String(), "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "n": pl.Int64(),
+    "clusters": pl.Int64(), "p": pl.Float64(), "floor": pl.Float64(), "floor_high": pl.Float64(),
+    "method": pl.String(), "cells": pl.Int64(),
+}  # fmt: skip
+
+
+def _with_verdicts(
+    overall: pl.DataFrame, judged: pl.DataFrame, measure: Measure, within: Sequence[str]
+) -> pl.DataFrame:
+    """Statistics with the verdicts of those that were judged."""
+    names = {mean_of(measure).name: MEAN, size_of(measure).name: RMS}
+    added = [name for name in ("page_low", "page_high", "q_page", "verdict", "why") if name in judged.columns]
+    verdicts = judged.select(pl.col("measure").replace(names).alias("statistic"), *within, *added)
+    return overall.join(verdicts, on=["statistic", *within], how="left", nulls_equal=True, maintain_order="left")
+
+
+def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compared: Compared) -> pl.DataFrame:
+    """The cells with what either run measured."""
+    sides = changes.frame.filter(measure=measure.name).select(
+        *compared.cells,
+        pl.col("value").alias("first"), pl.col("value (other)").alias("second"),
+        *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
+          for end, side in (("", "first"), (" (other)", "second"))),
+    )  # fmt: skip
+    numbers = [name for name in _JUDGED if name in judged.columns]
+    rows = judged.select(pl.col("value").alias("delta"), *numbers)
+    return pl.concat([sides, rows], how="horizontal")
+
+
+def _of(table: pl.DataFrame, compared: Compared, rows: pl.DataFrame) -> pl.DataFrame:
+    """Estimates of these cells."""
+    return _rows(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
+
+
+def _example(rows: pl.DataFrame, keys: Sequence[str]) -> str:
+    if not rows.height:
+        return "none"
+    return ", ".join(f"{name} {level}" for name, level in rows.select(keys).row(0, named=True).items() if level)
+
+
+def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
+    """Say which measure two runs are compared by, and which labels name its cells."""
+    measures, compared = {one.name: one for one in study.measures}, study.extras.compare
+    if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
+        return measures[compared.measure], _named(compared, tables)
+    known = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
+    for name in study.lead:
+        leading = [table.filter(leads(pl.col("family"), (name,), table)) for table in known]
+        for measure in leading[0]["measure"].unique(maintain_order=True):
+            if measures[measure].signed and (leading[1]["measure"] == measure).any():
+                families = tuple(leading[0].filter(pl.col("measure") == measure)["family"].unique(maintain_order=True))
+                return measures[measure], _named(Compared(measure, families=families), tables)
+    raise RunError(
+        f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
+        "nothing to compare."
+    )
+
+
+def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
+    """The same with the labels that name a cell: those declared, or all that a cell has."""
+    if compared.cells:
+        return compared
+    compared = replace(compared, deepest=True)
+    rows = pl.concat([_rows(table, compared) for table in tables], how="diagonal")
+    cells = tuple(name for name in label_columns(rows) if rows[name].null_count() < rows.height)
+    return replace(compared, cells=cells or ("measure",))
+
+
+def _rows(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+    """The rows of what is compared."""
+    rows = table.filter(pl.col("measure") == compared.measure, *(pl.col(name).is_not_null() for name in compared.needs))
+    rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
+    if not compared.deepest:
+        return rows
+    depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
+    return rows.filter(depth == depth.max())
+
+
+def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: Compared) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of the cells of each kind the finest that both tables have, each answer in one cell only.
+
+    What only one of the tables has stays in, to be named as such.
+    """
+    flags = [f"by_{name}" for name in (*compared.finer, *compared.pooled)]
+    if not flags:
+        return first, second
+    kind = list(compared.kinds)
+    kinds = [table.select(*kind, *flags).unique() for table in (first, second)]
+    shared = _first(kinds[0].join(kinds[1], on=[*kind, *flags], nulls_equal=True), compared)
+    out = []
+    for table, present in zip((first, second), kinds, strict=True):
+        alone = _first(present.join(shared, on=kind, how="anti", nulls_equal=True), compared)
+        out.append(table.join(pl.concat([shared, alone]), on=[*kind, *flags], how="semi", nulls_equal=True))
+    return out[0], out[1]
+
+
+def _first(kinds: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+    finest = [pl.col(f"by_{name}") for name in compared.finer] + [~pl.col(f"by_{name}") for name in compared.pooled]
+    ordered = kinds.sort(*finest, descending=True)
+    return ordered.unique(list(compared.kinds), keep="first", maintain_order=True)
+
+
+def _cells(estimates: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+    flags = (pl.col(name).is_not_null().alias(f"by_{name}") for name in (*compared.finer, *compared.pooled))
+    rows = _rows(estimates, compared).filter(pl.col("value").is_not_null())
+    return rows.select(*compared.cells).with_columns(*flags)

@@ -1,0 +1,51 @@
+"""Tables of estimates compared without a run: with and without each group of units, drawn around the values."""
+
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.measures.paired_changes import LeftOut, reduced
+from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.study import Study
+from facevalue.runs.compared_cells import Agreement, Units, compare_estimates
+
+GROUPS = 20
+UNITS = Units("picture", GROUPS, 0, 0, paired=True)
+
+
+def declared(
+    name: str, measures: tuple[Measure, ...], compared: Compared, labels: tuple[str, ...], **more: Any
+) -> Study:
+    """What a comparison reads of a study."""
+    facts = {"lead": (), "titles": {}, **more}
+    return cast(
+        Study,
+        SimpleNamespace(name=name, measures=measures, labels=labels, extras=Extras(compare=compared), **facts),
+    )
+
+
+def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> Iterator[LeftOut]:
+    """Both tables again without each group: differences then have the standard error of the second table."""
+    rng = np.random.default_rng(seed)
+    se = second["se"].fill_null(0.0).to_numpy()
+    moves = rng.normal(0.0, 1.0, (GROUPS, second.height))
+    moves -= moves.mean(axis=0)
+    moves *= se / np.sqrt((GROUPS - 1) / GROUPS * (moves**2).sum(axis=0))
+    for move in moves:
+        values = pl.Series(second["value"].to_numpy() + move).fill_nan(None)
+        left = second.with_columns(values.alias("value"), n=pl.col("n") - 1)
+        yield LeftOut("units 3", reduced(first), reduced(left))
+
+
+def compared_tables(
+    study: Study, first: pl.DataFrame, second: pl.DataFrame, margin: float | None = None,
+    titles: Mapping[str, Mapping[str, str]] | None = None,
+) -> Agreement:  # fmt: skip
+    """Two tables, compared as a study declares."""
+    if titles is not None:
+        study.titles = titles  # type: ignore[misc]
+    return compare_estimates(study, (first, second), without_groups(first, second), UNITS, margin)
