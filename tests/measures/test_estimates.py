@@ -10,7 +10,7 @@ from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
-from facevalue.measures.paired_changes import reduced
+from facevalue.measures.paired_changes import Changes, LeftOut, reduced
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, Part

@@ -146,8 +146,10 @@ class Changes:
         least = _ROUNDING * np.maximum(np.abs(value), np.abs(other))
         difference = other - value
         self.value = np.where(np.abs(difference) <= least, 0.0, difference)
+        ends = _worst(whole)
         self._moves: dict[str, list[Array]] = {}
         self._held: dict[str, list[npt.NDArray[np.bool_]]] = {}
+        self._moved_ends: dict[str, list[Array]] = {}
         for part in without:
             again = keys.join(
                 _joined(part.first, part.second), on=names, how="left", nulls_equal=True, maintain_order="left"
@@ -157,17 +159,19 @@ class Changes:
             moved = np.where(held, x[f"value{_OTHER}"] - x["value"] - self.value, 0.0)
             self._moves.setdefault(part.layer, []).append(np.where(np.abs(moved) <= least, 0.0, moved))
             self._held.setdefault(part.layer, []).append(held)
+            self._moved_ends.setdefault(part.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
         self.bare = (whole["(bare)"] == 1) | (whole[f"(bare){_OTHER}"] == 1)
 
     @cached_property
     def each(self) -> Change:
         """The change of each estimate."""
-        return self._found(self.value, lambda moves: moves, lambda held: held)
+        return self._found(self.value, self._moves)
 
     def mean(self, rows: npt.NDArray[np.int64]) -> Change:
         """The mean change of some estimates, all of the same weight."""
         return self._found(
             self.value[rows].mean(keepdims=True),
+            self._moves,
             lambda moves: moves[:, rows].mean(axis=1, keepdims=True),
             lambda held: np.asarray(held[:, rows].any(axis=1, keepdims=True)),
         )
@@ -195,15 +199,17 @@ class Changes:
     def _found(
         self,
         value: Array,
-        of_moves: Callable[[Array], Array],
-        of_held: Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.bool_]],
+        by_layer: Mapping[str, list[Array]],
+        of_moves: Callable[[Array], Array] = lambda moves: moves,
+        of_held: Callable[[npt.NDArray[np.bool_]], npt.NDArray[np.bool_]] = lambda held: held,
     ) -> Change:
         variance, squares, pairs = np.zeros(value.size), np.zeros(value.size), np.zeros(value.size)
         groups, freedom = np.zeros(value.size), np.full(value.size, np.inf)
-        for layer, moves in self._moves.items():
+        for layer, moves in by_layer.items():
             m = of_held(np.stack(self._held[layer])).sum(axis=0)
             with np.errstate(invalid="ignore", divide="ignore"):
                 own = np.where(m > 1, (m - 1) / m * (of_moves(np.stack(moves)) ** 2).sum(axis=0), 0.0)
+            own[(m == 1) & (layer != PAIRS)] = np.nan  # one group of a kind says nothing of its kind
             if layer == PAIRS:
                 pairs, freedom = own, np.where(m > 1, m - 1.0, np.inf)
                 continue
@@ -233,11 +239,10 @@ class Changes:
 
     def bounds(self, rows: npt.NDArray[np.int64]) -> Bounds:
         """Worst-case bounds: missing answers of one condition up and of the other down; NaN where either has none."""
-        frame = self.frame[rows]
-        low, high, low_other, high_other = (
-            to_array(frame[name]) for end in ("", _OTHER) for name in (f"bound_low{end}", f"bound_high{end}")
-        )
-        return Bounds(self.value[rows], low_other - high, high_other - low, np.full(low.size, np.nan))
+        low, high = _worst(_numbers(self.frame[rows]))
+        ends = ({layer: [move[end] for move in moves] for layer, moves in self._moved_ends.items()} for end in (0, 1))
+        se = np.fmax(*(self._found(self.value, moves).se for moves in ends))
+        return Bounds(self.value[rows], low, high, np.full(low.size, np.nan), se[rows])
 
     def table(self, measures: Sequence[Measure], study: str, model: str, intervention: str) -> pl.DataFrame:
         """All changes as a table of estimates (`measures.estimates`), with the measures `change_of`.
@@ -301,7 +306,7 @@ def interval(
 
 
 _COMPARED = tuple(name + end for name in _COUNTED for end in ("", _OTHER))
-_NUMBERS = (*_COMPARED, "(bare)", f"(bare){_OTHER}")
+_NUMBERS = tuple(name + end for name in _TAKEN for end in ("", _OTHER))
 _NO_LABELS = tuple(name + end for name in (*_TAKEN, "(floored)") for end in ("", _OTHER))
 
 
@@ -319,6 +324,14 @@ def _keys(table: pl.DataFrame) -> list[str]:
 
 def _numbers(table: pl.DataFrame) -> Mapping[str, Array]:
     return {name: to_array(table[name].cast(pl.Float64)) for name in _NUMBERS}
+
+
+def _worst(numbers: Mapping[str, Array]) -> Array:
+    """Bounds of the changes, shape (2, rows)."""
+    (low, high), (low_other, high_other) = (
+        (numbers[f"bound_low{end}"], numbers[f"bound_high{end}"]) for end in ("", _OTHER)
+    )
+    return np.stack([low_other - high, high_other - low])
 
 
 def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:

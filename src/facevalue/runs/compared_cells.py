@@ -20,9 +20,24 @@ from facevalue.protocol.study import Study
 
 _NUMBERS = ("n", "clusters")
 _JUDGED = (
-    *("low", "high", "page_low", "page_high", "se", "p", "q", "q_page", "bound_low", "bound_high", "margin", "mde"),
+    *(
+        "low",
+        "high",
+        "page_low",
+        "page_high",
+        "page_level",
+        "se",
+        "p",
+        "q",
+        "q_page",
+        "bound_low",
+        "bound_high",
+        "margin",
+        "mde",
+    ),
     *("verdict", "why", "method"),
 )
+_VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +226,7 @@ def _with_verdicts(
 ) -> pl.DataFrame:
     """Statistics with the verdicts of those that were judged."""
     names = {mean_of(measure).name: MEAN, size_of(measure).name: RMS}
-    added = [name for name in ("page_low", "page_high", "q_page", "verdict", "why") if name in judged.columns]
-    verdicts = judged.select(pl.col("measure").replace(names).alias("statistic"), *within, *added)
+    verdicts = judged.select(pl.col("measure").replace(names).alias("statistic"), *within, *_VERDICTS)
     return overall.join(verdicts, on=["statistic", *within], how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -224,8 +238,7 @@ def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compar
         *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
           for end, side in (("", "first"), (" (other)", "second"))),
     )  # fmt: skip
-    numbers = [name for name in _JUDGED if name in judged.columns]
-    rows = judged.select(pl.col("value").alias("delta"), *numbers)
+    rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
     return pl.concat([sides, rows], how="horizontal")
 
 
