@@ -208,7 +208,7 @@ def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None
     compared = compare_runs(one, two)
     ranges = compared.also.filter(pl.col("measure").str.starts_with("change: max_score"))
     assert ranges["measure"].value_counts()["count"].to_list() == [2, 2]
-    assert ranges["low"].null_count() == 0
+    assert ranges["value"].null_count() == ranges.filter(measure="change: max_score")["low"].null_count() == 0
     (over_groups,) = compared.further
     ((prompt, _, _, groups, r, interval, p),) = over_groups.rows
     assert (prompt, groups) == ("characteristics", "20")
