@@ -19,6 +19,7 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Spread, Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
@@ -146,6 +147,28 @@ def test_the_sample_that_a_plan_names_detects_what_was_asked() -> None:
     assert taken is not None
     assert taken <= 0.1
     assert plan(studies.build("stylisticbias", {"faces": "4"}), effect=0.05).sample is None
+
+
+def test_a_difference_between_two_runs_takes_more_faces_than_a_shift_and_those_are_enough() -> None:
+    study = studies.build("stylisticbias", {"faces": "60"})
+    single, both = (plan(study, requests=60_000, effect=0.1, compare=compare) for compare in (False, True))
+    assert single.needed is not None
+    assert both.needed is not None
+    assert single.needed < both.needed <= 2.5 * single.needed
+    assert both.what.startswith("a difference between two runs")
+    assert study.precision is not None
+    assert isinstance(study.precision.default, Respondents)
+    differences = study.precision.default.twice().shifts(study.precision.items, 0.1)
+    assert differences.mean() == pytest.approx(0.1, abs=1e-9)
+    faces = next(part.clusters * both.needed // 60 for part in both.reaches if part.clusters < 60)
+    drawn = np.random.default_rng(1).choice(differences, (4000, faces))
+    p = np.asarray(stats.ttest_1samp(drawn, 0.0, axis=1).pvalue)
+    assert 0.75 <= np.mean(p < both.level) <= 0.95
+
+
+def test_a_plan_without_a_direction_is_not_one_for_two_runs() -> None:
+    with pytest.raises(DataError, match="What visbias plans for has no direction"):
+        plan(studies.build("visbias", {}), compare=True)
 
 
 def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
