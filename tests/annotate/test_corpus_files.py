@@ -1,5 +1,6 @@
 """Texts of large files: what is read of JSON Lines and Parquet, and what is counted and passed over."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def test_a_line_that_never_ends_is_passed_over_without_being_kept(
     assert (passed.records, passed.reasons) == (5, {LONG: 2})
     assert passed.first[LONG] == "c.jsonl, line 2"
     with path.open("rb") as file:
-        assert max(len(chunk) for _, chunk in module._chunks(file, "c", Passed())) <= 3_000
+        assert max(len(chunk) for _, chunk in module._chunks(lambda: file.read(module.CHUNK), "c", Passed())) <= 3_000
 
 
 def test_a_mark_of_utf8_at_the_beginning_is_no_text(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_the_form_is_told_from_the_first_line_that_has_the_text(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (json.dumps([{"text": "a"}]).encode(), "is one list, not a JSON object per line"),
+        (json.dumps([{"text": "a"}]).encode(), "is one list, not a JSON object per line: its name should end in .json"),
         (of("a").encode("utf-16"), "is UTF-16: save it as UTF-8"),
         (b"PAR1....", "should end in .parquet"),
         (b'{"text": 5}\n', "'text' holds no text"),
@@ -178,10 +179,81 @@ def test_missing_and_damaged_files_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no file"):
         read(tmp_path / "missing.jsonl")
     (tmp_path / "c.csv").touch()
-    with pytest.raises(DataError, match=r"a corpus is a \.jsonl or \.parquet file"):
+    with pytest.raises(DataError, match=r"a corpus is a \.jsonl, \.json, \.txt"):
         read(tmp_path / "c.csv")
     (tmp_path / "c.parquet").write_bytes(b"PAR1 damaged PAR1")
     with pytest.raises(DataError, match="is not a Parquet file that can be read"):
         read(tmp_path / "c.parquet")
     (tmp_path / "c.jsonl").touch()
     assert read(tmp_path / "c.jsonl")[0] == []
+
+
+@settings(max_examples=40)
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40), min_size=1, max_size=30),
+    chunk=st.integers(1, 200),
+    indent=st.sampled_from([None, 2]),
+)
+def test_a_list_is_read_as_its_entries_whatever_the_size_of_pieces(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], chunk: int, indent: int | None
+) -> None:
+    """Quotes, backslashes and brackets within texts are none."""
+    entries = [{"id": n, "text": [{"from": "a", "value": f'\\"[{{,{text}'}]} for n, text in enumerate(texts)]
+    path = tmp_path_factory.mktemp("list") / "c.json"
+    path.write_text(json.dumps(entries, indent=indent, ensure_ascii=False), encoding="utf-8", newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHUNK", chunk)
+        patch.setattr(module, "MAX_ENTRY", 10**6)
+        found, passed = read(path)
+    assert found == [f'\\"[{{,{text}' for text in texts]
+    assert passed.records == len(texts)
+
+
+@pytest.mark.parametrize("name", ["c.jsonl.gz", "c.json.gz", "c.txt.gz", "c.txt", "c.json"])
+def test_the_same_texts_come_from_every_form(name: str, tmp_path: Path) -> None:
+    texts = ["A nurse.", 'He said: "no".']
+    lines = "\n".join(of(text) for text in texts).encode()
+    written = {
+        ".json": json.dumps([json.loads(of(text)) for text in texts]).encode(),
+        ".txt": "\n".join(texts).encode(),
+    }
+    data = written.get(module.corpus_kind(Path(name)), lines)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    found, passed = read(path)
+    assert found == texts
+    assert passed.bytes == path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("c.json", b'[{"text": "a"}, {"text": "b', "cut off, or no JSON"),
+        ("c.json", b'[{"text": "' + b"a" * 9 * 2**20 + b'"}]', "entry 1 of the list is longer than"),
+        ("c.txt.gz", gzip.compress(b"0" * 2**24), "more than 100 times its size"),
+        ("c.txt.gz", gzip.compress(b"a nurse " * 999)[:-30], "damaged, or no gzip file"),
+        ("c.txt.gz", b"a nurse", "damaged, or no gzip file"),
+        ("c.parquet.gz", b"PAR1", r"a corpus is a .jsonl, .json, .txt \(also as .gz\) or .parquet file"),
+    ],
+)
+def test_files_that_are_cut_off_damaged_or_too_large_are_refused(
+    name: str, data: bytes, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=said):
+        read(path)
+
+
+def test_a_column_is_asked_for_where_there_are_some(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has columns: say which holds the text"):
+        read(jsonl(tmp_path, of("a")), "")
+
+
+def test_an_entry_that_is_broken_or_no_object_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('[{"text": "a"}, 7, {"text": bad}, {"text": "b"}]')
+    found, passed = read(path)
+    assert found == ["a", "b"]
+    assert passed.records == 4
+    assert sum(passed.reasons.values()) == 2

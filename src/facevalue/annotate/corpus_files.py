@@ -1,15 +1,18 @@
-"""Texts of large files, in pieces: JSON Lines, also with nested conversations, and Parquet.
+"""Texts of large files, in pieces: JSON Lines, lists in JSON, also with nested conversations, plain text, and Parquet.
 
 A corpus is larger than memory and never quite clean: lines that cannot be used are counted and the first of each kind
 is named, and nothing is kept of what was read.
 """
 
+import gzip
 import json
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import polars as pl
@@ -23,7 +26,11 @@ from facevalue.given import check_file
 CHUNK = 4 * 2**20
 """Bytes that are read at once."""
 MAX_TEXT = 10**6
-"""Most bytes of a line of JSON, and of a text in Parquet. Longer ones are counted and passed over."""
+"""Most bytes of a line of JSON, of an entry of a list, and of a text. Longer ones are counted and passed over."""
+MAX_ENTRY = CHUNK
+"""Most bytes of an entry of a list that are held to find its end."""
+MOST_TIMES = 100
+"""A `.gz` file may unpack to so many times its size, and `CHUNK` besides: texts unpack to ten times, zeros to 1,000."""
 BROKEN, ENCODING, LONG, NO_TEXT = "no valid JSON", "not UTF-8", "longer than 1 MB", "without a text"
 
 _SPOKEN = ("value", "content", "text")  # of a turn of a conversation: LLaVA's, then the usual ones of others
@@ -66,10 +73,12 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
     Parameters
     ----------
     path:
-        A `.jsonl` or `.parquet` file.
+        A `.jsonl`, `.json` (a list of objects, as LLaVA's), `.txt` (a text in each line) or `.parquet` file; the first
+        three also as `.gz`.
     column:
         Where the text is. If it holds a list of texts, they are one text; if a list of turns, what is said in them
-        (`value`, `content` or `text`) is. `COLUMN.KEY` names another key of turns, or one of an object.
+        (`value`, `content` or `text`) is. `COLUMN.KEY` names another key of turns, or one of an object. Plain text has
+        no columns.
     passed:
         Counts what is read and what is passed over.
 
@@ -78,40 +87,138 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
     UnknownNameError
         There is no such column.
     DataError
-        It is no such file, or the column holds no text.
+        It is no such file, the column holds no text, or a `.gz` file unpacks to `MOST_TIMES` its size.
     """
     check_file(path, "a corpus")
-    readers = {".jsonl": _of_jsonl, ".ndjson": _of_jsonl, ".parquet": _of_parquet}
-    if path.suffix.lower() not in readers:
-        raise DataError(f"{path.name}: a corpus is a .jsonl or .parquet file.")
-    for texts in readers[path.suffix.lower()](path, column, passed):
+    readers = {".jsonl": _of_jsonl, ".ndjson": _of_jsonl, ".json": _of_json, ".txt": _of_text, ".parquet": _of_parquet}
+    kind = corpus_kind(path)
+    if kind not in readers or (kind == ".parquet" and path.suffix.lower() == ".gz"):
+        raise DataError(f"{path.name}: a corpus is a .jsonl, .json, .txt (also as .gz) or .parquet file.")
+    if kind != ".txt" and not column:
+        raise DataError(f"{path.name} has columns: say which holds the text (--text COLUMN).")
+    for texts in readers[kind](path, column, passed):
         spoken = texts.filter(texts != "")  # neither empty nor null
         passed.over(NO_TEXT, path.name, texts.len() - spoken.len())
         if spoken.len():
             yield spoken
 
 
+def corpus_kind(path: Path) -> str:
+    """Ending of a file that says what it holds, that of packing left out.
+
+    Examples
+    --------
+    >>> corpus_kind(Path("captions.TXT.gz")), corpus_kind(Path("chat.json"))
+    ('.txt', '.json')
+    """
+    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+@contextmanager
+def _opened(path: Path, passed: Passed) -> Iterator[Callable[[], bytes]]:
+    """Read the file a block at a time, unpacked; `passed.bytes` counts what is read on disk."""
+    before, packed, total = passed.bytes, path.suffix.lower() == ".gz", 0
+    with path.open("rb") as raw:
+        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+
+        def block() -> bytes:
+            nonlocal total
+            try:
+                out = file.read(CHUNK)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise DataError(f"{path.name}: is damaged, or no gzip file: {error}.") from error
+            total += len(out)
+            passed.bytes = before + raw.tell()
+            if packed and total > CHUNK + MOST_TIMES * passed.bytes - MOST_TIMES * before:
+                raise DataError(f"{path.name} unpacks to more than {MOST_TIMES} times its size: it is no text.")
+            return out
+
+        yield block
+
+
 def _of_jsonl(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
+    with _opened(path, passed) as read:
+        yield from _of_objects(_chunks(read, path.name, passed), path.name, column, passed)
+
+
+def _of_json(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
+    """A list of objects, each of which becomes a line; a file that begins with an object has one in each line."""
+    with _opened(path, passed) as read:
+        first = _begun(read(), path.name)
+        if first.lstrip().startswith(b"["):
+            chunks = _entries(first.lstrip()[1:], read, path.name)
+        else:
+            chunks = _chunks(read, path.name, passed, first)
+        yield from _of_objects(chunks, path.name, column, passed)
+
+
+def _of_text(path: Path, _: str, passed: Passed) -> Iterator[pl.Series]:
+    with _opened(path, passed) as read:
+        for number, chunk in _chunks(read, path.name, passed):
+            yield _lines(chunk, number, path.name, passed)["line"]
+
+
+def _of_objects(chunks: Iterator[tuple[int, bytes]], where: str, column: str, passed: Passed) -> Iterator[pl.Series]:
     name, _, key = column.partition(".")
-    with path.open("rb") as file:
-        kind = None
-        for number, chunk in _chunks(file, path.name, passed):
-            lines = _lines(chunk, number, path.name, passed)
-            kind = kind or _kind(lines["line"], name, key, path.name)
-            if kind is not None:
-                yield _spoken(_decoded(lines, kind, path.name, passed).struct.field(name), key)
+    kind = None
+    for number, chunk in chunks:
+        lines = _lines(chunk, number, where, passed)
+        kind = kind or _kind(lines["line"], name, key, where)
+        if kind is not None:
+            yield _spoken(_decoded(lines, kind, where, passed).struct.field(name), key)
 
 
-def _chunks(file: BinaryIO, name: str, passed: Passed) -> Iterator[tuple[int, bytes]]:
+def _entries(data: bytes, read: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Whole entries of a list, one in each line, with the number of the first; `data`: what follows its bracket."""
+    number, over = 1, False
+    while not over:
+        block = read()
+        lines, rest, over = _split(data + block)
+        if lines:
+            yield number, lines
+            number += lines.count(b"\n")
+        if not block and not over:
+            raise DataError(f"{name}: the list has no end: the file is cut off, or no JSON.")
+        if len(rest) > MAX_ENTRY:
+            raise DataError(f"{name}: entry {number:,} of the list is longer than {MAX_ENTRY:,} bytes: it is no text.")
+        data = rest
+
+
+def _split(data: bytes) -> tuple[bytes, bytes, bool]:
+    """Whole entries as lines, the beginning of the next, and whether the list is over.
+
+    A quote counts if it stands behind an even number of backslashes, and a bracket or comma if it stands behind an even
+    number of quotes.
+    """
+    text = np.frombuffer(data, np.uint8)
+    at = np.arange(text.size, dtype=np.int32)
+    plain = np.maximum.accumulate(np.where(text != ord("\\"), at, -1))
+    escaped = np.r_[False, ((at - plain) % 2 == 1)[:-1]] if text.size else np.zeros(0, dtype=np.bool_)
+    quoted = np.cumsum((text == ord('"')) & ~escaped, dtype=np.int32) % 2 == 1
+    opens, closes = (np.isin(text, np.frombuffer(marks, np.uint8)) & ~quoted for marks in (b"[{", b"]}"))
+    depth = np.cumsum(opens.astype(np.int8) - closes, dtype=np.int32)
+    end = np.flatnonzero(depth < 0)
+    cut = ~quoted & (text == ord(",")) & (depth == 0)
+    out = text.copy()
+    out[~quoted & ((text == ord("\n")) | (text == ord("\r")))] = ord(" ")
+    out[cut] = ord("\n")
+    if end.size:
+        return out[: end[0]].tobytes() + b"\n", b"", True
+    last = int(np.flatnonzero(cut)[-1]) + 1 if cut.any() else 0
+    return out[:last].tobytes(), data[last:], False
+
+
+def _chunks(
+    read: Callable[[], bytes], name: str, passed: Passed, first: bytes | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Whole lines, a chunk at a time, with the number of the first; of a line that is far too long, nothing is kept."""
     number, carry, skipping = 1, b"", False
-    while block := file.read(CHUNK):
-        if not passed.bytes:
-            block = _begun(block, name)
-        passed.bytes += len(block)
+    block = _lined(_begun(read(), name), name) if first is None else first
+    while block:
         if skipping:
             end = block.find(b"\n")
             if end < 0:
+                block = read()
                 continue
             block, skipping, number = block[end + 1 :], False, number + 1
         data = carry + block
@@ -124,19 +231,24 @@ def _chunks(file: BinaryIO, name: str, passed: Passed) -> Iterator[tuple[int, by
             passed.records += 1
             passed.over(LONG, f"{name}, line {number}")
             carry, skipping = b"", True
+        block = read()
     if carry:
         yield number, carry
 
 
 def _begun(block: bytes, name: str) -> bytes:
-    """The beginning of a file without its mark of UTF-8; a `DataError` if it is no JSON Lines at all."""
+    """The beginning of a file without its mark of UTF-8; a `DataError` if it is another kind of file."""
     if block.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{name} is UTF-16: save it as UTF-8.")
     if block.startswith(b"PAR1"):
         raise DataError(f"{name} is Parquet: its name should end in .parquet.")
-    block = block.removeprefix(b"\xef\xbb\xbf")
-    if block.lstrip().startswith(b"["):
-        raise DataError(f"{name} is one list, not a JSON object per line: convert it, as with jq -c '.[]'.")
+    return block.removeprefix(b"\xef\xbb\xbf")
+
+
+def _lined(block: bytes, name: str) -> bytes:
+    """The same; a `DataError` if it is a list of objects by the name of JSON Lines."""
+    if ".json" in name and block.lstrip().startswith(b"["):
+        raise DataError(f"{name} is one list, not a JSON object per line: its name should end in .json.")
     return block
 
 

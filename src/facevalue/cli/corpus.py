@@ -9,7 +9,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from facevalue.annotate.corpus_files import Passed, corpus_texts
+from facevalue.annotate.corpus_files import Passed, corpus_kind, corpus_texts
 from facevalue.annotate.corpus_terms import CorpusCounts, builtin, read_terms
 from facevalue.errors import DataError
 from facevalue.given import check_file
@@ -21,16 +21,20 @@ _ENDS = ("", "_low", "_high")
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--text", "column", required=True, metavar="COLUMN",
-              help="Where the text is; a list of turns (LLaVA's 'conversations') is one text.")  # fmt: skip
+@click.option("--text", "column", default="", metavar="COLUMN",
+              help="Where the text is; a list of turns (LLaVA's 'conversations') is one. Not for .txt.")  # fmt: skip
 @click.option("--terms", type=click.Path(path_type=Path, dir_okay=False),
               help="Terms of your own, as TOML; those of ModSCAN by default.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def corpus(files: tuple[Path, ...], column: str, terms: Path | None, as_json: bool) -> None:
-    """Count words of two genders in the texts of FILEs (.jsonl, .parquet) that name an occupation or a descriptor.
+    """Count words of two genders in the texts of FILEs that name an occupation or a descriptor.
+
+    FILEs are .jsonl, .json (a list), .txt (a text in each line), each also as .gz, or .parquet.
 
     The skew of each is |m / (m + f) - 1/2|, with an interval; N/A without a word of either gender.
     """
+    if not column and any(corpus_kind(path) != ".txt" for path in files):
+        raise click.UsageError("Missing option '--text': which column holds the text.")
     counts = CorpusCounts(builtin() if terms is None else read_terms(terms))
     passed = Passed()
     total = sum(check_file(path, "a corpus") for path in files)
