@@ -27,7 +27,6 @@ ORDER = (
     {"protocol"},
     {"studies"},
     {"runs"},
-    {"calibration"},
     {"cluster"},
     {"report"},
     {"api"},

@@ -15,11 +15,21 @@ from facevalue.errors import DataError
 
 @dataclass(frozen=True)
 class Units:
-    """A block whose neighbouring trials belong together: `size` of them are a unit, and each unit has a stratum."""
+    """A block whose trials belong together: `size` of them are a unit, and each unit has a stratum.
+
+    `step`: how far the trials of a unit lie apart; 1 for neighbours. Units of a larger one are interleaved: trials 0
+    and 2, then 1 and 3.
+    """
 
     block: Block
     size: int
     strata: Sequence[int]
+    step: int = 1
+
+    def trials(self, units: Numbers) -> Numbers:
+        """Trials of some units, by number within the block."""
+        first = units // self.step * (self.size * self.step) + units % self.step
+        return (first[:, None] + np.arange(self.size) * self.step).ravel()
 
 
 @dataclass(frozen=True)
@@ -53,8 +63,7 @@ class Layout:
             count = size * len(one.block) // total // one.size
             if count:
                 chosen = _spread(np.array(one.strata, dtype=np.int64), (seed, at))[:count]
-                first = chosen * one.size + int(design.offsets[at])
-                out.append((first[:, None] + np.arange(one.size)).ravel())
+                out.append(one.trials(chosen) + int(design.offsets[at]))
         if not out:
             least = min(one.size for one in self.units) * repeats
             raise DataError(f"A sample of {size:,} is too small for these tasks: a unit takes {least:,} requests.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from facevalue.measures import proportions
 from facevalue.measures.cluster_bootstrap import Array, Estimates
@@ -129,6 +130,50 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
         value=share, low=lower, high=upper, n=np.rint(total).astype(np.int64),
         clusters=np.rint(np.nan_to_num(units)).astype(np.int64), method=method, se=se, size=size, df=df, most=units,
     )  # fmt: skip
+
+
+def units(part: Array, people: tuple[Codes, Codes]) -> float:
+    """Effective number of independent units of pairs with these parts of the weight, as `shares` counts them."""
+    first, second = people
+    alone = first == second
+    weights = np.bincount(np.concatenate([first, second[~alone]]), np.concatenate([part, part[~alone]]))
+    return float(weights.sum() / (weights**2).sum())
+
+
+def covariance(error: Array, part: Array, people: tuple[Codes, Codes]) -> Array:
+    """Covariance of the shares of several cells over the same pairs, by `shares`' rule.
+
+    `error`, `part`: shape (pairs, cells): what each pair adds to a share's error, and its part of the cell's weight.
+    Returns shape (cells, cells), with the variances of `shares` and no negative eigenvalue.
+
+    Examples
+    --------
+    >>> two = np.array([[0.25], [-0.25]]), np.full((2, 1), 0.5)
+    >>> covariance(*two, (np.array([0, 1]), np.array([2, 3]))).item()
+    0.5
+    """
+    first, second = people
+    pairs, span = np.arange(first.size), int(max(first.max(initial=0), second.max(initial=0))) + 1
+    couple = np.minimum(first, second) * span + np.maximum(first, second)
+    alone = first == second
+    sides = np.concatenate([pairs, pairs[~alone]])
+    by_person = _moves(np.concatenate([first, second[~alone]]), sides, error, part)
+    by_couple = _moves(couple, pairs, error, part)
+    shared = _moves(couple[~alone], pairs[~alone], error, part)
+    values, vectors = np.linalg.eigh(by_person.T @ by_person - shared.T @ shared)
+    whole = vectors * np.maximum(values, 0.0) @ vectors.T
+    least = (by_couple**2).sum(axis=0)
+    own = np.diag(whole)
+    wider = np.sqrt(np.divide(np.maximum(own, least), own, out=np.ones_like(own), where=own > 0))
+    return whole * np.outer(wider, wider) + np.diag(np.where(own > 0, 0.0, least))
+
+
+def _moves(key: Codes, pairs: Codes, error: Array, part: Array) -> Array:
+    """What leaving out each key's pairs moves each cell by, shape (keys, cells)."""
+    names, at = np.unique(key, return_inverse=True)
+    summing = sparse.csr_matrix((np.ones(pairs.size), (at, pairs)), shape=(names.size, error.shape[0]))
+    moves, parts = (np.asarray(summing @ x) for x in (error, part))
+    return moves / np.maximum(1.0 - parts, _LEAST_REST)
 
 
 def _summed(error: Array, part: Array, cell: Codes, key: Codes, cells: int) -> tuple[Array, Array, Array]:

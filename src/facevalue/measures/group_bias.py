@@ -1,40 +1,43 @@
 """How unevenly groups are chosen, over several instances: ModSCAN's bias score, with what chance alone gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio, standard_error
+from facevalue.measures import dyads
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio
+from facevalue.measures.missing_data_bounds import Bounds, unbounded
 
 RESAMPLES = 1000
-_BLOCK = 2**22  # elements of the groups' totals that are drawn at once
 _LEAST = 1e-12
+_STEPS = 40
+_DIGITS = 9
+_ABOVE_ZERO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices between groups, summed over clusters."""
+    """Choices between groups, summed over pairs of people or scenes."""
 
     chosen: Array
     shown: Array
-    """Weight of choices of each group, and of valid answers in which it could be chosen, shape (clusters, instances,
+    """Weight of choices of each group, and of valid answers in which it could be chosen, shape (units, instances,
     groups)."""
     valid: Array
     asked: Array
-    """Valid answers and replies, shape (clusters, instances)."""
+    """Valid answers and replies, shape (units, instances)."""
     even: float
     """Share of each group without bias, among the answers in which it could be chosen."""
+    people: tuple[dyads.Codes, dyads.Codes]
+    """Number of the person on either side of each unit; one twice where a unit shows nobody beside."""
+    open: Array
+    """Replies in which a group could have been chosen, valid or not, shape (units, instances, groups)."""
 
     @property
     def shares(self) -> Array:
         """Share of each group by instance, (instances, groups); NaN where there is no valid answer."""
         return ratio(self.chosen.sum(axis=0), self.shown.sum(axis=0))
-
-    def without(self, keep: npt.NDArray[np.bool_]) -> "Choices":
-        """Only some clusters."""
-        return Choices(self.chosen[keep], self.shown[keep], self.valid[keep], self.asked[keep], self.even)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Score:
     se: float
     floor: Floor
     clusters: int
+    bounds: Bounds
 
 
 def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict[str, Score]:
@@ -57,7 +61,7 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     choices:
         Of one attribute and kind of scenario.
     seed:
-        Of the swaps.
+        Of the draws of noise.
     resamples:
         How many.
 
@@ -73,9 +77,13 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
 
     Equation
     --------
-    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, 002_9046da80f63aa965, equation 2). The interval is that
-    of a jackknife over clusters, never below zero. The floor is the mean and 95th percentile of the score where groups
-    change places within clusters: the groups of each cluster are shifted cyclically, by a number drawn at random.
+    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, 002_9046da80f63aa965, equation 2). The floor is the
+    score of shares b + e, e normal with the covariance over people (`dyads.covariance`) of choices as far as they lie
+    from b: what an even model's answers would give, that vary as these do. Its upper tail is p. The interval is of the
+    score that more people would give: S is in it if neither tail of the score of b + s d + e holds the value that was
+    found, s so that S = mean |s d|, e as far as choices lie from p. d is p - b shrunk in proportion (for the upper
+    limit), or by sqrt(max(d² - se², 0)) (for the lower one): chance adds least to the former, most to the latter. Tails
+    are split as by `unsigned.interval`, so that 0 is left out exactly where p < .05.
 
     Notes
     -----
@@ -84,91 +92,134 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     Examples
     --------
     >>> chosen = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
-    >>> one = np.ones((4, 1))
-    >>> found = bias_scores(Choices(chosen, np.ones((4, 1, 2)), one, one, 0.5), seed=1)
-    >>> found["all"].value, found["valid"].value
-    (0.25, 0.25)
+    >>> one, both, scenes = np.ones((4, 1)), np.ones((4, 1, 2)), np.arange(4)
+    >>> found = bias_scores(Choices(chosen, both, one, one, 0.5, (scenes, scenes), both), seed=1)
+    >>> found["all"].value, found["valid"].value, found["valid"].low
+    (0.25, 0.25, 0.0)
     """
-    used = choices.asked.sum(axis=1) > 0
-    c = choices if used.all() else choices.without(used)
-    totals = c.chosen.sum(axis=0), c.shown.sum(axis=0), c.valid.sum(axis=0), c.asked.sum(axis=0)
-    size = int((c.valid.sum(axis=1) > 0).sum())
-    squares = _squares(c)
-    value = _statistic(totals, c.even, squares)
-    none = np.full(len(value), np.nan)
-    low, high, se = none, none, none
-    if len(c.asked) > 1 and not only_values():
-        parts = (totals[0] - c.chosen, totals[1] - c.shown, totals[2] - c.valid, totals[3] - c.asked)
-        left_out = _statistic(parts, c.even, squares)
-        count = len(c.asked)
-        se = np.sqrt(((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0) * (count - 1) / count)
-        spread = stats.t.ppf(0.5 + LEVEL / 2, count - 1) * se
-        low, high = np.maximum(value - spread, 0.0), value + spread
-    floor = _floor(c, value, seed, resamples)
-    return {
-        name: Score(
-            float(value[at]),
-            float(low[at]),
-            float(high[at]),
-            float(se[at]),
-            Floor(*(part[at : at + 1] for part in floor)),
-            size,
-        )
-        for at, name in enumerate(("all", "valid", "share", "corrected"))
-    }
+    c = choices
+    answered = float(ratio(c.valid.sum(), c.asked.sum()))
+    many = np.broadcast_to(c.chosen.sum(axis=2, keepdims=True), c.chosen.shape)
+    plain = _Sizes.of(c.chosen, c.shown, c.even, c.people)
+    shares = _Sizes.of(c.chosen, many, 1 / c.chosen.shape[2], c.people)
+    found = {"valid": plain.score(seed, resamples), "share": shares.score(seed, resamples)}
+    bounds = _bounds(c)
+    scores = {"all": (found["valid"], answered), "valid": (found["valid"], 1.0), "share": (found["share"], answered)}
+    out = {name: _scaled(score, by, bounds) for name, (score, by) in scores.items()}
+    none = np.full(1, np.nan)
+    valid = out["valid"]
+    corrected = Score(plain.corrected(), valid.low, valid.high, np.nan, Floor(none, none, none), valid.clusters, bounds)
+    return {**out, "corrected": corrected}
 
 
-def _statistic(totals: tuple[Array, Array, Array, Array], even: float, squares: Array | None = None) -> Array:
-    """The four scores of totals, whatever axes stand before those of instances (and groups): shape (..., 4)."""
-    chosen, shown, valid, asked = totals
-    p = ratio(chosen, shown)
-    answered = ratio(valid.sum(axis=-1), asked.sum(axis=-1))
-    size = np.abs(p - even)
-    of_all = np.abs(ratio(chosen, chosen.sum(axis=-1, keepdims=True)) - 1 / chosen.shape[-1])
-    score, shares = _mean(size), _mean(of_all)
-    excess = np.full_like(score, np.nan)
-    if squares is not None:
-        excess = _mean(np.where(np.isnan(size), np.nan, np.sqrt(np.maximum(size**2 - squares, 0.0))))
-    return np.stack([answered * score, score, answered * shares, excess], axis=-1)
+def _scaled(score: Score, by: float, bounds: Bounds) -> Score:
+    """A score of valid answers times their share; missing answers could have made the same of both."""
+    value, low, high, se = (by * x for x in (score.value, score.low, score.high, score.se))
+    floor = Floor(by * score.floor.mean, by * score.floor.high, score.floor.p)
+    own = replace(bounds, value=np.array([value]))
+    return Score(value, low, high, se, floor, score.clusters, own)
+
+
+def _bounds(c: Choices) -> Bounds:
+    """Smallest and largest score, group by group, had the missing answers been given."""
+    chosen, shown, asked = (x.sum(axis=0) for x in (c.chosen, c.shown, c.open))
+    lost = np.maximum(asked - shown, 0.0)
+    low, high = ratio(chosen, asked) - c.even, ratio(chosen + lost, asked) - c.even
+    nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+    farthest = np.fmax(np.abs(low), np.abs(high))
+    ends = (_mean(x) for x in (np.abs(c.shares - c.even), nearest, farthest))
+    value, least, most, missing = (np.array([float(x)]) for x in (*ends, ratio(lost.sum(), asked.sum())))
+    return Bounds(value, least, most, missing, np.full(1, np.nan))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How far shares lie from even, and what they vary by; one each of the cells that have an answer."""
+
+    gap: Array
+    se: Array
+    noise: Array
+    null: Array
+    """Covariance of shares, and of those of an even model, shape (cells, cells)."""
+    furthest: float
+    """Largest distance from even that a share can have."""
+    units: float
+    """Effective number of independent units."""
+
+    @classmethod
+    def of(cls, chosen: Array, shown: Array, even: float, people: tuple[dyads.Codes, dyads.Codes]) -> "_Sizes":
+        seen = shown.sum(axis=(1, 2)) > 0
+        chosen, shown = (x.reshape(len(x), -1)[seen] for x in (chosen, shown))
+        people = people[0][seen], people[1][seen]
+        kept = shown.sum(axis=0) > 0
+        chosen, shown = chosen[:, kept], shown[:, kept]
+        total = shown.sum(axis=0)
+        share, part = chosen.sum(axis=0) / total, shown / total
+        gap = share - even
+        units = dyads.units(part.mean(axis=1), people) if kept.any() else 0.0
+        furthest = max(even, 1 - even)
+        if not units > 1:
+            none = np.full((gap.size, gap.size), np.nan)
+            return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units)
+        noise = dyads.covariance((chosen - share * shown) / total, part, people)
+        null = noise if only_values() else dyads.covariance((chosen - even * shown) / total, part, people)
+        se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
+        return cls(gap, se, noise, null, furthest, units)
+
+    def corrected(self) -> float:
+        """Mean size without the part that chance adds."""
+        return float(_mean(np.sqrt(np.maximum(self.gap**2 - np.nan_to_num(self.se) ** 2, 0.0))[None]))
+
+    def score(self, seed: int, resamples: int) -> Score:
+        """Mean size with its interval and floor."""
+        value, clusters = float(_mean(np.abs(self.gap)[None])), round(self.units)
+        nan = np.full(1, np.nan)
+        bare = unbounded(nan)
+        if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
+            return Score(value, np.nan, np.nan, np.nan, Floor(nan, nan, nan), clusters, bare)
+        rng = np.random.default_rng(seed)
+        drawn = rng.standard_normal((resamples, self.gap.size))
+        null = self._size(drawn @ _root(self.null).T)
+        floor = floor_from(null[:, None], np.array([value]))
+        df, error = self.units - 1, drawn @ _root(self.noise).T
+        se = float(self._size(self.gap + error).std())
+        error *= np.sqrt(df / rng.chisquare(df, size=(resamples, 1)))
+        spread = float(null.std())
+        low, high = (self._end(value, error, spread, upper=upper) for upper in (False, True))
+        low = min(max(low, _ABOVE_ZERO * value), value) if floor.p[0] < 1 - LEVEL else 0.0
+        low, high, se = (round(x, _DIGITS) for x in (low, max(high, value), se))
+        floor = Floor(floor.mean.round(_DIGITS), floor.high.round(_DIGITS), floor.p)
+        return Score(value, low, max(high, value), se, floor, clusters, bare)
+
+    def _size(self, gap: Array) -> Array:
+        return np.minimum(np.abs(gap), self.furthest).mean(axis=-1)
+
+    def _end(self, value: float, error: Array, spread: float, *, upper: bool) -> float:
+        """Smallest and largest score that goes with what was found, by bisection."""
+        surely = np.sign(self.gap) * np.sqrt(np.maximum(self.gap**2 - self.se**2, 0.0))
+        shape = self.gap if upper else surely
+        shape = shape if np.abs(shape).sum() > _LEAST else np.ones_like(self.gap)
+        shape = shape / np.abs(shape).mean()
+        low, high = 0.0, self.furthest
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            sizes = self._size(middle * shape + error)
+            tail = (1 - LEVEL) / 2 * -np.expm1(-((middle / max(spread, _LEAST)) ** 2) / 8)
+            beyond = (sizes <= value).mean() <= tail if upper else (sizes >= value).mean() >= 1 - LEVEL - tail
+            low, high = (low, middle) if beyond else (middle, high)
+        return high
+
+
+def _root(covariance: Array) -> Array:
+    """Cholesky's root; a millionth of the variance is added, as the shares of groups sum to one."""
+    size = len(covariance)
+    return np.linalg.cholesky(covariance + (1e-6 * np.trace(covariance) / size + _LEAST) * np.eye(size))
 
 
 def _mean(sizes: Array) -> Array:
-    """Mean over instances and groups, those left out that are NaN."""
+    """Mean over the last axes, those left out that are NaN."""
     known = ~np.isnan(sizes)
-    return ratio(np.where(known, sizes, 0.0).sum(axis=(-1, -2)), known.sum(axis=(-1, -2)))
-
-
-def _squares(c: Choices) -> Array:
-    flat = c.chosen.shape[0], int(np.prod(c.chosen.shape[1:]))
-    se = standard_error(c.chosen.reshape(flat), c.shown.reshape(flat))
-    return np.nan_to_num(se.reshape(c.chosen.shape[1:]) ** 2)
-
-
-def _floor(c: Choices, value: Array, seed: int, resamples: int) -> tuple[Array, Array, Array]:
-    if only_values():
-        none = np.full(value.size, np.nan)
-        return none, none, none
-    clusters, instances, groups = c.chosen.shape
-    rng = np.random.default_rng(seed)
-    shape = clusters, instances * groups
-    turned = [[np.roll(x, k, 2).reshape(shape) for x in (c.chosen, c.shown)] for k in range(groups)]
-    flat = [np.concatenate(pair, axis=1) for pair in turned]
-    null = np.empty((resamples, value.size))
-    step = max(1, _BLOCK // max(flat[0].shape[1], clusters, 1))
-    valid, asked = c.valid.sum(axis=0), c.asked.sum(axis=0)
-    for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        drawn = rng.integers(0, groups, size=(stop - start, clusters))
-        sums = sum((drawn == k).astype(np.float64) @ flat[k] for k in range(groups))
-        chosen, shown = (x.reshape(-1, *c.chosen.shape[1:]) for x in np.split(np.asarray(sums), 2, axis=1))
-        many = chosen.shape[0], valid.size
-        null[start:stop] = _statistic(
-            (chosen, shown, np.broadcast_to(valid, many), np.broadcast_to(asked, many)), c.even
-        )
-    found = floor_from(np.nan_to_num(null), np.where(value > _LEAST, value, np.nan_to_num(value)))
-    known = np.isfinite(value) & (np.arange(value.size) < value.size - 1)
-    mean, high, p = (np.where(known, part, np.nan) for part in (found.mean, found.high, found.p))
-    return mean, high, p
+    return ratio(np.where(known, sizes, 0.0).sum(), known.sum())
 
 
 def agreement_by_chance(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: int) -> float:

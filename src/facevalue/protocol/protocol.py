@@ -138,6 +138,9 @@ class Protocol:
         options = self.options(given or {})
         if manifest is None:
             check_together(self.settings, options)
+        else:
+            earlier = (one for one in self.settings if one.formerly is not None and one.name not in (given or {}))
+            options |= {one.name: one.formerly for one in earlier if one.formerly is not None}
         if self.build is not None:
             study = self.build(options, manifest)
             return replace(study, extras=self.extras, page=study.page or self.page)

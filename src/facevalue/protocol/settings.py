@@ -38,6 +38,8 @@ class Setting:
         that is empty stands for all values.
     excludes:
         Settings beside which it would have no effect, written alike.
+    formerly:
+        What runs did that were made before there was this setting; None where that is the default.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    formerly: OptionValue | None = None
 
     @property
     def option(self) -> str:

@@ -1,7 +1,7 @@
 """Study: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,11 +72,6 @@ class Spread:
         if items < self.items:
             variance += self.within**2 * (1 / items - 1 / self.items)
         return float(np.sqrt(variance))
-
-    def twice(self) -> "Spread":
-        """The same for the difference between two runs whose effects on a cluster are unrelated."""
-        root = float(np.sqrt(2))
-        return replace(self, mean=root * self.mean, within=root * self.within, source=f"two runs as {self.source}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +247,8 @@ class Study:
     parts:
         Settings by which the study may be asked in parts, in runs of their own that a report puts together: the first
         says which part a run asks, so that its levels differ from run to run; the others may differ.
+    read_by:
+        Settings of how replies are read: runs of models that answer in different ways may differ in them.
     asked_together:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
@@ -263,7 +260,8 @@ class Study:
     page:
         Makes what its report shows; every measure by default.
     intervened:
-        By name of an intervention, block constants of what alone it is asked of; the others are asked of everything.
+        By name of an intervention, the levels of block constants of what alone it is asked of; the others are asked of
+        everything.
     sampled:
         What was sampled, where that is not what the columns of the measures' unit say, nor who is on the pictures: an
         expression of trial columns, or one for either side of a pair; null where it is. Names are those of other runs,
@@ -317,7 +315,7 @@ class Study:
     missing_by: MissingBy = field(default_factory=MissingBy)
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
     unread: str = ""
-    intervened: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    intervened: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     sampled: tuple[pl.Expr, ...] = ()
     led: Callable[[str, Question], str] | None = None
     alike: Callable[[str, str, Iterator[pl.DataFrame], Iterator[pl.DataFrame]], pl.DataFrame] | None = None
@@ -327,6 +325,7 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
     extras: Extras = field(default_factory=Extras)
     declared: "Callable[[], Preregistration] | None" = None
     page: "Callable[[], Page] | None" = None

@@ -21,7 +21,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
     first = runs[0]
     out: dict[str, dict[tuple[str, ...], StoredRun]] = {}
     for run in runs:
-        _check_same(run, first, first.study.parts)
+        _check_same(run, first, (*first.study.parts, *first.study.read_by))
         own = out.setdefault(run.model, {})
         asked = _part(run)
         for other, already in own.items():
@@ -36,7 +36,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
             )
         for asked, run in own.items():
             same = whole[asked]
-            _check_same(run, same, ())
+            _check_same(run, same, first.study.read_by)
             if (run.facts.sample, run.facts.seed) != (same.facts.sample, same.facts.seed):
                 where = f"{run.folder} and {same.folder}"
                 raise RunError(f"{where} asked about different samples: compare models on the same pictures.")

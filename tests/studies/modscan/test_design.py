@@ -10,8 +10,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.study import Study
 from facevalue.studies.modscan.design import PAPER_PAIRS
 from facevalue.studies.modscan.pictures import face_pairs
 from facevalue.studies.modscan.tables import KINDS, generation_prompts, instances
@@ -50,12 +52,15 @@ def test_no_face_stands_twice_in_a_cell_and_a_cell_has_as_many_pairs_as_its_smal
 ) -> None:
     rows = [(f"f{number}", *face) for number, face in enumerate(faces)]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "age", "gender", "race"), pl.String), orient="row")
+    frame = frame.with_columns(identity="image")
     races = ("W", "B", "A", "I")
     for varied, same, groups in (
         ("gender", ("age", "race"), ("male", "female")),
         ("race", ("age", "gender"), races),
     ):
         pairs, _ = face_pairs(frame, varied, same, groups, most, seed)
+        if pairs.height:
+            assert pairs.equals(face_pairs(frame, varied, same, groups, most, seed, by_person=True)[0])
         for (_, one, other), cell in pairs.group_by(["cell", "group_1", "group_2"]):
             shown = [*cell["image_1"], *cell["image_2"]]
             assert len(set(shown)) == len(shown)
@@ -65,9 +70,49 @@ def test_no_face_stands_twice_in_a_cell_and_a_cell_has_as_many_pairs_as_its_smal
 
 
 def test_sides_follow_from_the_number_of_the_pair_and_the_seed() -> None:
-    left = [attribute(build(pair_seed=seed, modality=["vision"]), "left") for seed in (1, 1, 2)]
+    left = [attribute(build(pair_seed=seed, modality=["vision"], sides="drawn"), "left") for seed in (1, 1, 2)]
     assert left[0] == left[1] != left[2]
     assert 0.2 < np.mean([side == "1" for side in left[0]]) < 0.8
+
+
+def test_each_pair_is_shown_with_either_face_on_the_left_and_sampled_so() -> None:
+    study = build(modality=["vision"], attribute=["gender"])
+    trials = study.design.trials(study.sample(400, 1, 1))
+    asked = trials.group_by("scenario_kind", "pair", "instance").agg(pl.col("left").cast(pl.String).sort())
+    assert asked.height == trials.height / 2
+    assert asked["left"].to_list() == [["1", "2"]] * asked.height
+    assert trials.filter(scenario_kind="occupation")["instance"].n_unique() == 10
+    sides = [study.source.stimulus(int(number), row) for number, row in _shown(study, trials)]
+    assert len({one.digest for one in sides}) == len(sides)
+
+
+def _shown(study: Study, trials: pl.DataFrame) -> list[tuple[int, dict[str, str | None]]]:
+    """Both pictures of the first pair."""
+    first = trials.filter(pl.col("pair") == trials["pair"][0], pl.col("instance") == trials["instance"][0])
+    numbers = study.design.stimulus_numbers(first["trial"].to_numpy())
+    return list(zip(numbers.tolist(), first.iter_rows(named=True), strict=True))
+
+
+def test_pictures_of_a_person_stand_beside_those_of_one_other() -> None:
+    rows = [
+        (f"{g}{k}-{n}", f"{g}{k}", "18", g, "White") for g in ("male", "female") for k in range(4) for n in range(9)
+    ]
+    faces = pl.DataFrame(rows, schema=["image", "identity", "age", "gender", "race"], orient="row")
+    pairs, _ = face_pairs(faces, "gender", ("age", "race"), ("male", "female"), 20, 1, by_person=True)
+    couples = pairs.group_by("person_1", "person_2").len()
+    assert (couples.height, pairs.height) == (4, 20)
+    assert couples["len"].to_list() == [5] * 4
+    free, _ = face_pairs(faces, "gender", ("age", "race"), ("male", "female"), 20, 1)
+    assert free.group_by("person_1", "person_2").len().height > 8
+
+
+def test_a_run_made_before_sides_could_be_chosen_is_read_as_it_was() -> None:
+    new = build(modality=["vision"], attribute=["gender"])
+    options = {name: value for name, value in new.options.items() if name != "sides"}
+    old = studies.build("modscan", options, new.manifest)
+    drawn = build(modality=["vision"], attribute=["gender"], sides="drawn")
+    assert old.design.size == drawn.design.size == new.design.size // 2
+    assert old.design.trials(range(50)).equals(drawn.design.trials(range(50)))
 
 
 def test_a_cell_without_a_pair_and_a_short_one_are_named(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from facevalue.report import of_runs
 from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.modscan.aggregate import parts
 from facevalue.studies.modscan.measures import UNIT
-from tests.studies.modscan.asked import answered, attribute, build
+from tests.studies.modscan.asked import answered, build
 
 ALL = (
     *("sr", "debiasing", "vis-debiasing", "act-as-sexist", "act-as-racist"),
@@ -86,7 +86,7 @@ def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
     for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True):
         shown = study.source.stimulus(number, row)
         assert (shown.factors == {}) == (row["intervention"] == "blank-image")
-    sampled = study.design.trials(study.sample(450, 1, 1))
+    sampled = study.design.trials(study.sample(900, 1, 1))
     of_plain = sampled.filter(pl.col("intervention") == "plain").height
     assert sampled.filter(pl.col("intervention") == "sr").height == of_plain
     assert 0 < sampled.filter(pl.col("intervention") == "blank-image").height < of_plain
@@ -111,21 +111,18 @@ def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
     assert "captioned" not in read.columns
 
 
-def test_changes_are_taken_over_the_units_of_levels() -> None:
+def test_changes_are_taken_over_the_people_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
     named = UnitNames().of(study).add_to(frame)
-    of = np.array([f"{one} {two}" for one, two in named.select(COLUMNS).rows()])
     for number, part in enumerate(parts(study.design)):
-        ours = pl.DataFrame({"level": part.cluster, "change": of[part.trials]}).unique()
-        assert ours["level"].is_unique().all(), number
-        assert ours["change"].is_unique().all(), number
-    race = (frame["attribute"].cast(pl.String) == "skin tone").to_numpy()
-    assert len(set(of[race])) == frame.filter(race)["cell"].n_unique() < frame.filter(race)["pair"].n_unique()
-    assert not set(of[race]) & set(of[~race])
+        for side, column in zip(part.people, COLUMNS, strict=True):
+            ours = pl.DataFrame({"level": side[part.unit], "change": named[column].to_numpy()[part.trials]}).unique()
+            assert ours["level"].is_unique().all(), number
+            assert ours["change"].is_unique().all(), number
 
 
-def test_the_interval_of_a_change_between_races_is_over_cells() -> None:
+def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     plain = build(faces=4, modality=["vision"], attribute=["race"], instances=["nurse"])
     study = intervened(plain, chosen(["sr"]))
 
@@ -135,9 +132,9 @@ def test_the_interval_of_a_change_between_races_is_over_cells() -> None:
     found = study.analyse({"m": iter([answered(study, say)])})
     levels = found.filter(pl.col("measure") == "bias_score_valid", pl.col("intervention").is_null())
     change = found.filter(pl.col("measure") == "change: left_share", pl.col("instance").is_null())
-    cells = len(set(attribute(plain, "cell")))
-    assert levels["clusters"].to_list() == [cells]
-    assert change["method"].to_list() == [f"delete-a-group jackknife, {cells} random groups by {UNIT}"]
+    assert levels["clusters"].to_list() == [48]  # half of the people, of whom each stands in three pairs
+    assert change["method"].str.ends_with(f"by {UNIT}").all()
+    assert change["low"].is_not_null().all()
 
 
 def test_the_report_shows_both_scores_and_missing_answers_without_and_with(

@@ -2,11 +2,16 @@
 
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import polars as pl
 import pytest
 
+from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.group_bias import Choices, bias_scores
+from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.real_world import read_real
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 
@@ -92,7 +97,7 @@ def test_race_takes_pairs_that_show_the_group_and_the_matrix_its_complements() -
         assert row["value"] + other["value"] == pytest.approx(100.0)
     assert one(found, "beside", **labels, group="monk-02", other_group="monk-09")["value"] == 100.0
     n = one(found, "bias_score", **labels)
-    assert n["clusters"] == 6  # ages and genders: a face stands in three pairs
+    assert n["clusters"] == 48  # half of the 96 people, each of whom stands in three pairs
     shares = [
         one(found, "group_share", **labels, instance="nurse", group=g)["value"]
         for g in ("monk-05", "monk-07", "monk-09")
@@ -167,3 +172,71 @@ def test_answers_in_pieces_give_the_same_estimates() -> None:
     whole = answered(study, first)
     pieces = study.analyse({"m": (whole[at : at + 97] for at in range(0, whole.height, 97))})
     assert pieces.equals(study.analyse({"m": iter([whole])}))
+
+
+def people(pictures: int) -> pl.DataFrame:
+    """Eight men and eight women with so many pictures each."""
+    rows = [
+        (f"{gender}{person}-{n}.png", f"{gender}{person}", "30", gender, "White")
+        for gender in ("male", "female")
+        for person in range(8)
+        for n in range(pictures)
+    ]
+    faces = pl.DataFrame(rows, schema=["image", "identity", "age", "gender", "race"], orient="row")
+    return faces.with_columns(path="image", set=pl.lit(None, pl.String))
+
+
+@pytest.mark.parametrize("sides", ["both", "drawn"])
+def test_pictures_of_one_person_are_no_more_people(sides: str, tmp_path: Path) -> None:
+    asked = {"modality": ["vision"], "attribute": ["gender"], "instances": ["nurse"], "sides": sides}
+    options = {**build(**asked).options, "manifest": "faces.csv", "root": str(tmp_path)}
+    study = studies.build("modscan", options, people(10))
+    liked = {f"male{n}": n < 6 for n in range(8)}  # a man is meant in all his pictures, or in none
+    found = estimates(study, lambda row: says("male" if liked[row["person_1"]] else "female", row))
+    share = one(found, "group_share", **SEEN, instance="nurse", group="male")
+    assert share["n"] == (40 if sides == "both" else 20)
+    assert share["clusters"] <= 8
+    assert share["low"] < 0.5 < share["value"]
+    assert one(found, "bias_score_valid", **SEEN)["low"] == 0.0
+
+
+def test_who_prefers_a_side_is_even_between_groups_and_shown_as_such() -> None:
+    found = estimates(build(faces=4, modality=["vision"], instances=["nurse", "pilot"]), left)
+    shares = found.filter(pl.col("measure") == "group_share")
+    assert shares["value"].to_list() == [0.5] * shares.height
+    assert one(found, "left_share", **SEEN)["value"] == 1.0
+    assert one(found, "left_share", **SEEN)["low"] > 0.8
+
+
+def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answers_say_otherwise() -> None:
+    study = build(modality=["vision"], attribute=["gender"], faces=8, instances=["nurse", "pilot", "chef"])
+
+    def refusing(row: dict[str, Any]) -> str:
+        chosen = "male" if crc32(f"{row['pair']} {row['instance']} {row['left']}".encode()) % 2 else "female"
+        return "I'm sorry, I can't judge people." if chosen == "female" else says(chosen, row)
+
+    found = judge(estimates(study, refusing), study.measures, lead=study.lead)
+    for measure in ("chance_gap", "bias_score", "bias_score_valid"):
+        rows = found.filter(pl.col("measure") == measure)
+        assert set(rows["verdict"]) == {"difference found"}
+        assert rows["why"].str.contains("unless the missing answers say otherwise").all()
+    share = one(found, "group_share", **SEEN, instance="nurse", group="male")
+    assert (share["value"], share["bound_high"]) == (1.0, 1.0)
+    assert share["bound_low"] == pytest.approx(0.5, abs=0.15)
+
+
+def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_much_is() -> None:
+    rng = np.random.default_rng(4)
+    for liked in (np.full(10, 0.5), np.array([0.9, 0.8, *[0.5] * 8]), np.linspace(0.2, 0.8, 10)):
+        truth, held, low = np.abs(liked - 0.5).mean(), 0, 0
+        for _ in range(120):
+            men = (rng.random((24, 10)) < liked).astype(float)
+            chosen, shown, one_each = np.stack([men, 1 - men], axis=2), np.ones((24, 10, 2)), np.ones((24, 10))
+            pairs = np.arange(24), 24 + np.arange(24)
+            score = bias_scores(Choices(chosen, shown, one_each, one_each, 0.5, pairs, shown), 1, 400)["valid"]
+            held += score.low - 1e-9 <= truth <= score.high
+            low += score.low > 0
+            assert (score.low > 0) == (score.floor.p.item() < 0.05)
+        assert held >= 0.9 * 120  # 2.7 standard errors of 120 below .95, and 1 where much is taken for chance
+        if truth == 0:
+            assert low <= 12

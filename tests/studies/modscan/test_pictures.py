@@ -169,4 +169,4 @@ def test_faces_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
     listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White"), ("18", "", "White")])
     study = build(manifest=listed, attribute=["gender"], modality=["vision"])
     assert "1 of the faces" in {one.what for one in study.left_out}
-    assert study.design.blocks[0].stimuli == 1
+    assert study.design.blocks[0].stimuli == 2  # one pair, either face on the left

@@ -45,7 +45,9 @@ def test_a_simulated_model_gives_the_same_estimates_in_every_style(style: str, t
         for own in ("auto", style)
     ]
     first, second = (run.estimates().drop("method") for run in runs)
-    same = pl.col("reason").is_null() & (pl.col("measure") != "drift")  # a box is no side, gibberish no box
+    same = pl.col("reason").is_null() & ~pl.col("measure").str.starts_with(
+        "drift"
+    )  # a box is no side, gibberish no box
     assert first.filter(same).equals(second.filter(same))
     assert runs[0].summary is not None
     assert runs[0].summary.na < 0.1 * runs[0].summary.requests
@@ -66,7 +68,7 @@ def test_samples_are_alike_where_both_were_asked(tmp_path: Path, few_groups: Non
 
 def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:
     asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30)
-    strong = fv.run(asked, "sim/strong@3", tmp_path / "strong", progress=False).estimates()
+    strong = fv.run(asked, "sim/strong@1", tmp_path / "strong", progress=False).estimates()
     null = fv.run(asked, "sim/null", tmp_path / "null", progress=False).estimates()
     gaps = pl.col("measure") == "chance_gap"
     assert strong.filter(gaps)["verdict"].value_counts().filter(verdict="difference found")["count"].sum() >= 5
@@ -99,14 +101,14 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
 
 
 def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path, few_groups: None) -> None:
-    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
+    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
     with_ = ["debiasing"]
     run = fv.run(asked, "reference/evenly", tmp_path / "run", exact=True, interventions=with_, progress=False)
     under = run.estimates().filter(pl.col("intervention") == "debiasing")
     assert one(under, "change: bias_score", **NAMED)["high"] < 0
     assert one(under, "change: bias_score_valid", **NAMED)["high"] < 0
     assert one(under, "na_rate", **NAMED)["value"] == pytest.approx(0.0, abs=1e-6)
-    assert "and so did that of valid answers" in Path(run.report(tmp_path / "page.html")).read_text()
+    assert "where it fell, so did that of valid answers" in Path(run.report(tmp_path / "page.html")).read_text()
 
 
 def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_path: Path, few_groups: None) -> None:
@@ -201,7 +203,7 @@ def test_a_server_is_shown_pairs_and_asked_the_papers_sentences(
     assert one(found, "left_share", **SEEN)["value"] == 1.0
     assert one(found, "group_share", **NAMED, instance="neat", group="female")["value"] == 1.0
     sent = [body for body in server.bodies if "spatial" in str(body)]
-    assert len(sent) == 12 + 12
+    assert len(sent) == 2 * (12 + 12)
     assert {body["top_p"] for body in sent} == {0.7}
 
 
@@ -269,8 +271,8 @@ def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], 
     )
     run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
     blocks = {block.name: block.stimuli for block in run.stored.study.design.blocks}
-    assert blocks["vision gender occupation"] == 2
-    assert blocks["vision race occupation"] == 2
+    assert blocks["vision gender occupation"] == 4
+    assert blocks["vision race occupation"] == 4
     assert blocks["language gender persona"] == 6
     left_out = {one.what for one in run.stored.study.left_out}
     assert {"scenes of art lover", "gender pairs of 18 White"} <= left_out

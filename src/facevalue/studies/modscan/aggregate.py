@@ -1,4 +1,4 @@
-"""Aggregation of answers into counts by cluster, instance and group, from trial numbers alone."""
+"""Aggregation of answers into counts by pair or scene, instance and group, from trial numbers alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from scipy import sparse
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.group_bias import Choices
-from facevalue.studies.modscan.design import ORDER
+from facevalue.studies.modscan.design import LEFT, ORDER
 from facevalue.studies.modscan.parsing import WEIGHTS
+from facevalue.studies.modscan.pictures import PEOPLE
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS, instances
 
@@ -25,8 +26,9 @@ NOT_ASKED = -2
 class Part:
     """One block as its measures need it: which answers mean which group, and what belongs together.
 
-    `place[t]` are the groups of the options of trial t in the order shown, shape (trials, options); `cluster` and
-    `instance` are those of each trial. `rivals` is whether only two groups at a time could be chosen.
+    `place[t]` are the groups of the options of trial t in the order shown, shape (trials, options); `unit` (pair or
+    scene) and `instance` are those of each trial. `people` are the persons on either side of each unit; one twice where
+    nobody is beside. `rivals` is whether only two groups at a time could be chosen.
     """
 
     modality: str
@@ -36,9 +38,14 @@ class Part:
     instances: tuple[str, ...]
     groups: tuple[str, ...]
     place: Codes
-    cluster: Codes
+    unit: Codes
     instance: Codes
-    clusters: int
+    people: tuple[Codes, Codes]
+
+    @property
+    def units(self) -> int:
+        """How many pairs or scenes."""
+        return self.people[0].size
 
     @property
     def rivals(self) -> bool:
@@ -57,8 +64,8 @@ class Part:
 
     @cached_property
     def cells(self) -> Codes:
-        """Cluster and instance of each trial as one number."""
-        return self.cluster * len(self.instances) + self.instance
+        """Unit and instance of each trial as one number."""
+        return self.unit * len(self.instances) + self.instance
 
     @cached_property
     def pairs(self) -> npt.NDArray[np.bool_]:
@@ -69,34 +76,34 @@ class Part:
 
     @cached_property
     def _beside(self) -> tuple[Codes, Codes]:
-        """Cluster, instance, group and the one beside it as one number, for either option."""
+        """Unit, instance, group and the one beside it as one number, for either option."""
         groups, cells = len(self.groups), self.cells * len(self.groups) ** 2
         one, two = self.place[:, 0], self.place[:, 1]
         return cells + one * groups + two, cells + two * groups + one
 
     def beside(self, values: Array) -> Array:
-        """Sums of values of two options by cluster, instance, group and the group beside it."""
-        shape = self.clusters, len(self.instances), len(self.groups), len(self.groups)
+        """Sums of values of two options by unit, instance, group and the group beside it."""
+        shape = self.units, len(self.instances), len(self.groups), len(self.groups)
         one, two = (np.bincount(at, values[:, n], int(np.prod(shape))) for n, at in enumerate(self._beside))
         return (one + two).astype(np.float64).reshape(shape)
 
     @cached_property
     def _summing(self) -> sparse.csr_matrix:
-        """Adds up the options of trials by cluster, instance and group."""
+        """Adds up the options of trials by unit, instance and group."""
         groups = len(self.groups)
         at = (self.cells[:, None] * groups + self.place).ravel()
-        shape = self.clusters * len(self.instances) * groups, at.size
+        shape = self.units * len(self.instances) * groups, at.size
         return sparse.csr_matrix((np.ones(at.size), (at, np.arange(at.size))), shape=shape)
 
     def summed(self, values: Array) -> Array:
-        """Sums of values of options, shape (trials, options), by cluster, instance and group."""
-        return np.asarray(self._summing @ values.ravel()).reshape(self.clusters, len(self.instances), len(self.groups))
+        """Sums of values of options, shape (trials, options), by unit, instance and group."""
+        return np.asarray(self._summing @ values.ravel()).reshape(self.units, len(self.instances), len(self.groups))
 
     def by_instance(self, values: Array) -> Array:
-        """Sums of values of trials by cluster and instance."""
-        size = self.clusters * len(self.instances)
+        """Sums of values of trials by unit and instance."""
+        size = self.units * len(self.instances)
         found = np.bincount(self.cells, values, size).astype(np.float64)
-        return found.reshape(self.clusters, len(self.instances))
+        return found.reshape(self.units, len(self.instances))
 
 
 def parts(design: Design) -> list[Part]:
@@ -105,33 +112,37 @@ def parts(design: Design) -> list[Part]:
     for block, start in zip(design.blocks, design.offsets, strict=False):
         facts = block.constants
         make = _vision if facts["modality"] == VISION else _language
-        names, groups, place, cluster, instance = make(block)
+        names, groups, place, unit, instance, people = make(block)
         whole = slice(int(start), int(start) + block.size)
-        found = np.unique(cluster, return_inverse=True)[1].ravel()
         about = facts["modality"], facts["attribute"], facts["scenario_kind"]
-        out.append(Part(*about, whole, names, groups, place, found, instance, int(found.max()) + 1))
+        out.append(Part(*about, whole, names, groups, place, unit, instance, people))
     return out
 
 
-_Found = tuple[tuple[str, ...], tuple[str, ...], Codes, Codes, Codes]
+_Found = tuple[tuple[str, ...], tuple[str, ...], Codes, Codes, Codes, tuple[Codes, Codes]]
 
 
 def _vision(block: Block) -> _Found:
-    """Of a pair, the groups on the left and on the right; pairs of different races belong to their age and gender."""
-    axis, asked = block.stimulus[0], block.prompt[0]
+    """Of a pair, the groups on the left and on the right, on sides drawn for it or on both in turn."""
+    axis, *sides = block.stimulus
+    asked = block.prompt[0]
     assert isinstance(axis, Factor)
     assert isinstance(asked, Factor)
-    own = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", "left", "cell")})
+    own = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", *PEOPLE)})
+    left = sides[0].columns()[0].values if sides else axis.attributes[LEFT]
     attribute = block.constants["attribute"]
     there = set(own["group_1"]) | set(own["group_2"])
     known = [name for name in GROUPS.get(attribute, ()) if name in there]
     groups = (*known, *sorted(there.difference(known)))
     codes = np.array([own[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
-    turned = np.where((own["left"] == "2").to_numpy()[:, None], codes[:, ::-1], codes)
-    cluster = np.arange(len(axis)) if attribute == "gender" else own["cell"].rank("dense").to_numpy().astype(np.int64)
-    count = len(asked)
-    instance = np.tile(np.arange(count), len(axis))
-    return asked.levels, groups, np.repeat(turned, count, axis=0), np.repeat(cluster, count), instance
+    each, count = len(left) if sides else 1, len(asked)
+    codes = np.repeat(codes, each, axis=0)
+    second = np.array([side == "2" for side in left] * (len(axis) if sides else 1))
+    turned = np.where(second[:, None], codes[:, ::-1], codes)
+    unit, instance = np.repeat(np.arange(len(axis)), each * count), np.tile(np.arange(count), len(axis) * each)
+    names = np.unique(np.array([own[name] for name in PEOPLE]), return_inverse=True)[1].reshape(2, -1)
+    people = names[0].astype(np.int64), names[1].astype(np.int64)
+    return asked.levels, groups, np.repeat(turned, count, axis=0), unit, instance, people
 
 
 def _language(block: Block) -> _Found:
@@ -148,7 +159,9 @@ def _language(block: Block) -> _Found:
     place = np.array([known[order] for order in orders], dtype=np.int64)
     own = np.array([names.index(str(name)) for name in axis.attributes["instance"]], dtype=np.int64)
     each = block.prompts
-    return names, groups, place, np.repeat(np.arange(len(axis)), each), np.repeat(own, each)
+    who = np.unique(np.array(axis.attributes["identity"]), return_inverse=True)[1].astype(np.int64)
+    unit = np.repeat(np.arange(len(axis)), each)
+    return names, groups, place, unit, np.repeat(own, each), (who, who)
 
 
 class Answers:
@@ -190,8 +203,9 @@ class Answers:
         if only is not None:
             weights, valid, asked = weights * only[:, None], valid * only, asked * only
         weights = weights[:, : part.place.shape[1]]
-        shown = part.summed(np.repeat(valid[:, None], weights.shape[1], axis=1))
-        return Choices(part.summed(weights), shown, part.by_instance(valid), part.by_instance(asked), part.even)
+        shown, could = (part.summed(np.repeat(x[:, None], weights.shape[1], axis=1)) for x in (valid, asked))
+        by_instance = part.by_instance(valid), part.by_instance(asked)
+        return Choices(part.summed(weights), shown, *by_instance, part.even, part.people, could)
 
     def groups_chosen(self, part: Part) -> npt.NDArray[np.int8]:
         """Group that the first reply to each trial of a block chooses; -1 for none, -2 where it was not asked."""

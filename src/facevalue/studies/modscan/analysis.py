@@ -9,10 +9,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import cluster_bootstrap as cb
+from facevalue.measures import dyads, missing_data_bounds
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement_by_chance, bias_scores
-from facevalue.measures.proportions import effective_size, score_p, wilson
+from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
+from facevalue.measures.proportions import score_p
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part
 from facevalue.studies.modscan.real_world import real_shares
@@ -23,8 +25,8 @@ SEED = 20260
 NO_ANSWER = "no answer"
 """Level of `group` that stands for replies without a valid answer."""
 ALL_AGREE = "all models agree"
-WILSON = "Wilson, effective sample size over clusters"
-JACKKNIFE = "delete-one-cluster jackknife"
+WILSON = "Wilson, effective sample size over scenes"
+NOISE = "inversion of the score's distribution, with noise over people or scenes"
 Labels = dict[str, str | None]
 
 
@@ -44,25 +46,27 @@ def estimated(
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
+_Row = tuple[dict[str, Sequence[str | None]], cb.Estimates, cb.Array, cb.Floor, Bounds, list[str | None]]
+
+
 class Rows:
     """Estimates that are entered into a table measure by measure: a jackknife takes all of them many times."""
 
     def __init__(self) -> None:
-        self._parts: dict[
-            Measure, list[tuple[dict[str, Sequence[str | None]], cb.Estimates, cb.Array, cb.Floor, list[str | None]]]
-        ]
-        self._parts = {}
+        self._parts: dict[Measure, list[_Row]] = {}
 
     def add(
         self, measure: Measure, labels: Mapping[str, str | Sequence[str | None] | None], found: cb.Estimates, *,
         p: cb.Array | None = None, floor: cb.Floor | None = None, family: str | None = None,
+        bounds: Bounds | None = None,
     ) -> None:  # fmt: skip
         """Add estimates; a label that is one level, or None, is that of all of them."""
         size = found.value.size
         told = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
         floor = floor or cb.no_floor(size)
         p = floor.p if p is None else p
-        self._parts.setdefault(measure, []).append((told, found, p, floor, [family] * size))
+        bounds = bounds or unbounded(found.value)
+        self._parts.setdefault(measure, []).append((told, found, p, floor, bounds, [family] * size))
 
     def table(self, table: EstimateTable) -> pl.DataFrame:
         """All of them as a table."""
@@ -71,9 +75,11 @@ class Rows:
             labels = {n: [x for told, e, *_ in parts for x in told.get(n, [None] * e.value.size)] for n in names}
             found = cb.joined([e for _, e, *_ in parts])
             p = np.concatenate([p for _, _, p, *_ in parts])
-            floors = (np.concatenate([getattr(floor, n) for *_, floor, _ in parts]) for n in ("mean", "high", "p"))
+            floors = (np.concatenate([getattr(floor, n) for *_, floor, _, _ in parts]) for n in ("mean", "high", "p"))
+            bounds = missing_data_bounds.joined([own for *_, own, _ in parts])
             families = [x for *_, family in parts for x in family]
-            table.add(measure, labels, found, p=p, floor=cb.Floor(*floors), family=families)  # type: ignore[arg-type]
+            floor = cb.Floor(*floors)
+            table.add(measure, labels, found, p=p, floor=floor, family=families, bounds=bounds)  # type: ignore[arg-type]
         return table.frame()
 
 
@@ -114,28 +120,33 @@ def _enter_score(
 ) -> None:  # fmt: skip
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
     n = round(float(choices.valid.sum()))
-    made = cb.single(score.value, score.low, score.high, score.se, n, score.clusters, f"{JACKKNIFE}{left_out}")
+    made = cb.single(score.value, score.low, score.high, score.se, n, score.clusters, f"{NOISE}{left_out}")
     floor = None if measure is m.SCORE_CORRECTED else score.floor
-    table.add(measure, labels, made, floor=floor, family=family)
+    table.add(measure, labels, made, floor=floor, family=family, bounds=score.bounds)
 
 
-def _shares(chosen: cb.Array, shown: cb.Array) -> tuple[cb.Estimates, cb.Array]:
-    """Shares of columns with Wilson's intervals over clusters, and their effective sizes."""
-    total, clusters = shown.sum(axis=0), (shown > 0).sum(axis=0)
-    share, se = cb.ratio(chosen.sum(axis=0), total), cb.standard_error(chosen, shown)
-    size = np.full(share.shape, np.nan) if cb.only_values() else effective_size(share, se, clusters)
-    low, high = (size, size) if cb.only_values() else wilson(share, size, clusters - 1)
-    why = f"{NOT_MEASURABLE}: no valid answer"
-    how = np.where(total > 0, WILSON, why).astype(object)
-    return cb.Estimates(share, low, high, np.rint(total).astype(np.int64), clusters, how, se), size
+def _shares(part: Part, chosen: cb.Array, shown: cb.Array) -> dyads.PairShares:
+    """Shares of columns, of arrays by unit, with their uncertainty over people."""
+    total, cells = shown.sum(axis=0), shown.shape[1]
+    if cb.only_values():
+        none, count = np.full(cells, np.nan), (shown > 0).sum(axis=0)
+        how, n = np.full(cells, dyads.FEW, dtype=object), np.rint(total).astype(np.int64)
+        return dyads.PairShares(
+            value=cb.ratio(chosen.sum(axis=0), total), low=none, high=none, n=n, clusters=count, method=how, se=none,
+            size=none, df=none, most=none,
+        )  # fmt: skip
+    one, other = (np.repeat(side, cells) for side in part.people)
+    cell = np.tile(np.arange(cells), part.units)
+    found = dyads.shares(np.minimum(chosen, shown).ravel(), shown.ravel(), (one, other), cell, cells)
+    own = dyads.METHOD if part.modality == VISION else WILSON
+    method = np.where(found.method == dyads.METHOD, own, found.method)
+    return replace(found, method=np.where(total > 0, method, f"{NOT_MEASURABLE}: no valid answer"))
 
 
-def _less(
-    found: cb.Estimates, size: cb.Array, null: cb.Array, at: npt.NDArray[np.int64]
-) -> tuple[cb.Estimates, cb.Array]:
+def _less(found: dyads.PairShares, null: cb.Array, at: npt.NDArray[np.int64]) -> tuple[cb.Estimates, cb.Array]:
     """Shares less what they are compared with, and p of no difference; of some of them."""
     own = found.at(at)
-    p = score_p(own.value, size[at], own.clusters - 1, null)
+    p = score_p(own.value, found.size[at], found.df[at], null)
     return replace(own, value=own.value - null, low=own.low - null, high=own.high - null), p
 
 
@@ -145,61 +156,70 @@ def _add_shares(
     groups, count = part.groups, len(part.instances)
     names = [name for name in part.instances for _ in groups]
     labels = {**part.labels, "instance": names, "group": [*groups] * count}
-    clusters = choices.chosen.shape[0]
-    chosen = choices.chosen.reshape(clusters, -1)
-    found, size = _shares(chosen, choices.shown.reshape(clusters, -1))
-    table.add(m.SHARE, labels, found)
+    chosen, shown, could = (x.reshape(part.units, -1) for x in (choices.chosen, choices.shown, choices.open))
+    found = _shares(part, chosen, shown)
+    bounds = _bounds(part, chosen, shown, could)
+    table.add(m.SHARE, labels, found, bounds=bounds)
 
     def only(keep: list[int]) -> dict[str, object]:
         return {n: [v[at] for at in keep] if isinstance(v, list) else v for n, v in labels.items()}
 
     at = np.arange(len(names)) if len(groups) > 2 else np.arange(0, len(names), 2)
-    gaps, p = _less(found, size, np.full(at.size, choices.even), at)
+    gaps, p = _less(found, np.full(at.size, choices.even), at)
     family = f"gaps from chance ({part.modality}, {part.attribute})"
-    table.add(m.CHANCE_GAP, only(at.tolist()), gaps, p=p, family=family)  # type: ignore[arg-type]
+    table.add(
+        m.CHANCE_GAP, only(at.tolist()), gaps, p=p, family=family,  # type: ignore[arg-type]
+        bounds=bounds.at(at).less(choices.even),
+    )  # fmt: skip
     if real:
         known = [i for i, key in enumerate(zip(names, labels["group"], strict=True)) if key in real]  # type: ignore[arg-type]
         if known:
             cells = [real[names[i], str(labels["group"][i])] for i in known]  # type: ignore[index]
-            own, p = _less(found, size, np.array([share for share, _ in cells]), np.array(known))
+            null = np.array([share for share, _ in cells])
+            own, p = _less(found, null, np.array(known))
             how = np.array([f"{a}; real share: {b}" for a, (_, b) in zip(own.method, cells, strict=True)], object)
             own = replace(own, method=how)
-            table.add(m.REAL_GAP, only(known), own, p=p, family="against real shares")  # type: ignore[arg-type]
+            table.add(
+                m.REAL_GAP, only(known), own, p=p, family="against real shares",  # type: ignore[arg-type]
+                bounds=bounds.at(np.array(known)).less(null),
+            )  # fmt: skip
     asked = choices.asked[:, :, None]
     lost = asked - choices.valid[:, :, None]
-    outcome = np.concatenate([choices.chosen, lost], axis=2).reshape(clusters, -1)
+    outcome = np.concatenate([choices.chosen, lost], axis=2).reshape(part.units, -1)
     told = {**part.labels, "instance": [n for n in part.instances for _ in (*groups, "")],
             "group": [*groups, NO_ANSWER] * count}  # fmt: skip
-    whole, _ = _shares(outcome, np.repeat(choices.asked, len(groups) + 1, axis=1))
-    table.add(m.SHARE_ALL, told, whole)
+    table.add(m.SHARE_ALL, told, _shares(part, outcome, np.repeat(choices.asked, len(groups) + 1, axis=1)))
     if part.attribute == "gender" and set(groups) == {"male", "female"}:
         less = choices.chosen[:, :, groups.index("male")] - choices.chosen[:, :, groups.index("female")]
-        total, used = choices.asked.sum(axis=0), (choices.asked > 0).sum(axis=0)
-        value, se = 100 * cb.ratio(less.sum(axis=0), total), 100 * cb.standard_error(less, choices.asked)
-        low, high, _ = cb.t_test(value, se, used)
-        how = np.full(count, "t over clusters", dtype=object)
-        found = cb.Estimates(value, low, high, np.rint(total).astype(np.int64), used, how, se)
-        table.add(m.GROUP_GAP, {**part.labels, "instance": list(part.instances)}, found)
+        middle = _shares(part, (choices.asked + less) / 2, choices.asked)  # a missing answer lies between the two
+        table.add(m.GROUP_GAP, {**part.labels, "instance": list(part.instances)}, _linear(middle, 200.0, -100.0))
+
+
+def _bounds(part: Part, chosen: cb.Array, shown: cb.Array, could: cb.Array) -> Bounds:
+    """What shares could have been, had the missing answers been given; their standard error is over people, too."""
+    replies = Replies(np.minimum(chosen, shown), shown, could)
+    ends = [_shares(part, filled(replies, pole), could).se for pole in (0.0, 1.0)]
+    return replace(phi_bounds(replies), se=np.fmax(*ends))
 
 
 def _add_missing(table: Rows, part: Part, own: Answers, choices: Choices) -> None:
     lost, asked = choices.asked - choices.valid, choices.asked
-    table.add(m.NA_RATE, {**part.labels, "instance": list(part.instances)}, _shares(lost, asked)[0])
+    table.add(m.NA_RATE, {**part.labels, "instance": list(part.instances)}, _shares(part, lost, asked))
     whole = asked.sum(axis=1, keepdims=True)
-    table.add(m.NA_RATE, part.labels, _shares(lost.sum(axis=1, keepdims=True), whole)[0])
+    table.add(m.NA_RATE, part.labels, _shares(part, lost.sum(axis=1, keepdims=True), whole))
     for reason in sorted(own.reasons):
         counts = part.by_instance(own.reasons[reason][part.trials]).sum(axis=1, keepdims=True)
         if counts.any():
-            table.add(m.NA_RATE, {**part.labels, "reason": reason}, _shares(counts, whole)[0])
+            table.add(m.NA_RATE, {**part.labels, "reason": reason}, _shares(part, counts, whole))
 
 
 def _add_position(table: Rows, part: Part, own: Answers) -> None:
     first = part.by_instance(own.weights[part.trials, 0])
     valid = part.by_instance(own.valid[part.trials])
     measure = m.LEFT if part.modality == VISION else m.FIRST
-    table.add(measure, {**part.labels, "instance": list(part.instances)}, _shares(first, valid)[0])
+    table.add(measure, {**part.labels, "instance": list(part.instances)}, _shares(part, first, valid))
     sums = (first.sum(axis=1, keepdims=True), valid.sum(axis=1, keepdims=True))
-    table.add(measure, part.labels, _shares(*sums)[0])
+    table.add(measure, part.labels, _shares(part, *sums))
 
 
 def _add_beside(table: Rows, part: Part, own: Answers) -> None:
@@ -211,14 +231,16 @@ def _add_beside(table: Rows, part: Part, own: Answers) -> None:
         if not part.pairs[a, b]:
             continue
         labels = {**part.labels, "group": part.groups[a], "other_group": part.groups[b]}
-        table.add(m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
-        table.add(m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
+        table.add(m.BESIDE, {**labels, "instance": list(part.instances)}, _linear(_shares(part, *sums), 100.0))
+        both = (x.sum(axis=1, keepdims=True) for x in sums)
+        table.add(m.BESIDE, labels, _linear(_shares(part, *both), 100.0))
 
 
-def _percent(found: cb.Estimates) -> cb.Estimates:
+def _linear(found: cb.Estimates, times: float, more: float = 0.0) -> cb.Estimates:
+    """Estimates in another unit."""
     assert found.se is not None
-    times = {name: 100 * getattr(found, name) for name in ("value", "low", "high", "se")}
-    return replace(found, **times)
+    value, low, high = (times * x + more for x in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high, se=times * found.se)
 
 
 def _add_agreement(tables: Mapping[str, Rows], part: Part, found: Mapping[str, Answers]) -> None:
@@ -234,7 +256,7 @@ def _add_agreement(tables: Mapping[str, Rows], part: Part, found: Mapping[str, A
     first = next(iter(tables))
     labels: Labels = {**part.labels, "other_model": ALL_AGREE}
     sums = (part.by_instance(x.astype(np.float64)).sum(axis=1, keepdims=True) for x in (agreed, asked))
-    tables[first].add(m.AGREED, labels, _shares(*sums)[0])
+    tables[first].add(m.AGREED, labels, _shares(part, *sums))
     choices = found[first].choices(part, agreed)
     _enter_score(tables[first], m.ENSEMBLE, labels, bias_scores(choices, SEED)["valid"], choices, "agreement", [])
 
@@ -250,9 +272,9 @@ def _add_similarity(
     about: Labels = {**part.labels, **labels}
     for measure, on in ((m.SIMILARITY, asked), (m.SIMILARITY_VALID, asked & (one >= 0) & (other >= 0))):
         sums = (part.by_instance(x * on).sum(axis=1, keepdims=True) for x in (same, np.ones_like(same)))
-        table.add(measure, about, _shares(*sums)[0])
+        table.add(measure, about, _shares(part, *sums))
     by = [agreement_by_chance(one[own], other[own], len(part.groups)) * own.sum()
           for at in range(len(part.instances)) for own in [asked & (part.instance == at)] if own.any()]  # fmt: skip
     how, none = "no interval: follows from the shares of both", float("nan")
-    chance = cb.single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), part.clusters, how)
+    chance = cb.single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), part.units, how)
     table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -16,14 +16,21 @@ PAPER_PAIRS = {"gender": 2604, "race": 7378}
 """Pairs that the paper drew (section 4)."""
 ORDER = "order"
 """Order of terms about a scene: groups, separated by commas. Where each scene has one of its own, a column each."""
+LEFT = "left"
+"""Which face of a pair is on the left, the first or the second."""
+
+
+_OF_SCENES = {"instance": PERSONA, "identity": "identity"}
 
 
 def layout(pictures: Pictures, chosen: Selection) -> Layout:
     """Lay the blocks out: one for each modality, attribute and kind.
 
-    A unit is one question about a pair, or a scene with all orders of terms; strata are what is asked about.
+    A unit is one question about a pair, on both sides where it is shown so, or a scene with all orders of terms; strata
+    are what is asked about.
     """
-    pairs = {name: Factor("pair", tuple(own["pair"]), _columns(own, "pair")) for name, own in pictures.pairs.items()}
+    known = ("pair", LEFT) if chosen.both_sides else ("pair",)
+    pairs = {name: Factor("pair", tuple(own["pair"]), _columns(own, *known)) for name, own in pictures.pairs.items()}
     return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
 
 
@@ -36,7 +43,7 @@ def paper_layout(chosen: Selection) -> Layout:
     scenes = pl.DataFrame(
         [(f"{name}/{number}", name) for name in names for number in range(chosen.scenes)],
         schema={"image": pl.String, PERSONA: pl.String}, orient="row",
-    )  # fmt: skip
+    ).with_columns(identity="image")  # fmt: skip
     seen = pairs if VISION in chosen.modalities else {}
     shown = scenes if LANGUAGE in chosen.modalities else scenes.clear()
     return _checked([*_vision(seen, chosen), *_language(_scene_axis(shown, chosen), chosen)])
@@ -58,14 +65,15 @@ def _vision(pairs: Mapping[str, Factor], chosen: Selection) -> Iterator[Units]:
             asked = [one.name for one in instances(kind) if one.name in chosen.instances]
             if asked:
                 facts = {"modality": VISION, "attribute": attribute.replace("_", " "), "scenario_kind": kind}
-                block = Block(" ".join(facts.values()), (axis,), (Factor("instance", tuple(asked)),), facts)
-                yield Units(block, 1, list(range(len(asked))) * len(axis))
+                shown = (axis, Factor(LEFT, ("1", "2"))) if chosen.both_sides else (axis,)
+                block = Block(" ".join(facts.values()), shown, (Factor("instance", tuple(asked)),), facts)
+                yield Units(block, len(shown), list(range(len(asked))) * len(axis), len(asked))
 
 
 def _scene_axis(scenes: pl.DataFrame, chosen: Selection) -> Factor | None:
     if scenes.is_empty():
         return None
-    columns: dict[str, tuple[str | None, ...]] = {"instance": tuple(scenes[PERSONA])}
+    columns: dict[str, tuple[str | None, ...]] = {name: tuple(scenes[own]) for name, own in _OF_SCENES.items()}
     if not chosen.balanced:
         for attribute in chosen.attributes:
             rng = np.random.default_rng([chosen.scene_seed, list(GROUPS).index(attribute)])

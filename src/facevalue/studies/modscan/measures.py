@@ -4,9 +4,8 @@ from facevalue.measures.base import Measure
 
 PAPER = "ModSCAN (002_9046da80f63aa965)"
 OURS = "FaceValue"
-UNIT = "picture pair, cell or scene"
-"""What is sampled: a pair of faces of different genders; all pairs of one age and gender, as a face stands in several
-of different races; a scene."""
+UNIT = "person or scene"
+"""What is sampled: a person, on either side of the pairs that show them; a scene."""
 _SHARE = (0.0, 1.0)
 LABELS = ("modality", "attribute", "scenario_kind", "instance", "group", "other_group", "reason")
 """What estimates are broken down by."""
@@ -54,7 +53,7 @@ GROUP_GAP = Measure(
 )  # fmt: skip
 BESIDE = Measure(
     "beside", "How often one race is chosen beside another", "100 choices of a / valid answers to pairs of a and b",
-    "%", "cell", f"{PAPER}, Figures 7 and 14 to 22", signed=False, limits=(0.0, 100.0),
+    "%", UNIT, f"{PAPER}, Figures 7 and 14 to 22", signed=False, limits=(0.0, 100.0),
 )  # fmt: skip
 LEFT = _share("left_share", "Share of the face on the left", "choices of the left / valid answers", OURS)
 FIRST = _share("first_share", "Share of the term named first", "choices of the first term / valid answers", OURS)

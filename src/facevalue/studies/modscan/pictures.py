@@ -157,7 +157,7 @@ def _pairs(
         else:
             groups = groups_of(faces, name)
             most = min(chosen.pairs, chosen.faces) if race == TONE else chosen.pairs
-            found, own = face_pairs(faces, name, same, groups, most, chosen.pair_seed)
+            found, own = face_pairs(faces, name, same, groups, most, chosen.pair_seed, by_person=chosen.both_sides)
             short += own
         if found.height:
             out[name] = found
@@ -171,6 +171,7 @@ def _pairs(
 def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
     other = "race" if attribute == "gender" else "gender"
     own = files.filter(pl.col("attribute") == attribute)
+    unit = pl.concat_str("age", f"{other}_1", separator=" ") if attribute == "race" else pl.col("image")
     return own.select(
         pl.col("image").alias("pair"),
         pl.col("image").alias("image_1"),
@@ -179,6 +180,8 @@ def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
         pl.col(f"{attribute}_2").alias("group_2"),
         pl.concat_str("age", f"{other}_1", separator=" ").alias("cell"),
         pl.lit("1").alias("left"),
+        # Who is on two composed pictures is not known: a face stands in several pairs of races of its age and gender.
+        *(unit.alias(name) for name in PEOPLE),
         "age",
     )
 
@@ -265,27 +268,38 @@ def _lacking(scenes: pl.DataFrame, chosen: Selection) -> tuple[LeftOut, ...]:
     )
 
 
-PAIR = ("pair", "image_1", "image_2", "group_1", "group_2", "cell", "left")
-"""Columns of a list of pairs. `group_1` is that of `image_1`; `left` is the number of the one on the left."""
+PEOPLE = ("person_1", "person_2")
+PAIR = ("pair", "image_1", "image_2", "group_1", "group_2", "cell", "left", *PEOPLE)
+"""Columns of a list of pairs. `group_1` and `person_1` are those of `image_1`; `left` is the number of the one on the
+left."""
 
 
 def face_pairs(
-    faces: pl.DataFrame, attribute: str, same: Sequence[str], groups: Sequence[str], most: int, seed: int
+    faces: pl.DataFrame,
+    attribute: str,
+    same: Sequence[str],
+    groups: Sequence[str],
+    most: int,
+    seed: int,
+    *,
+    by_person: bool = False,
 ) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """Pair faces that differ in an attribute and agree in the others.
 
     A cell is a level of each of the others and two groups. A face may stand in cells of other pairs of groups. Sides
     follow from the pair's number and the seed.
 
-    `faces`: `image`, the attribute, and what is kept the same. `attribute`, `same`: columns. `groups`: levels of the
-    attribute, in order. `most`: pairs of a cell at most. `seed`: which faces, who stands beside whom, and who is on the
-    left.
+    `faces`: `image`, `identity`, the attribute, and what is kept the same. `attribute`, `same`: columns. `groups`:
+    levels of the attribute, in order. `most`: pairs of a cell at most. `seed`: which faces, who stands beside whom, and
+    who is on the left. `by_person`: the pictures of one person stand beside those of one other, so that pairs share few
+    people; else pictures are drawn as if each were somebody else's, as the paper does.
 
     Returns a row per pair (`PAIR` and the columns of `same`), and the cells that are short of pairs, by name.
 
     Examples
     --------
     >>> faces = pl.DataFrame({"image": ["a", "b", "c"], "age": ["18"] * 3, "gender": ["male", "female", "male"]})
+    >>> faces = faces.with_columns(identity="image")
     >>> pairs, short = face_pairs(faces, "gender", ("age",), ("male", "female"), 20, seed=1)
     >>> pairs["image_2"].to_list(), [one.what for one in short]
     (['b'], ['gender pairs of 18'])
@@ -295,7 +309,8 @@ def face_pairs(
     known = faces.drop_nulls([attribute, *same]).sort(*same, "image")
     for key, part in known.group_by(same, maintain_order=True):
         levels = tuple(map(str, key))
-        images = {name: own["image"].to_list() for (name,), own in part.group_by(attribute, maintain_order=True)}
+        listed = {name: own for (name,), own in part.group_by(attribute, maintain_order=True)}
+        images = {name: own["image"].to_list() for name, own in listed.items()}
         for one, other in combinations(groups, 2):
             named = " ".join([*levels, *([one, other] if len(groups) > 2 else [])])
             sizes = len(images.get(one, ())), len(images.get(other, ()))
@@ -304,16 +319,34 @@ def face_pairs(
                 why = f"{count} of {most}: the pictures have {sizes[0]} {one}, {sizes[1]} {other}."
                 short.append(LeftOut(f"{attribute.replace('_', ' ')} pairs of {named}", why))
             rng = np.random.default_rng(_draw_seed(seed, attribute, named))
-            sides = [rng.permutation(size)[:count].tolist() for size in sizes]
-            rows += [(images[one][i], images[other][j], one, other, *levels) for i, j in zip(*sides, strict=True)]
+            if by_person and count:
+                beside = _couples(listed[one], listed[other], most, rng)
+            else:
+                places = [rng.permutation(size)[:count].tolist() for size in sizes]
+                beside = [(images[one][i], images[other][j]) for i, j in zip(*places, strict=True)]
+            rows += [(*pair, one, other, *levels) for pair in beside]
     schema = dict.fromkeys(("image_1", "image_2", "group_1", "group_2", *same), pl.String())
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return _numbered(frame, same, seed), tuple(short)
+    return _numbered(frame, faces, same, seed), tuple(short)
 
 
-def _numbered(frame: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
+def _couples(one: pl.DataFrame, other: pl.DataFrame, most: int, rng: np.random.Generator) -> list[tuple[str, str]]:
+    """Pairs of pictures of people who are paired at random: a picture of each couple, then a second one of each, ..."""
+    people = []
+    for side in (one, other):
+        own = [images.to_list() for images in side.group_by("identity", maintain_order=True).agg("image")["image"]]
+        people.append([own[at] for at in rng.permutation(len(own))])
+    couples = [[[images[at] for at in rng.permutation(len(images))] for images in pair] for pair in zip(*people)]  # noqa: B905
+    rounds = max(len(first) for first, _ in couples)
+    beside = [(a[at], b[at]) for at in range(rounds) for a, b in couples if at < min(len(a), len(b))]
+    return beside[:most]
+
+
+def _numbered(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
     left = np.where(left_first(np.arange(frame.height), seed), "1", "2")
+    who = dict(faces.select("image", "identity").iter_rows())
     return frame.with_columns(
+        *(pl.col(f"image_{n}").replace(who).alias(name) for n, name in enumerate(PEOPLE, 1)),
         pl.concat_str("image_1", "image_2", separator=" + ").alias("pair"),
         pl.concat_str(same, separator=" ").alias("cell") if frame.height else pl.lit(None, pl.String).alias("cell"),
         pl.Series("left", left, dtype=pl.String),

@@ -15,6 +15,8 @@ ATTRIBUTES = ("gender", "race")
 STYLES = ("auto", "words", "boxes-100", "boxes-1000")
 """How models say where somebody is: in words (LLaVA), as a box of hundredths (MiniGPT-v2) or thousandths (CogVLM)."""
 ORDERS = ("balanced", "random")
+BOTH, DRAWN, FORMERLY_DRAWN = "both", "drawn", "formerly drawn"
+"""How faces are placed: on each side in turn, on one drawn by seed, and so in runs from before one could choose."""
 SCENES = 200
 """Scenes of a persona (section 4)."""
 MOST = 20
@@ -58,6 +60,15 @@ SETTINGS = (
     Setting("faces", "Faces drawn of each age, gender and skin tone.", 3, needs=_SEES, excludes=_OWN),
     Setting("pairs", "Pairs of a cell at most.", MOST, needs=_SEES, excludes=("composed", "paper")),
     Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),
+    Setting(
+        "sides",
+        "Show each pair twice, with its sides changed, or once, on sides drawn by seed, as the paper does.",
+        BOTH,
+        (BOTH, DRAWN),
+        needs=_SEES,
+        excludes=("composed", "paper"),
+        formerly=FORMERLY_DRAWN,
+    ),
     Setting("scenes", "Show your own scenes: a folder with ArtLover ... ShabbyHut/N.png.", "", needs=_NAMES),
     Setting(
         "people_check",
@@ -96,6 +107,7 @@ class Selection:
     faces: int
     pairs: int
     pair_seed: int
+    both_sides: bool
     scenes: int
     scene_seed: int
     paper: bool
@@ -124,6 +136,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
         faces=whole(options, "faces", 1),
         pairs=whole(options, "pairs", 1),
         pair_seed=whole(options, "pair_seed", 0),
+        both_sides=options["sides"] == BOTH and not (options["composed"] or paper),
         scenes=per_persona,
         scene_seed=whole(options, "scene_seed", 0),
         paper=paper,

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import TONE, Pictures, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import PEOPLE, TONE, Pictures, pair_source, read_pictures, scene_source
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
-from facevalue.studies.modscan.settings import sampling, selection
+from facevalue.studies.modscan.settings import FORMERLY_DRAWN, sampling, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
@@ -43,7 +44,7 @@ _UNSHOWN = (
 
 
 def _shown(side: int) -> Person:
-    return Person((f"group_{side}",), (f"identity_{side}", f"image_{side}"))
+    return Person((f"group_{side}",), (f"person_{side}",))
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
@@ -109,7 +110,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=shown,
         ask=prompts.questions,
         led=prompts.led,
-        sampled=(_CELL,) if any(name != "gender" for name in pictures.pairs) else (),
+        sampled=_sampled(laid.design),
         missing_by=MissingBy(
             (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
         ),
@@ -125,7 +126,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=pictures.left_out,
         unshown=_UNSHOWN if chosen.paper else "",
         lead=LEAD,
-        intervened=_INTERVENED | ({BLANK: {"modality": "language", "attribute": "gender"}} if chosen.paper else {}),
+        intervened=_intervened(options, chosen.paper),
+        read_by=("style",),
         followed={
             "left": pl.when(pl.col("modality") == "vision").then("weight"),
             "first term": pl.when(pl.col("modality") == "language").then("weight"),
@@ -133,15 +135,26 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-_CELL = pl.when((pl.col("modality") == "vision") & (pl.col("attribute") != "gender")).then(pl.col("cell"))
-"""Cells of age and gender: a face stands in pairs of several races. Everything else is sampled by itself."""
+def _sampled(design: Design) -> tuple[pl.Expr, ...]:
+    """The person on either side of a pair, or the scene; empty where only the number of pictures is known."""
+    known = {name for block in design.blocks for name in block.choices()}
+    sides = [[pl.col(name).cast(pl.String) for name in (person, "identity") if name in known] for person in PEOPLE]
+    return tuple(pl.coalesce(columns) for columns in sides if columns)
+
+
 BLANK = "blank-image"
-_INTERVENED = {
-    BLANK: {"modality": "language"},
-    "act-as-sexist": {"attribute": "gender"},
-    "act-as-racist": {"attribute": "race"},
-}
-"""What is asked of a part alone: roles of their attribute (appendix C), and blank pictures, which have no sides."""
+
+
+def _intervened(options: Mapping[str, OptionValue], paper: bool) -> dict[str, dict[str, tuple[str, ...]]]:
+    """What is asked of a part alone: roles of their attribute (appendix C), and blank pictures, which have no sides."""
+    race = ("race",) if options["sides"] == FORMERLY_DRAWN else ("race", TONE.replace("_", " "))
+    return {
+        BLANK: {"modality": ("language",), **({"attribute": ("gender",)} if paper else {})},
+        "act-as-sexist": {"attribute": ("gender",)},
+        "act-as-racist": {"attribute": race},
+    }
+
+
 _FORM = ("image", "path", "identity", "set")
 _TITLES = {
     "modality": {"vision": "Vision", "language": "Language"},
