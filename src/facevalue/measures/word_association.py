@@ -1,7 +1,7 @@
 """Words of groups: how much more frequent a word is in the texts about one group than in those about all others.
 
 Equations 5 to 7 of the paper of the counterfactual sets. `association` gives the published score; `label_tests` asks
-which words would come up if the labels of a set's images meant nothing.
+which words would come up if the labels of a set's images meant nothing but the length of their texts.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, ratio
 
 THRESHOLD = 1.0
 """Published: a word is a group's from s(w) = 1 on, twice the rate (D.3; D.1 has "exceeds")."""
 MINIMUM = 10
 """Published: fewest occurrences of a word in the texts about a group."""
 _STEPS = 40
+_FARTHEST = 30.0  # logarithm of odds that are certain
+_SLACK = 1e-9
 _NEAR = 0.5  # standard deviations up to which the normal approximation does
 
 
@@ -73,131 +75,183 @@ def least(tokens: Array, sizes: Array) -> Array:
         return np.where(own > 0, np.log2(own * (size.sum() - size) / size), np.nan)
 
 
+Places = npt.NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """In how many images' texts words stand; words are the last axis."""
+    """Whose texts have which words: a row for each pair of set and word that occurs."""
 
-    images: Array
-    """Of each group, whose texts have the word, shape (groups, words)."""
-    sets: Array | None
-    """How many sets there are of which k images have it, shape (groups + 1, words), k from 0; None where images are in
-    no sets."""
-    together: Array
-    """Sum over the sets in which the group's image has it of how many have, shape (groups, words)."""
-    shown: Array
-    """Images of each group with a text, shape (groups,)."""
+    word: Places
+    """The word of each pair, from 0."""
+    unit: Places
+    """Its set, or image where images are in no sets: a row of `lengths`."""
+    mask: npt.NDArray[np.unsignedinteger[Any]]
+    """Whose texts have it, a bit per group."""
+    words: int
+    """How many words there are."""
+    lengths: Array
+    """Words of the texts about each group in each set, shape (sets, groups); 0 where there is no text."""
+    in_sets: bool
+    """Whether images are in sets, each with every group, or each by itself."""
+
+    @property
+    def images(self) -> Array:
+        """How many images of each group have texts with the word, shape (groups, words)."""
+        groups = range(self.lengths.shape[1])
+        return np.stack([np.bincount(self.word, self.has(group), self.words) for group in groups]).astype(np.float64)
+
+    @property
+    def everywhere(self) -> Array:
+        """In how many sets the texts about all images have the word, shape (words,); zero without sets."""
+        every = np.bitwise_count(self.mask) == self.lengths.shape[1]
+        return np.bincount(self.word, every * float(self.in_sets), self.words).astype(np.float64)
+
+    @property
+    def units(self) -> Places:
+        """In how many sets, or images, the word is, shape (words,)."""
+        return np.bincount(self.word, minlength=self.words)
+
+    def has(self, group: int) -> npt.NDArray[np.bool_]:
+        """Of each pair, whether the group's texts have the word."""
+        return (self.mask >> self.mask.dtype.type(group)) & self.mask.dtype.type(1) > 0
 
 
-def presence(
-    word: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.unsignedinteger[Any]], words: int, shown: Array, *,
-    in_sets: bool,
-) -> Presence:  # fmt: skip
-    """Count images by word from sets and words.
+def label_tests(found: Presence, tested: npt.NDArray[np.bool_] | None = None) -> Array:
+    """Whether more of a group's images have a word than labels dealt out by chance would give: one-sided p-values.
 
     Parameters
     ----------
-    word:
-        The word of each pair of set and word, each pair once.
-    mask:
-        Whose texts have it, a bit per group.
-    words:
-        How many words there are.
-    shown:
-        See `Presence`.
-    in_sets:
-        Whether images are in sets, or each by itself.
-
-    Examples
-    --------
-    >>> found = presence(np.array([0, 0, 1]), np.array([1, 3, 2], np.uint64), 2, np.array([2.0, 2.0]), in_sets=True)
-    >>> found.images.tolist(), found.sets.tolist()
-    ([[2.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
-    """
-    groups = shown.size
-    size = np.bitwise_count(mask)
-    images, together = np.zeros((groups, words)), np.zeros((groups, words))
-    for group in range(groups):
-        has = (mask >> mask.dtype.type(group)) & mask.dtype.type(1) > 0
-        images[group] = np.bincount(word[has], minlength=words)
-        together[group] = np.bincount(word[has], size[has], words)
-    if not in_sets:
-        return Presence(images, None, together, shown)
-    sets = np.bincount(size.astype(np.int64) * words + word, minlength=(groups + 1) * words).astype(np.float64)
-    return Presence(images, sets.reshape(groups + 1, words), together, shown)
-
-
-def label_tests(found: Presence) -> Array:
-    """Whether more of a group's images have a word than labels dealt out by chance would give: one-sided p-values.
+    tested:
+        Words that are of interest, shape (groups, words); all by default.
 
     Returns
     -------
-    Shape (groups, words); 1 for words that all images of each set have, or none, which labels cannot move.
+    Shape (groups, words); 1 for words that all images of each set have, or none, which labels cannot move, and NaN
+    where nothing is tested.
 
     Equation
     --------
-    Where k of a set's n images have the word, labels dealt out anew give it to a group's image with probability k / n,
-    in each set by itself. So their number is a sum of independent Bernoulli variables, and p = P(X >= observed), by the
-    saddlepoint approximation for lattices (Lugannani and Rice 1980; Daniels 1987, "Tail probability approximations",
-    the second continuity correction). Without sets, labels are dealt among all images: Fisher's exact test.
+    A word comes up at some rate r per word of text, so that texts of N words have it with probability 1 - exp(-r N).
+    Where k of a set's images have it, these are any k of them, with odds exp(r N_g) - 1 each; r is the one at which k
+    are expected. A group's image is among them with probability pi_g(k) = k o_g (1 - pi_g(k - 1)) / sum_h o_h (1 -
+    pi_h(k - 1)) (Chen, Dempster and Liu 1994, "Weighted finite population sampling to maximize entropy"): k / n for
+    texts of one length. So the number of the group's images is a sum of independent Bernoulli variables, and p = P(X >=
+    observed), by the saddlepoint approximation for lattices (Lugannani and Rice 1980; Daniels 1987, "Tail probability
+    approximations", the second continuity correction). Without sets, labels are dealt among all images: Fisher's exact
+    test, with the odds of the group's lengths against the others'.
 
     Notes
     -----
-    An image counts once, however many of its texts have the word: sixteen mentions of one helicopter are one.
+    An image counts once, however many of its texts have the word: sixteen mentions of one helicopter are one. Longer
+    texts have more words of all kinds, which says nothing of any: given their lengths a word is a group's only if it is
+    more frequent.
 
     Examples
     --------
-    >>> sets = np.zeros((3, 1))
-    >>> sets[1] = 10.0
-    >>> ten = Presence(np.array([[10.0], [0.0]]), sets, np.array([[10.0], [0.0]]), np.array([20.0, 20.0]))
+    >>> word, one = np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.uint64)
+    >>> ten = Presence(word, np.arange(10), one, 1, np.full((10, 2), 50.0), in_sets=True)
     >>> label_tests(ten).round(5).tolist(), 0.5**10
     ([[0.00098], [1.0]], 0.0009765625)
+    >>> longer = Presence(word, np.arange(10), one, 1, np.tile([90.0, 10.0], (10, 1)), in_sets=True)
+    >>> label_tests(longer).round(1).tolist()
+    [[0.6], [1.0]]
     """
-    if found.sets is None:
-        total, drawn = found.shown.sum(), found.shown[:, None]
-        has = found.images.sum(axis=0)[None, :]
-        return np.asarray(stats.hypergeom.sf(found.images - 1, total, has, drawn))
-    groups = found.images.shape[0]
-    many = found.sets[1:groups]  # in which labels move anything
-    odds = (np.arange(1, groups) / groups)[:, None]
-    sure, most = found.sets[groups], many.sum(axis=0)
-    return np.stack([_upper(own - sure, many, odds, most) for own in found.images])
+    groups = found.lengths.shape[1]
+    wanted = np.ones((groups, found.words), dtype=np.bool_) if tested is None else tested
+    out = np.full(wanted.shape, np.nan)
+    if not found.in_sets:
+        return _among_all(found, wanted, out)
+    size = np.bitwise_count(found.mask).astype(np.int64)
+    some = np.flatnonzero(wanted.sum(axis=0))
+    rows = np.flatnonzero((size < groups) & np.isin(found.word, some))
+    every = np.unique(found.unit[rows] * groups + size[rows], return_inverse=True)
+    cases, case = every[0], every[1]
+    chances = _included(found.lengths[cases // groups], cases % groups)
+    for group in range(groups):
+        own = wanted[group][found.word[rows]]
+        word, has = found.word[rows][own], found.has(group)[rows][own]
+        seen = np.bincount(word, has, found.words).astype(np.float64)
+        out[group] = np.where(wanted[group], _upper(seen, chances[case[own], group], word, found.words), np.nan)
+    return out
 
 
-def _upper(seen: Array, many: Array, odds: Array, most: Array) -> Array:
-    """P(X >= seen) of sums of `many` Bernoulli variables with each of some probabilities, by word."""
-    mean, variance = (many * odds).sum(axis=0), (many * odds * (1 - odds)).sum(axis=0)
+def _included(lengths: Array, size: Places) -> Array:
+    """Probability that each image is among so many of its set that have a word, shape (cases, groups)."""
+    low, high = np.full(size.shape, -30.0), np.full(size.shape, 5.0)
+    scaled = lengths / lengths.mean(axis=1, keepdims=True)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        few = -np.expm1(-np.exp(middle)[:, None] * scaled).sum(axis=1) < size
+        low, high = np.where(few, middle, low), np.where(few, high, middle)
+    odds = np.expm1(np.minimum(np.exp(low)[:, None] * scaled, _FARTHEST))
+    out = np.zeros(lengths.shape)
+    for count in range(1, int(size.max(initial=0)) + 1):
+        more = np.flatnonzero(size >= count)
+        left = odds[more] * (1 - out[more])
+        out[more] = np.clip(count * left / left.sum(axis=1, keepdims=True), 0.0, 1.0)
+    return out
+
+
+def _among_all(found: Presence, wanted: npt.NDArray[np.bool_], out: Array) -> Array:
+    images, shown = found.images, (found.lengths > 0).sum(axis=0)
+    has, total = images.sum(axis=0), int(shown.sum())
+    own = ratio(found.lengths.sum(axis=0), shown.astype(np.float64))
+    others = ratio(found.lengths.sum() - found.lengths.sum(axis=0), (total - shown).astype(np.float64))
+    for group, word in zip(*np.nonzero(wanted), strict=True):
+        ends = (
+            np.array([own[group], others[group]]) / found.lengths.sum() * has[word] * total / max(total - has[word], 1)
+        )
+        odds = np.divide(*np.expm1(np.minimum(ends, _FARTHEST)))
+        sides = (total, int(has[word]), int(shown[group]))
+        seen = images[group, word] - 1
+        alike = abs(odds - 1) < _SLACK or not np.isfinite(odds)
+        out[group, word] = (
+            stats.hypergeom.sf(seen, *sides) if alike else stats.nchypergeom_fisher.sf(seen, *sides, odds)
+        )
+    return out
+
+
+def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:
+    """P(X >= seen) of sums of Bernoulli variables, each of some word."""
+
+    def total(values: Array) -> Array:
+        return np.bincount(word, values, words).astype(np.float64)
+
+    most, mean, variance = total(np.ones(chance.shape)), total(chance), total(chance * (1 - chance))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (seen - 0.5 - mean) / np.sqrt(variance)
         out = np.where(seen > 0, special.ndtr(-z), 1.0)  # far from any finding this will do
-        every = np.exp((many * np.log(odds)).sum(axis=0))
-    at = np.flatnonzero((z > _NEAR) & (seen < most))
-    if at.size:
-        out[at] = _tail(seen[at], many[:, at], odds)
+        every = np.exp(total(np.log(chance)))
+    is_high = (z > _NEAR) & (seen < most)
+    if is_high.any():
+        at, rows = np.flatnonzero(is_high), is_high[word]
+        place = np.cumsum(is_high) - 1
+        out[at] = _tail(seen[at], chance[rows], place[word[rows]])
     out = np.where(seen >= most, every, out)
     return np.clip(np.where(most > 0, out, 1.0), 0.0, 1.0)
 
 
-def _tail(seen: Array, many: Array, odds: Array) -> Array:
+def _tail(seen: Array, chance: Array, word: Places) -> Array:
     """The same above the mean and below the most, where the saddlepoint is: K'(t) = seen - 1/2."""
-    goal = seen - 0.5
+    goal, logit = seen - 0.5, special.logit(chance)
+
+    def total(values: Array) -> Array:
+        return np.bincount(word, values, seen.size).astype(np.float64)
+
     low, high = np.zeros(seen.shape), np.full(seen.shape, 40.0)
     for _ in range(_STEPS):
         t = (low + high) / 2
-        less = (many * _tilted(odds, t)).sum(axis=0) < goal
+        less = total(special.expit(logit + t[word])) < goal
         low, high = np.where(less, t, low), np.where(less, high, t)
     t = (low + high) / 2
-    p = _tilted(odds, t)
-    curve = (many * p * (1 - p)).sum(axis=0)
-    cumulant = (many * np.log1p(odds * np.expm1(t))).sum(axis=0)
+    p = special.expit(logit + t[word])
+    curve, cumulant = total(p * (1 - p)), total(np.log1p(chance * np.expm1(t[word])))
     w = np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
     u = 2 * np.sinh(t / 2) * np.sqrt(curve)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
     return np.maximum(found, 0.0)
-
-
-def _tilted(odds: Array, t: Array) -> Array:
-    return np.asarray(special.expit(special.logit(odds) + t))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +303,33 @@ def standard_errors(found: Occurrences, shown: Array | None = None) -> Array:
             square = square - (1 / shown + 1 / (shown.sum() - shown))[:, None]
         known = (found.images > 1) & (found.images.sum(axis=0) - found.images > 1)
         return np.where(known, np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)
+
+
+def selected_limits(value: Array, se: Array, df: Array, candidates: int) -> tuple[Array, Array]:
+    """Intervals of scores of listed words, that know how these were chosen.
+
+    Of many words those with the largest scores are listed, so that plain intervals lie too high: nearly none of them
+    holds the word's own rate.
+
+    Parameters
+    ----------
+    value, se, df:
+        Scores of the R listed words, standard errors and degrees of freedom.
+    candidates:
+        From how many pairs of group and word they were chosen, m.
+
+    Equation
+    --------
+    value ± t(1 - R (1 - LEVEL) / (2 m); df) se: of all intervals of listed words a share of LEVEL holds on average
+    (Benjamini and Yekutieli 2005, "False discovery rate-adjusted multiple confidence intervals for selected
+    parameters").
+
+    Examples
+    --------
+    >>> low, high = selected_limits(np.array([2.0]), np.array([0.5]), np.array([30.0]), 100)
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.05], [3.95])
+    """
+    tail = min(value.size / max(candidates, 1), 1.0) * (1 - LEVEL) / 2
+    reach = -special.stdtrit(np.maximum(df, 1.0), tail) * se
+    return value - reach, value + reach

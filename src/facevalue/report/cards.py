@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import inf
 from statistics import median
 
+import polars as pl
+
 from facevalue.protocol.cards import Rate, Stated
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
@@ -119,7 +121,11 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     if not floors:
         if any(e.value is not None and e.p is not None for e in rows):
             note = "Each comparison is judged by its own test, which needs no floor."
-            return Card("floor", title, "None needed", note, Status.NOTE)
+            beside = any(True for _ in view.numbers.where(pl.col("floor").is_not_null()))
+            if beside:
+                note += " Other numbers of this page are never zero, and stand beside what chance gives."
+            value = f"None for {leads[0].noun[1]}" if beside else "None needed"
+            return Card("floor", title, value, note, Status.NOTE)
         status = Status.PROBLEM if rows else Status.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
     lead, unit = leads[0], rows[0].unit

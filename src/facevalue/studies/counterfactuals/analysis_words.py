@@ -15,7 +15,15 @@ from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.proportions import wilson
 from facevalue.measures.table_entries import enter
-from facevalue.measures.word_association import THRESHOLD, Presence, association, label_tests, least, standard_errors
+from facevalue.measures.word_association import (
+    THRESHOLD,
+    Presence,
+    association,
+    label_tests,
+    least,
+    selected_limits,
+    standard_errors,
+)
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
 from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts
@@ -27,7 +35,7 @@ MOST_WORDS = 500
 """Words of a group that are listed, those of the highest scores."""
 BY_OCCUPATION = "characteristics"
 """The prompt that occupations are told for (section 4.3); the first where it was not asked."""
-_Z = 1.959963984540054
+_SELECTED = "t over sets whose texts have the word, adjusted for the choice of words"
 _SLACK = 1e-12
 _NO_INTERVAL = "no interval: one image alone, or no other, has the word"
 
@@ -58,34 +66,35 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
     found = texts.presence(part, often)
     listed, score = counts >= frequency, association(counts, sizes)
-    alone = found.shown if found is not None and found.sets is None else None
-    se = standard_errors(texts.occurrences(part, often), alone)
-    own = _Words(part, words.gather(often), counts, found, se)
+    occurring = texts.occurrences(part, often)
+    se = standard_errors(occurring, None if len(part.sets) else texts.shown(part))
+    own = _Words(part, words.gather(often), counts, occurring.images, found, se)
     own.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)
     own.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
     if found is None:
         return
-    masked = _masked(part)
-    named = words.is_in(masked).to_numpy()
+    named = words.is_in(_masked(part)).to_numpy()
     sizes = sizes - tokens[:, named].sum(axis=1)
     score, bound = association(counts, sizes), least(counts, sizes)
-    p = np.where(named[often], np.nan, label_tests(found))
-    movable = found.images.sum(axis=0)
-    if found.sets is not None:
-        movable = movable - found.sets[-1] * len(part.groups)
-    p[:, movable < frequency] = np.nan
-    q = adjust(p.ravel(), "bh").reshape(p.shape)
     score = np.where(np.isinf(score), bound, score)
-    own.add(table, m.PMI_STRICT, score, listed & np.isfinite(p) & (score >= THRESHOLD - _SLACK), p, q)
+    movable = found.images.sum(axis=0) - found.everywhere * len(part.groups)
+    tests = np.broadcast_to((movable >= frequency) & ~named[often], score.shape)
+    wanted = tests & listed & (score >= THRESHOLD - _SLACK)
+    p = np.where(tests, 1.0, np.nan)  # of words that are not listed no test could say more
+    p[wanted] = label_tests(found, wanted)[wanted]
+    q = adjust(p.ravel(), "bh").reshape(p.shape)
+    own.add(table, m.PMI_STRICT, score, wanted, p, q)
 
 
 class _Words:
     """Words of a subset with their counts by group, to be listed."""
 
-    def __init__(self, part: Part, words: pl.Series, counts: Array, found: Presence | None, se: Array) -> None:
-        self._part, self._words, self._counts = part, words.to_list(), counts
-        self._images = np.zeros(counts.shape) if found is None else found.images
+    def __init__(
+        self, part: Part, words: pl.Series, counts: Array, images: Array, found: Presence | None, se: Array
+    ) -> None:
+        self._part, self._words, self._counts, self._images = part, words.to_list(), counts, images
+        self._units = images.sum(axis=0) if found is None else found.units
         self._se = se
 
     def add(
@@ -106,10 +115,10 @@ class _Words:
         if not group.size:
             return
         value, se = score[group, word], self._se[group, word]
-        how = np.where(np.isfinite(se), "t over sets, of images whose texts have the word", _NO_INTERVAL).astype(object)
+        how = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
         clusters = self._images[group, word].astype(np.int64)
         n = self._counts[group, word].astype(np.int64)
-        low, high = value - _Z * se, value + _Z * se
+        low, high = selected_limits(value, se, np.asarray(self._units[word] - 1.0, np.float64), self._counts.size)
         about = {
             "subset": self._part.subset,
             "group": [self._part.groups[at] for at in group],

@@ -244,7 +244,8 @@ SECTIONS = (
         lead=(
             "Words at least twice as frequent in replies about a group as in those about all other groups (equations 5 "
             "to 7). Many may be there by chance, or name the group. Starred are those that chance does not explain: "
-            "groups are dealt out anew within sets, and words that name them are left out."
+            "groups are dealt out anew within sets, given how long the replies are, and words that name groups are "
+            "left out."
         ),
     ),
     Section(
@@ -270,13 +271,18 @@ SECTIONS = (
     Section(
         "mitigations", "Mitigations",
         (
-            Dumbbells(of=(Of("max_score", SCORED, label="{prompt}", note="{subset}, {score:raw}"),), first="Prompt",
-                      what="Without → with", heading="Range of scores within a set", numbers="The changes"),
+            Dumbbells(of=(Of("max_score", SCORED, label="{prompt}", note="{subset}, {score:raw}"),
+                          Of("max_score_q90", SCORED, label="{prompt}", note="{subset}, {score:raw}: 90th percentile")),
+                      first="Prompt", what="Without → with", heading="Range of scores within a set",
+                      numbers="The changes"),
             Dumbbells(of=(Of("na_rate", ASKED, label="{prompt}", note="{subset}"),), first="Prompt",
                       what="Without → with", heading="Replies that do not count", numbers=""),
         ),
         each_model=True,
-        lead="Hollow: as it is; filled: with the instruction. A range that falls with missing replies is no fairer.",
+        lead=(
+            "Hollow: as it is; filled: with the instruction (Table 4: the 90th percentile; Table 18: the mean, too). A "
+            "range that falls with missing replies is no fairer."
+        ),
     ),
     Section("shown", "What was shown", (Pictures(),)),
     Section("missing", "Answers missing", (_MISSING,), each_model=True, lead="Missing is never zero."),

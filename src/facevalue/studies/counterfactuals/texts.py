@@ -16,7 +16,7 @@ from facevalue.annotate.counts import Said, Vocabulary
 from facevalue.annotate.dimension_lists import Listed
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.word_association import Occurrences, Presence, presence
+from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Codes, Part
 
@@ -76,6 +76,7 @@ class Texts:
         """Of each list, sums over texts of how many of its words they have, each once."""
         self.counted = {id(part): np.zeros(part.cells) for part in self._parts}
         """Texts with a word that is no stop word, by image and prompt."""
+        self._lengths = {id(part): np.zeros(part.images) for part in self._parts}
 
     def add(self, trial: Codes, text: pl.Series) -> None:
         """Count texts; null is none."""
@@ -108,6 +109,7 @@ class Texts:
             self.shares[id(part)][number, span] += np.bincount(where, np.minimum(share, 1.0), size)
             self.distinct[id(part)][number, span] += np.bincount(where, each * some, size)
         image = cell[said.row] // len(part.prompts)
+        self._lengths[id(part)] += np.bincount(image, said.times, part.images)
         known = self._counts[at].shape[2]
         if known < words:
             more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * known) - known))
@@ -150,6 +152,11 @@ class Texts:
         later = len(self.vocabulary) - own.shape[2]  # words that only texts of other blocks have, which came later
         return np.pad(own, ((0, 0), (0, 0), (0, later)))
 
+    def shown(self, part: Part) -> Array:
+        """Images of each group with a text."""
+        has = self.counted[id(part)].reshape(part.images, -1).sum(axis=1) > 0
+        return np.bincount(part.group, has, len(part.groups)).astype(np.float64)
+
     def presence(self, part: Part, words: Codes) -> Presence | None:
         """In how many images' texts some words stand; of whole sets alone, if there are any. None for many groups."""
         sets = self._sets[self._parts.index(part)]
@@ -158,18 +165,21 @@ class Texts:
         texts = self.counted[id(part)].reshape(part.images, -1).sum(axis=1)
         in_sets = len(part.sets) > 0
         images = part.sets[(texts[part.sets] > 0).all(axis=1)].ravel() if in_sets else np.flatnonzero(texts > 0)
-        shown = np.bincount(part.group[images], minlength=len(part.groups)).astype(np.float64)
-        place = np.full(len(self.vocabulary), -1, dtype=np.int32)
+        lengths = np.zeros((part.clusters, len(part.groups)))
+        lengths[part.cluster[images], part.group[images]] = self._lengths[id(part)][images]
+        place = np.full(len(self.vocabulary), -1, dtype=np.int64)
         place[words] = np.arange(words.size)
-        kept = np.zeros(part.clusters, dtype=np.bool_)
-        kept[part.cluster[images]] = True
-        found, masks = [np.empty(0, np.int32)], [np.empty(0, np.uint32)]
+        kept = lengths.sum(axis=1) > 0
+        found, units, masks = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
         for key, mask in sets.pairs():
             at = place[key & _WORD]
             there = (at >= 0) & kept[key >> 32]
             found.append(at[there])
+            units.append(key[there] >> 32)
             masks.append(mask[there])
-        return presence(np.concatenate(found), np.concatenate(masks), words.size, shown, in_sets=in_sets)
+        return Presence(
+            np.concatenate(found), np.concatenate(units), np.concatenate(masks), words.size, lengths, in_sets
+        )
 
 
 class _Sets:

@@ -9,7 +9,7 @@ from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.source_comparison import correlation
 from facevalue.protocol.offers import Table
-from facevalue.studies.counterfactuals.measures import SCORE
+from facevalue.studies.counterfactuals.measures import SCORE, TAIL_SHARE
 
 _GROUP = ("subset", "group")
 _ABOUT = ("prompt", "scorer", "score")
@@ -25,19 +25,22 @@ def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[Table]:
 
 def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:
     rows = []
-    own = [table.filter((pl.col("measure") == SCORE.name) & pl.col("group").is_not_null()) for table in (one, two)]
-    for about in own[0].select(_ABOUT).unique(maintain_order=True).iter_rows():
-        parts = [table.filter(pl.all_horizontal(pl.col(n) == level for n, level in zip(_ABOUT, about, strict=True)))
-                 for table in own]  # fmt: skip
-        if parts[1].is_empty():
-            continue
-        try:
-            found, p = correlation(parts[0], parts[1], SCORE.name, _GROUP)
-        except FaceValueError:  # no group in both
-            continue
-        rows.append((*about, *_said(found), "–" if math.isnan(p) else f"{p:.0e}"))
-    heads = (*_ABOUT, "groups", "r", "95% interval", "p")
-    return Table("Correlation of groups' mean scores (section 5.1)", heads, rows, boxed=False)
+    for measure, what in ((TAIL_SHARE, "largest scores (MaxToxicity)"), (SCORE, "mean scores (ours)")):
+        own = [
+            table.filter((pl.col("measure") == measure.name) & pl.col("group").is_not_null()) for table in (one, two)
+        ]
+        for about in own[0].select(_ABOUT).unique(maintain_order=True).iter_rows():
+            here = [pl.col(name) == level for name, level in zip(_ABOUT, about, strict=True)]
+            first, second = (table.filter(here) for table in own)
+            if second.is_empty():
+                continue
+            try:
+                found, p = correlation(first, second, measure.name, _GROUP)
+            except FaceValueError:  # no group in both
+                continue
+            rows.append((*about, what, *_said(found), "–" if math.isnan(p) else f"{p:.0e}"))
+    heads = (*_ABOUT, "of groups'", "groups", "r", "95% interval", "p")
+    return Table("Correlations over groups (section 5.1)", heads, rows, boxed=False)
 
 
 def _said(found: Estimates) -> tuple[str, str, str]:
