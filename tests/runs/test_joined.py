@@ -14,7 +14,7 @@ from facevalue.runs.stored import StoredRun
 
 ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--people", "2")
 PARTS = ("decision", "perception", "stereotype")
-_JUDGED = ("q", "q_page", "q_paper", "mde", "verdict", "why")
+_JUDGED = ("q", "q_page", "q_paper", "page_low", "page_high", "page_level", "mde", "verdict", "why")
 
 
 def run_of(folder: Path, *asked: str, model: str = "sim/default") -> StoredRun:
