@@ -46,6 +46,10 @@ class Replies:
     valid: Array
     asked: Array
 
+    def of(self, clusters: npt.NDArray[np.bool_]) -> "Replies":
+        """Those of some clusters; the others were asked nothing."""
+        return Replies(*(np.where(clusters[:, None], x, 0.0) for x in (self.sums, self.valid, self.asked)))
+
     def __post_init__(self) -> None:
         if not self.sums.shape == self.valid.shape == self.asked.shape or self.sums.ndim != 2:
             raise ValueError("sums, valid and asked must have one shape, (clusters, cells).")
@@ -91,6 +95,16 @@ class Bounds:
 def joined(parts: Sequence[Bounds]) -> Bounds:
     """Bounds of several families of cells, one after the other."""
     return Bounds(*(np.concatenate([getattr(part, name) for part in parts]) for name in Bounds.__slots__))
+
+
+def averaged(bounds: Bounds) -> Bounds:
+    """Bounds of the mean over cells, each of which may be at its own end; cells without any are left out."""
+
+    def mean(values: Array) -> Array:
+        known = np.isfinite(values)
+        return np.array([values[known].mean() if known.any() else np.nan])
+
+    return Bounds(*(mean(getattr(bounds, name)) for name in Bounds.__slots__))
 
 
 def unbounded(value: npt.ArrayLike) -> Bounds:

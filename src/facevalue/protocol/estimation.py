@@ -10,14 +10,14 @@ from facevalue.measures import cluster_bootstrap, comparison, group_spread, miss
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Replies, phi_bounds, shift_bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, phi_bounds, shift_bounds
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.instrument import by_group
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
-from facevalue.protocol.spreads import add_spreads
+from facevalue.protocol.spreads import add_spreads, limits
 from facevalue.protocol.takes import (
     CONTRAST,
     GAP,
@@ -105,10 +105,14 @@ class Estimator:
         values = self.values.delta if on_shift else self.values.phi[at]
         levels, rows, columns, labels = self._sides(take, at)
         sums, counts, shown = self._split(values, at, rows, columns, levels, take)
-        poles = None if on_shift else self._poles
-        replies = None
+        poles, replies, base = self._poles, None, None
         if poles is not None and self.answers is not None:
-            replies = [self._split(part[at], at, rows, columns, levels, take)[0] for part in self.answers.totals]
+            own = [part[at] for part in self.answers.totals]
+            replies = [self._split(part, at, rows, columns, levels, take)[0] for part in own]
+            if on_shift:
+                of = self.parts.sets.base_of
+                there = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
+                base = [self._split(part, at, rows, columns, levels, take)[0] for part in there]
         found, kept, bounds, named = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
         for level, other in self.parts.contrasts(take):
             one = [levels.index(level)]
@@ -117,8 +121,7 @@ class Estimator:
             found.append(_difference(sides, self.score.span))
             kept.append(shown[one].any(axis=0) & shown[two].any(axis=0))
             if replies is not None and poles is not None:
-                base, variant = (Replies(*(part[:, own].sum(axis=1) for part in replies)) for own in (two, one))
-                bounds.append(shift_bounds(base, variant, poles, paired=measure.paired))
+                bounds.append(_gap_bounds(replies, base, (one, two), poles, paired=measure.paired))
             for name, own_labels in labels.items():
                 named[name] += own_labels
             named[take.of] += [level] * sums.shape[-1]
@@ -160,9 +163,32 @@ class Estimator:
         scores = cluster_bootstrap.ratio(own.sums, own.counts)
         groups, each = by_group(self.parts, take.of), self.parts.columns(self.parts.asked)
         found = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+        bounds = None
+        if self._poles is not None and self.answers is not None:
+            totals, unit = [part[at] for part in self.answers.totals], self.parts.sets.identity[at]
+            bounds = limits(totals, unit, groups, each, self._poles, mean=not take.by)
         add_spreads(
-            table, measure, take.of, scores, groups, each, found, mean=not take.by, family=take.named()
-        )  # fmt: skip
+            table, measure, take.of, scores, groups, each, found, mean=not take.by, family=take.named(), bounds=bounds
+        )
+
+
+def _gap_bounds(
+    varied: Sequence[Array],
+    base: Sequence[Array] | None,
+    sides: tuple[list[int], list[int]],
+    poles: tuple[float, float],
+    *,
+    paired: bool,
+) -> Bounds:
+    """Bounds of a gap between means, or, with bases, between shifts from them."""
+
+    def replies(parts: Sequence[Array], own: list[int]) -> Replies:
+        return Replies(*(part[:, own].sum(axis=1) for part in parts))
+
+    one, two = (replies(varied, own) for own in sides)
+    if base is None:
+        return shift_bounds(two, one, poles, paired=paired)
+    return contrast_bounds([one, replies(base, sides[0]), two, replies(base, sides[1])], [1, -1, -1, 1], poles)
 
 
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:

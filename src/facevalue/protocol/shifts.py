@@ -86,13 +86,17 @@ class Shifts:
         self, scores: Aggregate, rows: Slicing, columns: Slicing | None = None, poles: tuple[float, float] = (0.0, 1.0)
     ) -> Bounds:
         """Worst cases: all missing answers about the varied went one way, all about their bases the other."""
+        return shift_bounds(*self.replies(scores, rows, columns), poles)
+
+    def replies(self, scores: Aggregate, rows: Slicing, columns: Slicing | None = None) -> tuple[Replies, Replies]:
+        """What was asked and came back about the bases, and about the varied."""
         base = self.sets.base_of
 
-        def replies(at: npt.NDArray[np.int64]) -> Replies:
+        def about(at: npt.NDArray[np.int64]) -> Replies:
             parts = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
             return Replies(*(self.cells(rows, columns, values=part).sums for part in parts))
 
-        return shift_bounds(replies(base), replies(self.sets.varied), poles)
+        return about(base), about(self.sets.varied)
 
     def pictures(
         self, at: npt.NDArray[np.int64], varied: Array

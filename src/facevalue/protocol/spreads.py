@@ -1,5 +1,7 @@
 """Spreads between groups as estimates: with their permutation floor, and the published test beside their own."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -8,6 +10,7 @@ from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import Bounds, Replies, averaged, phi_bounds, spread_bounds
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.takes import DIMENSION
 
@@ -27,6 +30,7 @@ def add_spreads(
     family: str,
     n: npt.NDArray[np.int64] | None = None,
     published: Array | None = None,
+    bounds: Bounds | None = None,
 ) -> None:
     """Add the spread between groups in each item, or its mean; scores are of shape (units, items)."""
     size = scores.shape[1]
@@ -42,6 +46,34 @@ def add_spreads(
     estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
     table.add(
         measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
-        p_least=found.least[which], family=family, floor=found.floor.at(which),
+        p_least=found.least[which], family=family, floor=found.floor.at(which), bounds=bounds,
         p_paper=published, q_paper=None if published is None else adjust(published, "bh"),
     )  # fmt: skip
+
+
+def limits(
+    totals: Sequence[Array],
+    unit: npt.NDArray[np.int64],
+    groups: Slicing,
+    items: Slicing,
+    poles: tuple[float, float] = (0.0, 1.0),
+    *,
+    mean: bool,
+) -> Bounds:
+    """Bounds of the spread between groups in each item, or of its mean.
+
+    Parameters
+    ----------
+    totals:
+        Sums of scores, mass of valid answers and number asked, of shape (stimuli, items).
+    unit:
+        Unit of each stimulus.
+    groups, items:
+        As in `add_spreads`.
+    """
+    rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
+    replies = Replies(*(shift.cells(part, unit, rows, items, units).sums for part in totals))
+    cells = phi_bounds(replies, poles)
+    own = np.arange(len(groups) * len(items)).reshape(len(groups), -1)
+    out = spread_bounds([cells.at(at) for at in own])
+    return averaged(out) if mean else out

@@ -9,10 +9,12 @@ from facevalue.measures import cluster_bootstrap, comparison, group_spread, shif
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import Bounds, contrast_bounds, joined
 from facevalue.measures.slicing import Slicing
 from facevalue.measures.table_entries import values
+from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.shifts import SEED, add_levels
-from facevalue.protocol.spreads import DEALT, add_spreads
+from facevalue.protocol.spreads import DEALT, add_spreads, limits
 from facevalue.stimuli.portraits import SKIN_TONES
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
@@ -29,7 +31,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
 """Dimensions of which the paper compares the ends: elderly with young, obese with thin, female with male."""
 
 
-def judge_faces(table: EstimateTable, s: Shifts) -> None:
+def judge_faces(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
     """Base faces: phi by scenario and group, VS and the tests of Table 11."""
     identities = len(s.faces.identities)
     who = np.arange(identities)
@@ -43,15 +45,31 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         published = group_spread.group_tests(s.base, codes, len(groups))
         q = adjust(published, "bh")
         found = group_spread.spreads(s.base, codes, len(groups), SEED)
+        bounds = [_limits(s, scores, groups, mean=mean) if scores is not None else None for mean in (False, True)]
         add_spreads(
             table, m.VS_SCENARIO, dimension, s.base, groups, s.by_scenario, found, mean=False, published=published,
-            family=f"scenarios, {dimension} (Table 11)",
+            family=f"scenarios, {dimension} (Table 11)", bounds=bounds[0],
         )  # fmt: skip
         add_spreads(
-            table, m.VS, dimension, s.base, groups, s.by_scenario, found, mean=True, family=f"dimensions, {m.VS.name}"
+            table,
+            m.VS,
+            dimension,
+            s.base,
+            groups,
+            s.by_scenario,
+            found,
+            mean=True,
+            family=f"dimensions, {m.VS.name}",
+            bounds=bounds[1],
         )
         _corrected_strength(table, s.base, codes, len(groups), dimension, found)
         _significant(table, dimension, q, int((codes >= 0).sum()))
+
+
+def _limits(s: Shifts, scores: Aggregate, groups: Slicing, *, mean: bool) -> Bounds:
+    """What missing answers about base faces could have made of a spread."""
+    who = np.flatnonzero(s.faces.base >= 0)
+    return limits([part[s.faces.base[who]] for part in scores.totals], who, groups, s.by_scenario, mean=mean)
 
 
 def judge_framing(table: EstimateTable, s: Shifts) -> None:
@@ -114,7 +132,7 @@ def contrasts(dimension: str, levels: list[str]) -> list[tuple[str, str]]:
     return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]
 
 
-def compare_groups(table: EstimateTable, s: Shifts) -> None:
+def compare_groups(table: EstimateTable, s: Shifts, scores: Aggregate | None = None) -> None:
     """Add the gap of every variation for every contrast, by Welch's comparison of faces; one family."""
     variation = s.by("attribute", "variation")
     cells = s.cells(variation)
@@ -123,7 +141,8 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
     labels: dict[str, list[str | None]] = {
         name: [] for name in (*variation.labels, "dimension", "group", "other_group")
     }
-    found = []
+    found, bounds = [], []
+    replies = None if scores is None else s.replies(scores, variation)
     for dimension in s.faces.dimensions:
         level = s.faces.level(dimension)
         for group, other in contrasts(dimension, [name for name in dict.fromkeys(level) if name is not None]):
@@ -131,6 +150,10 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
             code = np.array(member)
             both = shown[code == 1].any(axis=0) & shown[code == 0].any(axis=0)
             found.append((comparison.compare(cells.sums, cells.counts, code, SEED), both))
+            if replies is not None:
+                base, varied = replies
+                sides = [x.of(code == own) for own in (1, 0) for x in (varied, base)]
+                bounds.append(contrast_bounds(sides, [1, -1, -1, 1]))
             for name, value in (("dimension", dimension), ("group", group), ("other_group", other)):
                 labels[name] += [value] * len(variation)
             for name, levels in variation.labels.items():
@@ -139,4 +162,4 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
         return
     gaps = cluster_bootstrap.joined([gap for gap, _ in found])
     keep = np.concatenate([both for _, both in found])
-    table.add(m.GAP, labels, gaps, p=gaps.p_zero, family=FAMILY, keep=keep)
+    table.add(m.GAP, labels, gaps, p=gaps.p_zero, family=FAMILY, keep=keep, bounds=joined(bounds) if bounds else None)

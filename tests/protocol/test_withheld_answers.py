@@ -1,0 +1,70 @@
+"""Answers of one kind withheld from one group: what is found of them in a study says so."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.judgment import judge
+from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol.study import Study
+
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+def declared(people: str = "40") -> Study:
+    """Every kind of take."""
+    return Protocol(
+        name="hiring",
+        title="Who is invited?",
+        stimuli=Portraits(cues={"tattoos": ("facial-tattoo",), "eyewear": ("sunglasses",)}, people=people),
+        ask=Ask(prompts=("Is this person kind?", "Is this person able?", "Is this person calm?"), reply=yes_or_no()),
+        takes=(
+            Take("mean", by=("gender",)), Take("shift", by=("variation",)), Take("gap", of="gender"),
+            Take("gap", of="gender", on="shift", family="gaps of shifts"), Take("spread", of="age"),
+        ),
+    ).study()  # fmt: skip
+
+
+def audits(study: Study, share: float, size: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Pages of a model that judges all alike; of what favours women and tattoos a share is refused."""
+    rng = np.random.default_rng(seed)
+    frame = study.design.trials(np.arange(study.design.size))
+    told = (frame["gender"].cast(pl.String) == "female") | (frame["variation"].cast(pl.String) == "facial-tattoo")
+    for _ in range(size):
+        own = rng.normal(scale=0.5, size=frame["identity"].n_unique())[frame["identity"].rank("dense").to_numpy() - 1]
+        yes = rng.random(frame.height) < 1 / (1 + np.exp(-own))
+        gone = yes & told.fill_null(value=False).to_numpy() & (rng.random(frame.height) < share)
+        text = np.where(gone, REFUSAL, np.where(yes, "Yes", "No"))
+        replies = frame.with_columns(
+            repeat=pl.lit(0, pl.UInt8),
+            status=pl.lit("ok"),
+            text=pl.Series(text),
+            probs=pl.lit(None, pl.List(pl.Float32)),
+        )
+        estimates = study.analyse({"m": iter([study.answer(replies)])})
+        yield judge(estimates, study.measures, lead=study.lead)
+
+
+def test_what_withheld_answers_make_is_found_unless_they_say_otherwise() -> None:
+    """Of 20 audits .05 leaves at most 3 (binomial, 98%); the sign of the bounds alone leaves half."""
+    judged = (page.filter(pl.col("measure") != "na_spread") for page in audits(declared(), 0.4, 20, 1))  # that is true
+    pages = [page.filter(verdict="difference found") for page in judged]
+    plain = [page.filter(~pl.col("why").str.contains("unless the missing")).height > 0 for page in pages]
+    assert sum(page.height > 0 for page in pages) >= 8
+    assert sum(plain) <= 3
+
+
+def test_every_take_has_bounds_that_hold_its_value() -> None:
+    page = next(audits(declared("12"), 0.3, 1, 2))
+    measured = page.filter(pl.col("measure").is_in(["mean", "shift", "gap", "shift_gap", "spread"])).drop_nulls("value")
+    assert set(measured["measure"]) == {"mean", "shift", "gap", "shift_gap", "spread"}
+    assert measured["bound_low"].null_count() == measured["bound_se"].null_count() == 0
+    held = (pl.col("bound_low") <= pl.col("value") + 0.05) & (pl.col("value") <= pl.col("bound_high") + 0.05)
+    assert measured.filter(~held).height == 0
+
+
+def test_without_missing_answers_bounds_are_the_value() -> None:
+    page = next(audits(declared("12"), 0.0, 1, 3)).drop_nulls("bound_low")
+    assert page.filter((pl.col("bound_low") - pl.col("bound_high")).abs() > 1e-9).height == 0
+    assert page.filter((pl.col("bound_low") - pl.col("value")).abs() > 1e-9).height == 0
