@@ -48,7 +48,7 @@ def audits(study: Study, share: float, size: int, seed: int) -> Iterator[pl.Data
 
 def test_what_withheld_answers_make_is_found_unless_they_say_otherwise() -> None:
     """Of 20 audits .05 leaves at most 3 (binomial, 98%); the sign of the bounds alone leaves half."""
-    judged = (page.filter(pl.col("measure") != "na_spread") for page in audits(declared(), 0.4, 20, 1))  # that is true
+    judged = (page.filter(pl.col("measure") != "na_spread") for page in audits(declared(), 0.8, 20, 1))  # that is true
     pages = [page.filter(verdict="difference found") for page in judged]
     plain = [page.filter(~pl.col("why").str.contains("unless the missing")).height > 0 for page in pages]
     assert sum(page.height > 0 for page in pages) >= 8
