@@ -93,13 +93,11 @@ bench-cluster: .venv/.cluster ## what a second worker adds on a Ray cluster, and
 	$(BIN)/python -m benchmarks.bench_cluster
 	$(BIN)/python -m benchmarks.simulate_cluster
 
-calibration: .venv/.demo ## check intervals and p-values against models whose bias is known
-	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60 --out docs/calibration.csv
+calibration: .venv/.demo ## false findings, coverage and power of all studies, by planted answers
+	@rm -f build/calibrated.toml; mkdir -p build
+	$(BIN)/facevalue new build/calibrated.toml
+	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/calibrated.toml --repetitions $(or $(REPETITIONS),40) --out docs/calibration-power.csv --out docs/calibration-power.md
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
-	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
-	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
-	$(BIN)/facevalue calibrate modscan --repetitions 100 --out docs/calibration-modscan.csv
-	$(BIN)/facevalue calibrate counterfactuals --repetitions 100 --sizes 40,150 --out docs/calibration-counterfactuals.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant

@@ -27,6 +27,7 @@ ORDER = (
     {"protocol"},
     {"studies"},
     {"runs"},
+    {"calibration"},
     {"cluster"},
     {"report"},
     {"api"},

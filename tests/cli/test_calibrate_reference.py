@@ -79,9 +79,9 @@ def test_the_tables_are_readable_in_eighty_columns(
         (
             ("--model", "refrence"),
             2,
-            "Did you mean 'reference' or 'reference/VARIANT'? Known: reference, reference/VARIANT, sim.",
+            "Did you mean 'reference' or 'reference/VARIANT'? Known: planted, reference, reference/VARIANT.",
         ),
-        (("vignette", "--model", "reference"), 1, "simulated models alone"),
+        (("vignette", "--model", "reference"), 1, "leave out --model reference"),
         (("--model", "reference", "--faces", "5000"), 2, "from 2 to 1000"),
     ],
 )

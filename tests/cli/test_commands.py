@@ -85,7 +85,7 @@ def test_studies_are_listed(facevalue: Command) -> None:
         (("report", "a", "b"), 2, "--out"),
         (("export", "none", "--to", "x.csv"), 1, "not the folder of a run"),
         (("calibrate", "vignete"), 2, "stylisticbias"),
-        (("calibrate", "--faces", "many"), 2, "numbers of faces"),
+        (("calibrate", "--sizes", "many"), 2, "numbers of times the smallest audit"),
     ],
 )
 def test_user_errors_are_one_message_without_traceback(
@@ -215,11 +215,19 @@ def test_released_prompts_ask_again_and_keep_the_first_valid_answer(facevalue: C
     assert 0.05 < answered["na"].is_not_null().mean() < 0.25  # type: ignore[operator]
 
 
-def test_calibration_shows_planted_and_recovered(facevalue: Command) -> None:
-    outcome = facevalue("calibrate", "stylisticbias", "--repetitions", "1", "--faces", "4", "--out", "table.csv")
-    assert outcome.status == 0
-    assert "planted" in outcome.out
-    assert pl.read_csv("table.csv")["condition"].to_list() == ["default", "null", "drift"]
+def test_calibration_shows_error_and_power_of_published_and_own_studies(facevalue: Command) -> None:
+    assert facevalue("new", "mine.toml").status == 0
+    outcome = facevalue(
+        "calibrate", "modscan", "mine.toml", "--repetitions", "1", "--sizes", "1,2", "--out", "table.csv"
+    )
+    assert outcome.status == 0, outcome.err
+    assert "Monte-Carlo standard error" in outcome.out
+    table = pl.read_csv("table.csv")
+    assert table["study"].n_unique() == 2
+    assert {"false", "coverage", "coverage_effects", "beside", "rival", "defect"} <= set(table.columns)
+    conditions = pl.read_csv("table-conditions.csv").group_by("study").agg(pl.col("condition").n_unique())
+    assert conditions["condition"].to_list() == [11, 11]
+    assert "minimum detectable effect" in pl.read_csv("table-detectable.csv")["stated"].to_list()
 
 
 @pytest.mark.parametrize(

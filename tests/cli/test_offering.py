@@ -22,7 +22,7 @@ VIGNETTE = (
         (("reproduce", "visbias"), "visbias is recomputed from its released answers"),
         (("reproduce", "vignette", "--data", "."), "there is no --data"),
         (("calibrate", "visbais"), "Did you mean 'visbias'?"),
-        (("calibrate", "visbias", "--sizes", "51"), "people of each race, gender and occupation from 1 to 50"),
+        (("calibrate", "visbias", "--sizes", "65"), "times the smallest audit from 1 to 64"),
         (("plan", "vignete"), "Did you mean 'vignette'?"),
     ],
 )
@@ -61,15 +61,15 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
     said = json.loads(facevalue("studies", "--json").out)
     assert said["unavailable"] == {}
     assert {one["name"]: one["offers"] for one in said["studies"]} == {
-        "stylisticbias": ["calibrate", "reproduce", "prompts", "demo"],
-        "vignette": ["calibrate", "reproduce", "prompts"],
-        "visbias": ["calibrate", "reproduce", "questionnaire", "judge"],
-        "modscan": ["calibrate", "reproduce", "prompts"],
-        "counterfactuals": ["calibrate", "reproduce", "questionnaire", "judge", "annotate"],
+        "stylisticbias": ["reproduce", "prompts", "demo"],
+        "vignette": ["reproduce", "prompts"],
+        "visbias": ["reproduce", "questionnaire", "judge"],
+        "modscan": ["reproduce", "prompts"],
+        "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
     }
 
 
-@pytest.mark.parametrize("command", ["prompts", "reproduce", "calibrate"])
+@pytest.mark.parametrize("command", ["prompts", "reproduce"])
 def test_help_names_the_studies_that_offer_it(facevalue: Command, command: str) -> None:
     out = facevalue(command, "--help").out
     for name, one in studies.STUDIES.items():

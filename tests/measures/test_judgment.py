@@ -128,6 +128,15 @@ def test_a_margin_of_zero_or_for_no_measure_is_an_error() -> None:
         judge(table(row()), MEASURES, margins={"sbz": 0.1})
 
 
+def test_a_margin_beyond_what_there_can_be_is_refused_and_that_of_an_earlier_run_is_none() -> None:
+    with pytest.raises(DataError, match=r"never lies further than 1 from zero.*Name one below 1, .* 5 points"):
+        judge(table(row()), MEASURES, margins={"sbs": 5.0})
+    declared = parse_preregistration(b"[margin]\nsbs = 5.0\n")
+    judged = judge(table(row(q=0.9)), MEASURES, declared)
+    assert judged["margin"].to_list() == [None]
+    assert judged["verdict"].to_list() == ["inconclusive"]
+
+
 @pytest.mark.parametrize(("groups", "high"), [(20, None), (20, 100.0), (7, None)], ids=["all", "at a limit", "few"])
 def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(groups: int, high: float | None) -> None:
     """100 clusters make no more of it than the groups they were dealt into."""

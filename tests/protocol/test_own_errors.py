@@ -44,6 +44,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (TAKE, '[[take]]\nmeasure = "mean"\nscores = ["x"]', "Unknown score 'x'"),
         (TAKE, '[[take]]\nmeasure = "preference"', "A preference is one of pairs side by side"),
         (TAKE, '[[take]]\nmeasure = "spread"\nof = "first"', "'first' is not a factor in which units differ"),
+        (TAKE, f"{TAKE}\nmargin = 5", "line 17: The margin of shift is 5, and shift never lies further than 1"),
         (TAKE, f"{TAKE}\nmargin = 0.1\n{TAKE}\nmargin = 0.2", "The measure 'shift' has two margins: 0.1 and 0.2."),
     ],
 )  # fmt: skip

@@ -1,7 +1,6 @@
 """Power before spending: what a plan detects, and what it takes to detect more."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +11,25 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from facevalue import studies
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.planted import Condition
 from facevalue.errors import DataError
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
-from facevalue.models.sim import Planted
-from facevalue.protocol.settings import face_counts
+from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Spread, Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
 from facevalue.runs.stored import StoredRun
-from facevalue.stimuli.drawn import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.calibration import simulated_phi
-from facevalue.studies.stylisticbias.calibration_conditions import judged
+from facevalue.studies.stylisticbias import measures
+from facevalue.studies.stylisticbias.aggregate import Faces, collect
+from facevalue.studies.stylisticbias.analysis import add_signed
 from facevalue.studies.stylisticbias.shifts import Shifts
-from facevalue.studies.stylisticbias.tables import scenarios, whitelist
+from facevalue.studies.stylisticbias.tables import scenarios
+from facevalue.types import OptionValue
 
 FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
 
@@ -34,6 +37,21 @@ FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": [
 def plan(study: Study, **changes: object) -> Detection:
     chosen = {"requests": 1000, "sample": None, "seed": 0, "exact": False, "effect": None, "pilot": None} | changes
     return detection(study, **chosen)  # type: ignore[arg-type]
+
+
+def judged(shifts: Shifts) -> pl.DataFrame:
+    """Each family of shifts, judged as one page."""
+    table = EstimateTable("stylisticbias", "planted", measures.LABELS)
+    everything, variation, attribute = shifts.by(), shifts.by("attribute", "variation"), shifts.by("attribute")
+    for rows, columns, family in (
+        (variation, None, "variations"),
+        (everything, None, "overall"),
+        (attribute, None, "attributes"),
+        (everything, shifts.by_scenario, "scenarios"),
+    ):
+        cells = shifts.cells(rows, columns)
+        add_signed(table, cells, shifts.estimates(cells, rows, columns), family)
+    return judge(table.frame(), measures.MEASURES, lead=("variations",))
 
 
 def test_more_faces_detect_less() -> None:
@@ -101,18 +119,15 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     """Each face on its own in each scenario, as `sim/` models are, and a cue of one gender; 40 audits of 26 faces."""
     found = plan(studies.build("stylisticbias", {"faces": "60", "seeds": ["1"]}), effect=0.1)
     assert found.needed is not None
-    names = [scenario.name for scenario in scenarios()]
-    genders = face_counts(str(found.needed))
-    kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in genders}
-    logit = 0.5066  # SD of people and pictures 1 and .4, options preferred by place and letter
-    beard = pl.col("variation").eq_missing(pl.lit("full-beard"))
+    settings: dict[str, OptionValue] = {"faces": str(found.needed), "seeds": ["1"]}
+    audits = Audits(studies.protocol("stylisticbias"), Calibration(("variation",), "faces", settings), 1)
+    faces, names = Faces(audits.study.manifest), [scenario.name for scenario in scenarios()]
+    planted = Condition("lone", lone=0.5066, target={"variation": "full-beard"}, person=1.0, picture=0.4)
     hits = 0
     for audit in range(40):
-        people = [replace(who, id=f"{who.id}#{audit}") for who in draw_identities(genders, audit)]
-        manifest = portrait_manifest(people, kept)
-        planted = logit * manifest.select(beard).to_series().to_numpy()[:, None, None] * np.ones((1, len(names), 4))
-        phi = simulated_phi(Planted(seed=audit, effect=0.0), manifest, names, planted)
-        estimates = judged(Shifts(Faces(manifest), phi, names)).filter(beard, pl.col("scenario").is_null())
+        answers = audits.answers(planted, 1, audit)
+        phi = collect(iter([answers]), faces, names, ["1", "2", "3", "4"], 1).phi
+        estimates = judged(Shifts(faces, phi, names)).filter(variation="full-beard")
         hits += estimates["verdict"].to_list() == [Verdict.DIFFERENCE]
     assert 26 <= hits <= 39  # .65 to .975: two standard errors beyond .75 to .90
 
@@ -132,6 +147,28 @@ def test_the_sample_that_a_plan_names_detects_what_was_asked() -> None:
     assert taken is not None
     assert taken <= 0.1
     assert plan(studies.build("stylisticbias", {"faces": "4"}), effect=0.05).sample is None
+
+
+def test_a_difference_between_two_runs_takes_more_faces_than_a_shift_and_those_are_enough() -> None:
+    study = studies.build("stylisticbias", {"faces": "60"})
+    single, both = (plan(study, requests=60_000, effect=0.1, compare=compare) for compare in (False, True))
+    assert single.needed is not None
+    assert both.needed is not None
+    assert single.needed < both.needed <= 2.5 * single.needed
+    assert both.what.startswith("a difference between two runs")
+    assert study.precision is not None
+    assert isinstance(study.precision.default, Respondents)
+    differences = study.precision.default.twice().shifts(study.precision.items, 0.1)
+    assert differences.mean() == pytest.approx(0.1, abs=1e-9)
+    faces = next(part.clusters * both.needed // 60 for part in both.reaches if part.clusters < 60)
+    drawn = np.random.default_rng(1).choice(differences, (4000, faces))
+    p = np.asarray(stats.ttest_1samp(drawn, 0.0, axis=1).pvalue)
+    assert 0.75 <= np.mean(p < both.level) <= 0.95
+
+
+def test_a_plan_without_a_direction_is_not_one_for_two_runs() -> None:
+    with pytest.raises(DataError, match="What visbias plans for has no direction"):
+        plan(studies.build("visbias", {}), compare=True)
 
 
 def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:

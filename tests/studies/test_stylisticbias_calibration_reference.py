@@ -13,12 +13,11 @@ from facevalue.models.reference.adapter import ReferenceModel
 from facevalue.models.reference.truth import Truth
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.calibration import summed_up
 from facevalue.runs import RunSettings, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.calibration import NONE
+from facevalue.studies.stylisticbias.calibration_learned import NONE, learning, summed_up
 from facevalue.studies.stylisticbias.calibration_reference import Population, Readings, audited_study
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
@@ -66,7 +65,7 @@ def test_a_model_that_follows_the_table_has_learned_exactly_what_is_planted(lear
     assert np.allclose(learned.learned, learned.planted)
     known = calibration.learning(learned)
     assert known.height == 34 * 25
-    correlation, slope, error, _, largest = (of(known) for of in calibration.LEARNED.values())
+    correlation, slope, error, _, largest = learning(known).values()
     assert (correlation, slope) == pytest.approx((1, 1))
     assert (error, largest) == pytest.approx((0, 0), abs=1e-9)
 
@@ -139,12 +138,12 @@ def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
 def repeated(population: Population, repetitions: int) -> tuple[dict[str, float], pl.DataFrame]:
     """Statistics of audits of twenty people, and the first."""
     audits = list(islice(calibration.audits(population, 20), repetitions))
-    found = summed_up(audits, calibration.STATISTICS)
+    found = summed_up(audits)
     return {name: value for name, value in found.items() if value is not None}, audits[0]
 
 
 def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(opposite: Population) -> None:
-    correlation = calibration.LEARNED["correlation"](calibration.learning(opposite))
+    correlation = learning(calibration.learning(opposite))["correlation"]
     assert correlation is not None
     assert correlation < -0.9
     row, first = repeated(opposite, 40)

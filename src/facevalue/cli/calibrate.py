@@ -1,76 +1,98 @@
-"""`facevalue calibrate`: audits of models whose bias is known."""
+"""`facevalue calibrate`: audits with known bias."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 from rich import progress
 
-from facevalue.cli.offering import example, listed, offered, offering
-from facevalue.cli.tables import rich_table
+from facevalue import studies
+from facevalue.cli.offering import listed
+from facevalue.cli.tables import markdown, rich_table
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.protocol.offers import Calibration, CalibrationRequest, T
+from facevalue.protocol.offers import Calibrated, CalibrationRequest, T
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
-_WRITTEN = {"sim": ("sim",), "reference": ("reference", "reference/VARIANT")}
-"""How kinds of models are written."""
-
-
-def _sizes(calibration: Calibration) -> str:
-    return ",".join(map(str, calibration.sizes))
-
-
-def _help() -> str:
-    known = (f"{one.extras.calibrate.counted} ({name}; {_sizes(one.extras.calibrate)})"
-             for name, one in offering("calibrate").items() if one.extras.calibrate)  # fmt: skip
-    return f"Sizes of an audit: {listed(list(known), 'or')} by default."
+_WRITTEN = ("planted", "reference", "reference/VARIANT")
+_MOST = {"planted": 64, "reference": 1_000}
+"""Largest size of an audit."""
+_USUAL = {"planted": "1,2,4", "reference": "20,60"}
 
 
 @click.command()
-@click.argument("study", default=lambda: example("calibrate"))
+@click.argument("study", nargs=-1)
 @click.option(
     "--model",
-    default="sim",
+    default="planted",
     show_default=True,
-    help="Model to audit: sim, reference or reference/VARIANT (a name or folder).",
+    help="What is audited: answers in which differences are planted, or reference or reference/VARIANT (a name or "
+    "folder), a model that was trained on planted effects.",
 )
-@click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="Audits per condition.")
-@click.option("--sizes", "--faces", "sizes", help=_help())
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the table here (.csv).")
-def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: Path | None) -> None:
-    """Audit models whose bias is known, and show planted against recovered."""
-    found = offered(study, "calibrate", "calibration").extras.calibrate
-    assert found is not None
+@click.option("--repetitions", type=click.IntRange(1), default=10, show_default=True, help="Audits per condition.")
+@click.option(
+    "--sizes",
+    "--faces",
+    "sizes",
+    help="Sizes of an audit: how many times the smallest (1,2,4 by default); faces of the reference model (20,60).",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    help="Also write the tables here: .csv, or .md for people. May be given twice.",
+)
+def calibrate(study: tuple[str, ...], model: str, repetitions: int, sizes: str | None, out: tuple[Path, ...]) -> None:
+    """Audit answers whose bias is known: false findings, coverage, and power beside a simple test.
+
+    STUDY: published studies, or files of your own; stylisticbias by default.
+    """
     kind, _, variant = model.partition("/")
-    written = [name for names in _WRITTEN.values() for name in names]
-    if model not in written and not (kind == "reference" and variant):
-        raise UnknownNameError("model to calibrate on", model, written)
-    if kind not in found.most:
-        others = [name for name, one in offering("calibrate").items()
-                  if one.extras.calibrate and kind in one.extras.calibrate.most]  # fmt: skip
-        raise ModelError(
-            f"{study} is calibrated on simulated models alone so far: leave out --model {kind}, or calibrate "
-            f"{listed(others, 'or')}."
-        )
-    usual, most = _sizes(found), found.most[kind]
-    sizes = sizes or usual
-    if not all(part.strip().isdigit() and found.least <= int(part) <= most for part in sizes.split(",")):
+    if model not in _WRITTEN and not (kind == "reference" and variant):
+        raise UnknownNameError("model to calibrate on", model, _WRITTEN)
+    protocols = [studies.protocol(name) for name in study or [next(iter(studies.STUDIES))]]
+    numbers = _sizes(sizes or _USUAL[kind], kind)
+    if kind == "planted":
+        from facevalue.calibration.tables import calibrated  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        shown = calibrated(protocols, repetitions, _track, numbers)
+    else:
+        audited = protocols[0].extras.reference
+        if audited is None or len(protocols) > 1:
+            others = [name for name, one in studies.STUDIES.items() if one.extras.reference]
+            raise ModelError(
+                f"The reference model is not audited by {' and '.join(one.name for one in protocols)}: leave out "
+                f"--model reference, or calibrate {listed(others, 'or')}."
+            )
+        shown = audited(CalibrationRequest(numbers, repetitions, variant, _track, _say))
+    _show(shown, out)
+
+
+def _sizes(text: str, kind: str) -> tuple[int, ...]:
+    least = 2 if kind == "reference" else 1
+    if not all(part.strip().isdigit() and least <= int(part) <= _MOST[kind] for part in text.split(",")):
+        what = "faces" if kind == "reference" else "times the smallest audit"
         raise click.BadParameter(
-            f"write numbers of {found.counted} from {found.least} to {most}, such as {usual}", param_hint="--sizes"
+            f"write numbers of {what} from {least} to {_MOST[kind]}, such as {_USUAL[kind]}", param_hint="--sizes"
         )
-    numbers = tuple(int(size) for size in sizes.split(","))
-    shown = found.audit(CalibrationRequest(numbers, repetitions, kind, variant, _track, _say))
+    return tuple(int(size) for size in text.split(","))
+
+
+def _show(shown: Calibrated, out: Sequence[Path]) -> None:
     console = terminal()
     for number, table in enumerate(shown.tables):
         if number:
             console.print()
         console.print(rich_table(table))
-    if out is not None:
-        for ending, frame in shown.frames.items():
-            path = out.with_stem(out.stem + ending)
-            write_whole(path, frame.write_csv(float_precision=4).encode())
-            say(f"Table: {path}")
+    for path in out:
+        if path.suffix == ".md":
+            files = {path: markdown("Calibration", shown.tables)}
+        else:
+            written = {ending: frame.write_csv(float_precision=4) for ending, frame in shown.frames.items()}
+            files = {path.with_stem(path.stem + ending): text for ending, text in written.items()}
+        for file, text in files.items():
+            write_whole(file, text.encode())
+            say(f"Table: {file}")
 
 
 def _track(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:

@@ -71,6 +71,7 @@ def _plan(
     options: dict[str, OptionValue],
     as_json: bool,
     detect: float | None,
+    compare: bool,
     pilot: Path | str | None,
     interventions: tuple[str, ...],
     paper_table: str | None,
@@ -88,13 +89,13 @@ def _plan(
     made = make_plan(study, **choices)
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None
-    if detect is not None or pilot is not None or sampled:
+    if detect is not None or pilot is not None or sampled or compare:
         from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
         from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
         run = None if pilot is None else StoredRun.open(pilot)
-        found = detection(study, requests=made.asked, effect=detect, pilot=run, **shared)
+        found = detection(study, requests=made.asked, effect=detect, pilot=run, compare=compare, **shared)
     if as_json:
         power = {} if found is None else {"detection": found.json()}
         click.echo(json.dumps({**made.json(), **power}, indent=2))
@@ -232,6 +233,8 @@ plan = StudyGroup(
         *PRICES,
         click.Option(["--detect"], type=float, metavar="SHIFT",
                      help="Also show how many units detect this shift with 80% power."),
+        click.Option(["--compare"], is_flag=True,
+                     help="Plan for the difference between two such runs, as `facevalue compare` finds it."),
         click.Option(["--pilot"], type=Place(),
                      help="A run to take the spread from, instead of a stated default."),
         click.Option(["--paper-table"], metavar="NAME",

@@ -1,4 +1,6 @@
-"""Tables that studies make, in the terminal."""
+"""Tables that studies make, in the terminal and as Markdown."""
+
+from collections.abc import Sequence
 
 from rich.table import Table as RichTable
 
@@ -16,3 +18,28 @@ def rich_table(table: Table) -> RichTable:
     for row in table.rows:
         made.add_row(*row)
     return made
+
+
+def markdown(title: str, tables: Sequence[Table]) -> str:
+    """Tables as a page of Markdown, each under a heading of its own.
+
+    Examples
+    --------
+    >>> print(markdown("Audits", [Table("Families", ("family", "false"), [("cues", "0.050")], "false: of audits")]))
+    # Audits
+    <BLANKLINE>
+    ## Families
+    <BLANKLINE>
+    | family | false |
+    |---|---|
+    | cues | 0.050 |
+    <BLANKLINE>
+    false: of audits
+    <BLANKLINE>
+    """
+    lines = [f"# {title}", ""]
+    for table in tables:
+        rows = [table.columns, ("---",) * len(table.columns), *table.rows]
+        written = ["| " + " | ".join(row) + " |" if row[0] != "---" else "|" + "|".join(row) + "|" for row in rows]
+        lines += [f"## {table.title}", "", *written, "", *([table.caption, ""] if table.caption else [])]
+    return "\n".join(lines)

@@ -14,11 +14,12 @@ import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
-from facevalue.measures.interval_method import BOOTSTRAP, method_for
+from facevalue.measures.interval_method import BOOTSTRAP, WELCH, method_for
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
 Codes = npt.NDArray[np.int64]
+POOLED = "Welch t over cluster means, and t with the spread of both groups: the wider of both"
 
 _BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
 
@@ -31,10 +32,19 @@ class Interval(NamedTuple):
     p: Array
 
 
-def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Estimates:
+def compare(
+    sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES, *, pooled: bool = False
+) -> Estimates:
     """Difference of two groups' means in each cell, with an interval over clusters and a p-value.
 
-    `group`: group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out.
+    `group`: group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out. `pooled`: whether
+    groups may be of any size, and clusters pile up at the end of a scale.
+
+    Notes
+    -----
+    A handful of clusters beside many, of ratings near the end of their scale: the few often happen to be alike, and
+    Welch's standard error rests on them. So with `pooled` t with the spread of both groups together is taken as well,
+    and the wider of both holds. Of groups of one size that is Welch's.
 
     Examples
     --------
@@ -55,6 +65,15 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     method = np.full(value.shape, "", dtype=object)
     for size in np.unique(smaller):
         method[smaller == size] = method_for(int(size), paired=False)
+    if pooled and not quick:
+        common, common_df = pooled_error(parts)
+        own = _student(value, common, common_df)
+        wider = (method == WELCH) & (own.p > p)
+        low, high = (
+            np.where(wider, pick(a, b), a) for pick, a, b in ((np.fmin, low, own.low), (np.fmax, high, own.high))
+        )
+        p, se = np.where(wider, own.p, p), np.where(wider, np.fmax(se, common), se)
+        method[wider] = POOLED
     why = np.full(value.shape, "", dtype=object)
     why[(smaller >= 2) & ~(se > 0)] = "the clusters of neither group differ, so that their spread is unknown"
     why[smaller == 1] = "a group has one cluster only, so that its spread is unknown"
@@ -108,10 +127,26 @@ def error(parts: Sequence[Part]) -> tuple[Array, Array]:
     return np.sqrt(total), df
 
 
+def pooled_error(parts: Sequence[Part]) -> tuple[Array, Array]:
+    """Standard error of `difference` where clusters of both groups vary alike, and its degrees of freedom.
+
+    Equation
+    --------
+    se² = s² Σ_g 1/G_g, s² = Σ_g G_g (G_g - 1) v_g / (Σ_g G_g - 2), v_g as in `error`; df = Σ_g G_g - 2 (Student 1908).
+    """
+    v = np.array([cluster_bootstrap.standard_error(*part) ** 2 for part in parts])
+    g = np.array([(counts > 0).sum(axis=0) for _, counts in parts])
+    df = np.maximum(g.sum(axis=0) - len(parts), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt((g * (g - 1) * v).sum(axis=0) / df * (1 / g).sum(axis=0)), df
+
+
 def t_interval(parts: Sequence[Part]) -> Interval:
     """Student's interval and test with the cluster-robust standard error; Welch's for two parts. NaN without spread."""
-    value = difference(parts)
-    se, df = error(parts)
+    return _student(difference(parts), *error(parts))
+
+
+def _student(value: Array, se: Array, df: Array) -> Interval:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(se > 0, value / se, np.nan)
         spread = np.where(se > 0, scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se, np.nan)

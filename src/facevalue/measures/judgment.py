@@ -17,7 +17,7 @@ from facevalue.measures.page_interval import page_interval, row_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
-from facevalue.measures.value_limits import largest_of
+from facevalue.measures.value_limits import check_margins, largest_of, within_reach
 from facevalue.measures.verdicts import Verdict, tost, trusted_error, unseen, verdicts
 from facevalue.measures.worst_case import worst_tests
 
@@ -47,7 +47,8 @@ def judge(
     UnknownNameError
         A margin for a measure that there isn't.
     DataError
-        A margin that is not above zero; a declared family that selects nothing.
+        A margin that is not above zero, or that nothing can lie beyond (`check_margins`); a declared family that
+        selects nothing.
 
     Notes
     -----
@@ -70,12 +71,13 @@ def judge(
             raise UnknownNameError("measure", name, known)
         if not (np.isfinite(margin) and margin > 0):
             raise DataError(f"The margin of {name} is {margin:g}: it must be above zero, or nothing can be equivalent.")
+    check_margins(chosen, measures)
     out = estimates.with_columns(
         pl.when(pl.col("family").is_not_null()).then(pl.lit("exploratory")).otherwise(pl.col("kind")).alias("kind")
     )
     if declared is not None:
         out = apply(declared.families, out)
-    declared_margins = declared.margins if declared is not None else {}
+    declared_margins = within_reach(declared.margins, measures) if declared is not None else {}
     limit = {**chosen, **declared_margins}
     out = out.with_columns(
         pl.col("measure").replace_strict(limit, default=None, return_dtype=pl.Float64).alias("margin"),
@@ -206,7 +208,7 @@ def _page_intervals(
     limits = {measure.name: measure.limits for measure in measures}
     least, most = (
         out["measure"]
-        .replace_strict({n: limit[i] for n, limit in limits.items()}, default=None, return_dtype=pl.Float64)
+        .replace_strict({n: float(limit[i]) for n, limit in limits.items()}, default=None, return_dtype=pl.Float64)
         .to_numpy()
         for i in (0, 1)
     )

@@ -1,12 +1,13 @@
 """Limits of values: no effect can be larger, so none was there to be missed or found."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from facevalue.errors import DataError
 from facevalue.measures import conditional_kl
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
@@ -14,6 +15,9 @@ from facevalue.measures.paired_changes import PREFIX
 
 _OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
 """Largest size of a value by its unit, for measures that state no limits."""
+
+
+_SPOKEN: Final = dict.fromkeys(("share", "probability"), "a share: 0.05 is 5 points of a hundred")
 
 
 def largest(measure: Measure) -> float:
@@ -27,6 +31,42 @@ def largest(measure: Measure) -> float:
     """
     limit = max(abs(end) for end in measure.limits)
     return limit if math.isfinite(limit) else _OF_UNIT.get(measure.unit, math.inf)
+
+
+def check_margins(margins: Mapping[str, float], measures: Sequence[Measure]) -> None:
+    """Refuse margins within which everything would be equivalent.
+
+    `margins`: by measure, in its unit, which is that of the page. `measures`: definitions; others are not looked at.
+
+    Raises
+    ------
+    DataError
+        A margin that no value of its measure can lie beyond.
+
+    Examples
+    --------
+    >>> gap = Measure("gap", "Gap", "p - q", "probability", "face", "")
+    >>> check_margins({"gap": 0.05}, [gap])
+    >>> check_margins({"gap": 5.0}, [gap])
+    Traceback (most recent call last):
+    facevalue.errors.DataError: The margin of gap is 5, and gap never lies further than 1 from zero: everything would \
+be equivalent. Name one below 1, in the unit of the page (a share: 0.05 is 5 points of a hundred).
+    """
+    for measure in measures:
+        margin, reach = margins.get(measure.name, 0.0), largest(measure)
+        if margin >= reach:
+            unit = _SPOKEN.get(measure.unit, measure.unit)
+            raise DataError(
+                f"The margin of {measure.name} is {margin:g}, and {measure.name} never lies further than {reach:g} "
+                f"from zero: everything would be equivalent. Name one below {reach:g}, in the unit of the page "
+                f"({unit})."
+            )
+
+
+def within_reach(margins: Mapping[str, float], measures: Sequence[Measure]) -> dict[str, float]:
+    """Margins beyond which values can lie; those of runs that declared others before these were refused are none."""
+    reach = {measure.name: largest(measure) for measure in measures}
+    return {name: margin for name, margin in margins.items() if margin < reach.get(name, math.inf)}
 
 
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:

@@ -41,7 +41,7 @@ _STATED_STREAM = 160
 _SCALE = 0.08  # of a number's range: by how much one unit on the logit scale moves it
 
 _STREAM = 16  # first of the streams of draws for texts; others stand below
-_SENTENCES = (
+SENTENCES = (
     ("A {} person stands in the middle of the picture.", ("calm", "cheerful", "serious", "friendly", "confident")),
     ("The expression is {}, and the eyes look at the camera.", ("warm", "thoughtful", "determined", "gentle", "tense")),
     ("The clothes look {} and fit the place.", ("neat", "simple", "elegant", "practical", "colourful")),
@@ -50,7 +50,7 @@ _SENTENCES = (
     ("The whole scene has a {} mood.", ("professional", "peaceful", "lively", "difficult", "hopeful")),
 )
 """Sentences of descriptions, each with a word to choose."""
-_WORDS = len(_SENTENCES[0][1])
+_WORDS = len(SENTENCES[0][1])
 _YES = ('{{"answer": "{}"}}', "{}.", '```json\n{{"answer": "{}"}}\n```', "{}, as far as the picture shows.")
 _OPEN = "to be filled in later"
 
@@ -88,18 +88,16 @@ class Writer:
 
     def descriptions(self, requests: Sequence[Request]) -> list[str]:
         """Describe what is shown: each sentence has a word that is chosen by what is planted, and some are left out."""
-        words = self._words(
-            requests, [(f"sentence {at}", listed) for at, (_, listed) in enumerate(_SENTENCES)]
-        ).tolist()
+        words = self._words(requests, [(f"sentence {at}", listed) for at, (_, listed) in enumerate(SENTENCES)]).tolist()
         trial, repeat = _numbers(requests)
         shown = np.stack(
-            [self._uniforms(trial, repeat, _STREAM + _WORDS + 1 + i) < 0.8 for i in range(len(_SENTENCES))], axis=1
+            [self._uniforms(trial, repeat, _STREAM + _WORDS + 1 + i) < 0.8 for i in range(len(SENTENCES))], axis=1
         ).tolist()
         out = []
         for chosen, kept in zip(words, shown, strict=True):
             sentences = [
                 template.format(listed[word])
-                for (template, listed), word, keep in zip(_SENTENCES, chosen, [True, *kept[1:]], strict=True)
+                for (template, listed), word, keep in zip(SENTENCES, chosen, [True, *kept[1:]], strict=True)
                 if keep
             ]
             out.append(" ".join(sentences))

@@ -1,156 +1,94 @@
-"""Audits of models whose bias is known: repeated, summarised and shown alike in all studies.
+"""Declaration of how a study is calibrated: what is planted, in which sizes, and beside which simple tests."""
 
-A study says what it audits (`Case`), and which numbers sum up all audits of a case (`Statistic`). Each audit is a table
-with a row for each estimate: `value`, `low`, `high`, `q`, the `true` value, whether it is `found`, and what the study
-adds.
-"""
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Design, Order
-from facevalue.models.base import Model
-from facevalue.protocol.offers import CalibrationRequest, Row
-from facevalue.protocol.study import Study
-from facevalue.types import Request
+from facevalue.types import OptionValue
 
-Array = npt.NDArray[np.float64]
-Statistic = Callable[[pl.DataFrame], float | None]
-CONDITIONS = ("default", "null", "drift")
-"""What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
-DRIFT = 0.3
-"""Logits by which it drifts."""
-EVEN = 1e-9
-"""What is planted no further apart than this is nothing."""
-FOUND = pl.col("found")
-COVERS = (pl.col("low") <= pl.col("true") + EVEN) & (pl.col("true") <= pl.col("high") + EVEN)
-"""Whether an interval holds the true value; null where there is none."""
-_ALL = pl.lit(value=True)
+UNIT, VALUE, SIDE, PART = "unit", "value", "side", "part"
+"""Columns of what a rival tests."""
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """What is audited again and again: how the table names it, and its audits, one after the other without end."""
+class Rival:
+    """A simple test of the answers that a study's own tests are of.
 
-    labels: Mapping[str, str | int]
-    audits: Iterator[pl.DataFrame]
+    Attributes
+    ----------
+    measure:
+        Whose estimates it tests as well.
+    rows:
+        From answers to what is tested, a row per number: `unit`, what was sampled; `value`, which is zero on average
+        without any effect; the labels of the estimate. With `side`, true for the one and false for the other of two
+        groups, whose units are compared; with `part`, which of several numbers it is that an estimate is about.
+    only:
+        Which of the measure's estimates.
+    name:
+        For people.
+    """
 
-
-def sized(
-    asked: CalibrationRequest,
-    counted: str,
-    conditions: Iterable[str],
-    audits: Callable[[str, int], Iterator[pl.DataFrame]],
-) -> list[Case]:
-    """Each condition in each size."""
-    return [
-        Case({"condition": name, counted: size, "repetitions": asked.repetitions}, audits(name, size))
-        for name in conditions
-        for size in asked.sizes
-    ]
-
-
-def repeated(
-    asked: CalibrationRequest, cases: Sequence[Case], statistics: Mapping[str, Statistic], what: str = "Auditing"
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row of labels and statistics for each case, and the first audit of the first for a closer look."""
-    rows: list[dict[str, object]] = []
-    first = pl.DataFrame()
-    for case in asked.track(cases, what):
-        audits = list(islice(case.audits, asked.repetitions))
-        first = audits[0] if not rows else first
-        rows.append({**case.labels, **summed_up(audits, statistics)})
-    return pl.DataFrame(rows, infer_schema_length=None), first
+    measure: str
+    rows: Callable[[pl.DataFrame], pl.DataFrame]
+    only: tuple[pl.Expr, ...] = ()
+    name: str = "t over units, Holm"
 
 
-def summed_up(audits: Iterable[pl.DataFrame], statistics: Mapping[str, Statistic]) -> dict[str, float | None]:
-    """Statistics of all audits of a case."""
-    rows = pl.concat(one.with_columns(audit=pl.lit(number)) for number, one in enumerate(audits))
-    return {name: of(rows) for name, of in statistics.items()}
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How audits of planted answers are made of a study.
+
+    Attributes
+    ----------
+    planted:
+        Columns of what is shown whose levels get effects; for two people with `_1` and `_2`.
+    counted:
+        What sizes count, in the plural.
+    settings:
+        Of the smallest audit.
+    scaled:
+        Settings that are multiplied for larger ones; without any, all pictures are taken several times, as those of
+        other people.
+    units:
+        Columns that name other people then.
+    rivals:
+        Simple tests beside the study's own.
+    own_pictures:
+        Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
+    planned:
+        What an effect of 1 of its plan (`Study.precision`) is in the measure that leads; None where these differ.
+    """
+
+    planted: tuple[str, ...]
+    counted: str
+    settings: Mapping[str, OptionValue] = field(default_factory=dict)
+    scaled: tuple[str, ...] = ()
+    units: tuple[str, ...] = ("image", "identity", "set")
+    rivals: tuple[Rival, ...] = ()
+    own_pictures: tuple[str, ...] = ()
+    planned: float | None = 1.0
 
 
-def statistic(of: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
-    """An aggregate of rows."""
-    return lambda rows: rows.filter(among).select(of).item()
+def against(levels: pl.Expr, level: str, other: str | None = None) -> pl.Expr:
+    """Side of a row: true of a level, false of the other or of all others, null of what is not compared."""
+    rest = levels != level if other is None else levels == other
+    return pl.when(levels == level).then(True).when(rest).then(False)
 
 
-def share(of: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
-    """Share of rows of which something holds; None where it is known of none."""
-    return statistic(of.mean(), among)
+def one_with_the_others(
+    rows: pl.DataFrame, column: str, labels: Mapping[str, str], *, part: bool = False
+) -> pl.DataFrame:
+    """Rows once for each level of a column, whose units are compared with all others.
 
-
-def share_with(any_of: pl.Expr, among: pl.Expr = _ALL, by: Sequence[str] = ("audit",)) -> Statistic:
-    """Share of audits, or of other parts, of which something holds in any row; None where there are no rows."""
-    return lambda rows: rows.filter(among).group_by(by).agg(hit=any_of.any())["hit"].mean()  # type: ignore[return-value]
-
-
-def false_discovery_rate(false: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
-    """Mean over audits of the share of findings that are false; 0 for an audit without findings."""
-    of = false.filter(FOUND & among).mean().fill_null(0.0)
-    return lambda rows: rows.group_by("audit", maintain_order=True).agg(false=of)["false"].mean()  # type: ignore[return-value]
-
-
-def correlation(planted: str = "true", found: str = "value", among: pl.Expr = _ALL) -> Statistic:
-    """Of two columns; None where nothing is planted."""
-    return _fit(planted, found, among, lambda x, y: np.corrcoef(x, y)[0, 1])
-
-
-def slope(planted: str = "true", found: str = "value", among: pl.Expr = _ALL) -> Statistic:
-    """Of what is found on what is planted; None where nothing is planted."""
-    return _fit(planted, found, among, lambda x, y: np.polyfit(x, y, 1)[0])
-
-
-def _fit(planted: str, found: str, among: pl.Expr, of: Callable[[Array, Array], float]) -> Statistic:
-    def fitted(rows: pl.DataFrame) -> float | None:
-        x, y = rows.filter(among).select(planted, found).to_numpy().T
-        return float(of(x, y)) if np.ptp(x) > EVEN else None
-
-    return fitted
-
-
-def named(summary: pl.DataFrame) -> Iterable[dict[str, Any]]:
-    """Rows of a table for people, by what was planted."""
-    return summary.with_columns(pl.col("condition").replace({"null": "nothing"})).iter_rows(named=True)
-
-
-def told(row: Mapping[str, Any], form: str, unit: str = "") -> Row:
-    """What an audit says of one estimate: value, interval, whether it covers, q, whether it is found."""
-    value = f"{row['value']:{form}}{unit}"
-    if row["low"] is None or row["q"] is None:  # too few clusters
-        return value, "-", "-", "-", ""
-    interval = f"{row['low']:{form}} to {row['high']:{form}}"
-    covers = row["low"] <= row["true"] + EVEN and row["true"] <= row["high"] + EVEN
-    return value, interval, "yes" if covers else "no", f"{row['q']:.3f}", "yes" if row["found"] else ""
-
-
-def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
-    """When each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
-    places = np.empty(design.size, dtype=np.int64)
-    places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
-    return places / (design.size - 1)
-
-
-def estimated(study: Study, model: Model, seed: int) -> pl.DataFrame:
-    """Estimates of a model that is asked every trial of a study once."""
-    frame = study.design.trials(np.arange(study.design.size))
-    numbers = study.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
-    rows = dict(zip(numbers, frame.drop("trial", "block", "prompt", strict=False).to_dicts(), strict=True))
-    stimuli = {number: study.source.stimulus(number, row) for number, row in rows.items()}
-    requests = (
-        Request(trial, 0, seed, stimuli[number], question, study.sampling, exact=False)
-        for trial, number, question in zip(frame["trial"].to_list(), numbers, study.ask(frame), strict=True)
-    )
-    said = {response.trial: response.text for response in model.respond(requests)}
-    replies = frame.with_columns(
-        pl.lit(0, pl.UInt8).alias("repeat"),
-        pl.lit("ok").alias("status"),
-        pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
-        pl.lit(None, pl.List(pl.Float32)).alias("probs"),
-    )
-    return study.analyse({model.name: iter([study.answer(replies)])})
+    `labels` are those of the estimates: the level's by "level", and the column's own name by "dimension". Where `part`,
+    an estimate is about all levels at once.
+    """
+    levels = rows[column].drop_nulls().unique().sort().to_list()
+    out = []
+    for level in levels:
+        side = against(pl.col(column).cast(pl.String), str(level)).alias(SIDE)
+        named = {"level": str(level), "dimension": column.replace("_", " ")}
+        texts = [pl.lit(named.get(text, text)).alias(name) for name, text in labels.items()]
+        out.append(rows.with_columns(side, *texts, *([pl.lit(str(level)).alias(PART)] if part else [])))
+    return pl.concat(out).drop_nulls(SIDE)

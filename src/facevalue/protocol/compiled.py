@@ -62,6 +62,8 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         with placed(take.where):
             parts.check(take)
             _check_score(take, asked, sides)
+            if manifest is None and take.margin is not None:  # of a run that has begun it is taken for none
+                _check_margin(take, parts, asked)
     with placed(asked.where):
         shown = asked.shown(parts.factors)
     design = _design(table, sets, asked, isinstance(stimuli, Rows))
@@ -135,6 +137,14 @@ def _check_score(take: Take, ask: Ask, sides: bool) -> None:
         raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
     if sides and (len(scores) > 1 or next(iter(scores.values())).span is None):
         raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
+
+
+def _check_margin(take: Take, parts: Breakdown, ask: Ask) -> None:
+    """Refuse a margin that no value can lie beyond."""
+    from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
+
+    scores = ask.reply.scores
+    check_margins(margins((take,), parts, scores), tuple(measures((take,), parts, scores).values()))
 
 
 def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:

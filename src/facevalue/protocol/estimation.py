@@ -201,4 +201,5 @@ def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Est
         return cluster_bootstrap.means(np.where(both, apart, 0.0), seen, SEED, largest=span)
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     mine = (code == 1)[:, None]
-    return comparison.compare(np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts), code, SEED)
+    sums, counts = np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts)
+    return comparison.compare(sums, counts, code, SEED, pooled=True)

@@ -14,6 +14,7 @@ from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.measures.cluster_bootstrap import Estimates
+    from facevalue.protocol.calibration import Calibration
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
 
@@ -97,14 +98,13 @@ class Track(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRequest:
-    """Which audits of models with known bias are wanted."""
+    """Which audits of the reference model are wanted."""
 
     sizes: tuple[int, ...]
     repetitions: int
-    """Sizes of an audit, and audits of each condition."""
-    model: str
+    """Sizes of an audit, and audits of each."""
     variant: str
-    """Kind of model, and which one of it."""
+    """Which variant of the model; the one that comes with FaceValue where it is empty."""
     track: Track
     say: Callable[[str], None]
     """Shows progress, and says a line."""
@@ -112,28 +112,12 @@ class CalibrationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What audits of models with known bias show."""
+    """What audits with known bias show."""
 
     tables: Sequence[Table]
     """For people."""
     frames: Mapping[str, pl.DataFrame]
     """The numbers, by what follows the name of the file they are written to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Audits of models whose bias is known."""
-
-    sizes: tuple[int, ...]
-    """Usual sizes of an audit."""
-    counted: str
-    """What sizes count, in the plural."""
-    least: int
-    """Smallest size."""
-    most: Mapping[str, int]
-    """Kinds of models that can be audited, and the largest size for each."""
-    audit: Callable[[CalibrationRequest], Calibrated]
-    """Does it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +249,9 @@ class Extras:
     reproduce:
         What its paper prints, recomputed.
     calibrate:
-        Audits of models whose bias is known.
+        How audits of planted answers are made of it; they follow from `takes` where a study has any.
+    reference:
+        Audits of the reference model, which was trained on planted effects; sizes are numbers of faces.
     image_prompts:
         What an image generator would be asked for its pictures; True for portraits alone.
     questionnaire:
@@ -292,7 +278,8 @@ class Extras:
     """
 
     reproduce: Recomputed | None = None
-    calibrate: Calibration | None = None
+    calibrate: "Callable[[], Calibration] | None" = None
+    reference: Callable[[CalibrationRequest], Calibrated] | None = None
     image_prompts: Callable[[bool], pl.DataFrame] | None = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
@@ -307,7 +294,6 @@ class Extras:
     def commands(self) -> tuple[str, ...]:
         """The commands beyond those that every study has."""
         offers = {
-            "calibrate": self.calibrate,
             "reproduce": self.reproduce,
             "prompts": self.image_prompts,
             "questionnaire": self.questionnaire,

@@ -93,7 +93,9 @@ def precision(
     assumed = f"assumed: {factor * SHARE:g} of the scale; a pilot of your own model is better: --pilot RUN"
     default: Spread | Respondents = Spread(factor * SHARE * score.span, np.nan, 1.0, assumed)
     if take.measure == SHIFT:
-        default = Respondents(len(axes.orderings) * axes.repeats, 1 if score.unit == "share" else STEPS, score.span)
+        default = Respondents(
+            len(axes.orderings) * axes.repeats, 1 if score.unit == "probability" else STEPS, score.span
+        )
     name = measure_name(take, parts, score, scores).replace("_", " ")
     return Precision(
         what=f"the {name} ({score.title[:1].lower()}{score.title[1:]})",

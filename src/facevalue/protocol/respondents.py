@@ -60,6 +60,10 @@ class Respondents:
         """The same whose probabilities are read."""
         return replace(self, replies=0)
 
+    def twice(self) -> "Respondents":
+        """The same in two runs that are compared."""
+        return RespondentsTwice(self.replies, self.steps, self.span, self.person, self.picture)
+
     def at(self, items: float, effect: float = 0.0) -> float:
         """SD between units of their mean shift over so many questions."""
         return float(self.shifts(items, effect).std())
@@ -97,6 +101,16 @@ class Respondents:
             above = (_WEIGHTS * _chance(middle + spread * _NODES)).sum() > rate * _WEIGHTS.sum()
             low, high = (low, middle) if above else (middle, high)
         return low
+
+
+@dataclass(frozen=True, slots=True)
+class RespondentsTwice(Respondents):
+    """The same respondents in two runs whose effects on a unit are unrelated, as the worst case has it."""
+
+    def shifts(self, items: float, effect: float) -> Array:
+        """Differences of the shift of `UNITS` units between a run with the effect and one without."""
+        one, other = (Respondents.shifts(self, items, size) for size in (effect, 0.0))
+        return one - np.random.default_rng(SEED + 1).permutation(other)
 
 
 def _chance(logits: Array) -> Array:

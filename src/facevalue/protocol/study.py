@@ -1,7 +1,7 @@
 """Study: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +72,11 @@ class Spread:
         if items < self.items:
             variance += self.within**2 * (1 / items - 1 / self.items)
         return float(np.sqrt(variance))
+
+    def twice(self) -> "Spread":
+        """The same for the difference between two runs whose effects on a cluster are unrelated."""
+        root = float(np.sqrt(2))
+        return replace(self, mean=root * self.mean, within=root * self.within, source=f"two runs as {self.source}")
 
 
 @dataclass(frozen=True, slots=True)

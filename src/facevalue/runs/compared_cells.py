@@ -162,7 +162,7 @@ def compare_estimates(
     further = [*(difference_of(known[name]) for name in also), *definitions]
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
     margins = {} if margin is None else {one.name: margin for one in compared_measures[:2]}
-    judged = judge(rows, (*compared_measures, *further), margins=margins)
+    judged = judge(rows, (*compared_measures, *further), margins=margins, lead=(_family(measure),))
     verdicts = judged.filter(pl.col("measure").is_in([one.name for one in compared_measures[1:]]))
     beside = overall.clear()
     if compared.beside:
@@ -181,6 +181,11 @@ def compare_estimates(
     )
 
 
+def _family(measure: Measure) -> str:
+    """Name of the family of all cells: it leads the page."""
+    return f"differences in {measure.name}"
+
+
 def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, within: Sequence[str]) -> None:
     rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
     one = difference_of(measure)
@@ -188,8 +193,7 @@ def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, withi
     frame = changes.frame[rows]
     levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
     levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
-    what = f"differences in {measure.name}"
-    named = family_names(frame, what, (), within).to_list() if within else what
+    named = family_names(frame, _family(measure), (), within).to_list() if within else _family(measure)
     untested = frame["(floored)"].to_numpy() & (not measure.signed)
     table.add(one, levels, estimates, p=np.where(untested, np.nan, p), family=named, bounds=changes.bounds(rows))
 

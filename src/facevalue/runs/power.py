@@ -76,8 +76,14 @@ def detection(
     exact: bool,
     effect: float | None,
     pilot: StoredRun | None,
+    compare: bool = False,
 ) -> Detection:
-    """Work out what a plan detects."""
+    """Work out what a plan detects; with `compare`, of the difference between two such runs on the same units.
+
+    A difference is planned for as if the two runs had nothing in common but its units: its variance is that of both.
+    Whatever units bring to both runs makes it smaller (`measures.paired_changes`), so that such a plan asks too much
+    rather than too little.
+    """
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
 
     plan = study.precision
@@ -88,6 +94,10 @@ def detection(
     spread = plan.default if pilot is None else _pilot(plan, study, pilot)
     if exact and isinstance(spread, Respondents):
         spread = spread.exact()
+    if compare:
+        if plan.freedom > 1:
+            raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
+        spread = spread.twice()
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
@@ -104,7 +114,7 @@ def detection(
     least = [reach.detectable for reach in reaches if reach.detectable is not None]
     needed = None if effect is None else max(reach.needed or 0 for reach in reaches)
     return Detection(
-        what=plan.what,
+        what=f"a difference between two runs in {plan.what}" if compare else plan.what,
         detectable=max(least) if len(least) == len(reaches) else None,
         clusters=clusters,
         items=items,

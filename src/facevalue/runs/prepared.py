@@ -71,8 +71,10 @@ def prepare(
     study = intervened(study, done)
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
+        from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
 
         declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
+        check_margins(declared.margins, study.measures)
         settings = replace(settings, preregistration=declared)
     folder = folder or default_folder(study.name, settings.name or model, [one.name for one in done])
     check_shown(study)

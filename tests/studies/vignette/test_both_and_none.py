@@ -4,9 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.models.sim import SimModel
+from facevalue import studies
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.planted import Condition
 from facevalue.studies.vignette.analysis import analyse
-from facevalue.studies.vignette.calibration import SELECTION, audit, study
+from facevalue.studies.vignette.calibration import CALIBRATION
 
 from .simulated import DECISION, TERMS, answered
 
@@ -118,9 +120,12 @@ def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
     assert found["n"].to_list() == [round(listed.select((pl.col("weight") + pl.col("other")).sum()).item())]
 
 
-def test_simulated_respondents_name_both_and_none_and_are_audited_as_planted() -> None:
-    found = audit(study(3), SimModel("strong@3"), ["grocery shopping", "cooking", "sleeping"]).filter(SELECTION)
-    assert np.corrcoef(found["true"], found["value"])[0, 1] > 0.7
-    value, planted = (found[name].to_numpy().mean() for name in ("value", "true"))
+def test_planted_respondents_name_both_and_none_and_are_audited_as_planted() -> None:
+    audits, condition = Audits(studies.protocol("vignette"), CALIBRATION, 6), Condition("strong", effect=1.5)
+    keys = ["measure", *audits.keys]
+    found = audits.judged(audits.answers(condition, 3, 1)).filter(pl.col("measure") == "selection_frequency")
+    both = found.join(audits.truth(condition, 3), on=keys, nulls_equal=True)
+    assert both.select(pl.corr("value", "true")).item() > 0.7
+    value, planted = (both[name].to_numpy().mean() for name in ("value", "true"))
     assert abs(value - planted) < 2
     assert value < 47

@@ -1,6 +1,6 @@
 """Counterfactual sets as a protocol: how its study is built, its page, and what it offers beside."""
 
-from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.word_lists import WordLists
 from facevalue.studies.counterfactuals.pictures import COLUMNS
@@ -10,7 +10,7 @@ from facevalue.studies.counterfactuals.study import NAME, TITLE, build
 from facevalue.types import Sampling
 
 # These need scipy.stats, which takes a second to import.
-_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+_REPRODUCE = Later(__package__, "reproduce")
 _WORDS = Later(__package__, "stereotypes")
 COMPARED = Compared(
     measure="score_gap",
@@ -32,7 +32,7 @@ RATED = Questionnaire(
 )  # fmt: skip
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, checks="the authors' metadata of sets"),
-    calibrate=Calibration((150,), "sets", 20, {"sim": 2000}, _AUDITS.audited),
+    calibrate=Later(__package__, "calibration").CALIBRATION,
     questionnaire=RATED,
     word_lists=WORDS,
     annotate="open replies",

@@ -1,6 +1,6 @@
 """ModSCAN: stereotypes that a model shows when it points at faces, and when it names who belongs to a scene."""
 
-from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.modscan.pictures import COLUMNS
 from facevalue.studies.modscan.settings import SETTINGS
@@ -8,7 +8,7 @@ from facevalue.studies.modscan.study import NAME, TITLE, build
 from facevalue.studies.modscan.tables import generation_prompts
 
 # These need scipy.stats, which takes a second to import.
-_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+_REPRODUCE = Later(__package__, "reproduce")
 
 COMPARED = Compared(
     measure="group_share",
@@ -18,7 +18,7 @@ COMPARED = Compared(
     asked=("scenario_kind", "instance"),
 )
 EXTRAS = Extras(
-    calibrate=Calibration((20,), "scenes of each persona", 5, {"sim": 200}, _AUDITS.audited),
+    calibrate=Later(__package__, "calibration").CALIBRATION,
     reproduce=Recomputed(_REPRODUCE.reproduce),
     image_prompts=generation_prompts,
     compare=COMPARED,

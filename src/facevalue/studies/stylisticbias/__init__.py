@@ -1,6 +1,6 @@
 """StylisticBias: one face, one attribute changed; which cue moves the judgment, and how far."""
 
-from facevalue.protocol.offers import Calibration, Demo, Extras, Later, Recomputed
+from facevalue.protocol.offers import Demo, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.studies.stylisticbias.pictures import COLUMNS
@@ -9,7 +9,7 @@ from facevalue.studies.stylisticbias.tables import published_prompts
 
 _CUE = ("attribute", "variation")
 # These need scipy.stats, which takes a second to import.
-_AUDITS, _REFERENCE = Later(__package__, "calibration_conditions"), Later(__package__, "calibration_reference")
+_REFERENCE = Later(__package__, "calibration_reference")
 _REPRODUCE = Later(__package__, "reproduce")
 
 
@@ -34,7 +34,8 @@ DEMO = Demo(
 )
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
-    calibrate=Calibration((20, 60), "faces", 2, {"sim": 10_000, "reference": 1_000}, _AUDITS.audited),
+    calibrate=Later(__package__, "calibration").CALIBRATION,
+    reference=Later(__package__, "calibration_learned").audited,
     image_prompts=published_prompts,
     demo=DEMO,
 )

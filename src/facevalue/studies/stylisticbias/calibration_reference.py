@@ -21,23 +21,24 @@ import polars as pl
 from facevalue import __version__
 from facevalue.errors import ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.measures import cluster_bootstrap, shift
+from facevalue.measures import adjustment, cluster_bootstrap, shift
+from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.calibration import FOUND, Array, Statistic, correlation, share, slope, statistic
 from facevalue.protocol.settings import defaults, face_counts
+from facevalue.protocol.shifts import SEED as SHIFT_SEED
 from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import CONTROL, default_cache
 from facevalue.store.files import make_folder, write_whole
-from facevalue.studies.stylisticbias import calibration
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.calibration import EXACT, NONE, audited
+from facevalue.studies.stylisticbias.shifts import ALPHA
 from facevalue.studies.stylisticbias.study import LEVELS, SETTINGS, build
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, whitelist
 from facevalue.types import OptionValue, Request, Stimulus
 
+Array = npt.NDArray[np.float64]
 FACES = "100M,100F"
 """Who is asked about: the first faces of the study's own `faces_seed`, which the model was never trained on.
 
@@ -51,23 +52,6 @@ VARIATIONS = [(v.attribute, v.name) for v in whitelist(None)]
 """The 34 variations that the paper keeps."""
 SEED = 7301
 """Of all audits: which people are drawn, and what the model replies."""
-STATISTICS: dict[str, Statistic] = {
-    **calibration.STATISTICS,
-    "flagged_none": share(FOUND, among=NONE),
-    "wrong_sign": lambda rows: share(pl.col("value").sign() != pl.col("true").sign(), among=FOUND)(rows) or 0.0,
-}
-"""What sums up all audits. Not all that is flagged where nothing is planted is an error, as the learned effect is small
-there, but not zero; what is found on the other side of zero than the learned SBS is."""
-_NOTHING = pl.col("planted").abs().max().over("attribute", "variation") < EXACT
-LEARNED: dict[str, Statistic] = {
-    "correlation": correlation("planted", "learned"),
-    "slope of learned on planted": slope("planted", "learned"),
-    "mean error": statistic((pl.col("learned") - pl.col("planted")).abs().mean()),
-    "where nothing is planted: SD of learned": statistic(pl.col("learned").std(ddof=0), among=_NOTHING),
-    "where nothing is planted: largest learned": statistic(pl.col("learned").abs().max(), among=_NOTHING),
-}
-"""How well the model has learned what is planted, over all variations and scenarios."""
-PROMISED = {"correlation": (0.97, 1.0, "at least 0.97"), "slope of learned on planted": (0.9, 1.1, "0.9 to 1.1")}
 """Least and most, and in words."""
 
 
@@ -302,6 +286,21 @@ def replies(
     return drawn < population.favourable[pictures], drawn < population.valid[pictures]
 
 
+def audited(
+    delta: Array, cluster: npt.NDArray[np.int64], code: npt.NDArray[np.int64], planted: Array, true: Array
+) -> pl.DataFrame:
+    """SBS of each variation as the report estimates and tests it, beside what is planted and what there is to find."""
+    rows = Slicing(code, {"variation": [name for _, name in VARIATIONS]})
+    cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SHIFT_SEED, largest=1.0)
+    assert estimates.p_zero is not None
+    q = adjustment.adjust(estimates.p_zero, "bh")
+    return pl.DataFrame(VARIATIONS, schema=["attribute", "variation"], orient="row").with_columns(
+        planted=planted, true=true, value=estimates.value, low=estimates.low, high=estimates.high,
+        q=q, found=np.nan_to_num(q, nan=1.0) < LEAD_SHARE * ALPHA,
+    )  # fmt: skip
+
+
 def audits(population: Population, faces: int) -> Iterator[pl.DataFrame]:
     """Audits of the model: on people drawn from the population with replacement, by one reply to each question.
 
@@ -321,4 +320,4 @@ def audits(population: Population, faces: int) -> Iterator[pl.DataFrame]:
         variation = population.varied[pictures]
         varied = variation >= 0
         delta = (phi - phi[~varied][cluster])[varied]
-        yield audited(delta, cluster[varied], variation[varied], VARIATIONS, planted, learned)
+        yield audited(delta, cluster[varied], variation[varied], planted, learned)

@@ -1,6 +1,6 @@
 """VIGNETTE (Raj et al.): two people in one picture, four questions about them."""
 
-from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.sources import COLUMNS
@@ -8,7 +8,7 @@ from facevalue.studies.vignette.study import NAME, TITLE, build
 from facevalue.studies.vignette.tables import generation_prompts
 
 # These need scipy.stats, which takes a second to import.
-_AUDITS, _REPRODUCE = Later(__package__, "calibration_kinds"), Later(__package__, "reproduce")
+_REPRODUCE = Later(__package__, "reproduce")
 
 COMPARED = Compared(
     measure="selection_frequency",
@@ -25,7 +25,7 @@ COMPARED = Compared(
 """Tables 12 and 13: real against synthetic pictures (section A.6)."""
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
-    calibrate=Calibration((8, 30), "activities", 1, {"sim": 75}, _AUDITS.audited),
+    calibrate=Later(__package__, "calibration").CALIBRATION,
     image_prompts=generation_prompts,
     compare=COMPARED,
     left_first="left_first",

@@ -1,13 +1,13 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
-from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.visbias.pictures import COLUMNS
 from facevalue.studies.visbias.settings import SETTINGS
 from facevalue.studies.visbias.study import NAME, TITLE, build
 
 # These need scipy.stats, which takes a second to import.
-_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+_REPRODUCE = Later(__package__, "reproduce")
 _RATED = Later(__package__, "questionnaire")
 COMPARED = Compared(
     measure="choice_share",
@@ -24,7 +24,7 @@ TOLD = (
 )  # fmt: skip
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, released=True),
-    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _AUDITS.audited),
+    calibrate=Later(__package__, "calibration").CALIBRATION,
     questionnaire=Questionnaire("forms", _RATED.statements, _RATED.export, _RATED.read, _RATED.beside, NUMBERS, TOLD),
     judge="forms",
     compare=COMPARED,

@@ -1,46 +1,14 @@
-"""Audits of answers whose differences are known: what is planted is found, and plans say how much that takes."""
-
-from itertools import islice
-from pathlib import Path
+"""Plans of choices: what they say that it takes is what it takes."""
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
-from facevalue.protocol.calibration import summed_up
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
 from facevalue.protocol.study import Spread
 from facevalue.runs.power import _reach_of_square
-from facevalue.studies.visbias import calibration, calibration_answers
 from tests.studies.visbias.simulated import answered, build
-
-
-def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None:
-    own = next(calibration.audits("lone", 2))
-    found = summed_up([own], calibration.STATISTICS)
-    assert [found[name] for name in ("measurable", "found_word", "found_association")] == [1, 1, 1]
-    word = own.filter(measure="marked_word", word=calibration_answers.WORD, dimension="gender")
-    assert word["verdict"].to_list() == ["difference found"]
-    assert {"choices", "comparisons", "words", "forms", "texts"} == set(own["kind"])
-    assert own.filter(measure="choice_divergence", dimension="gender")["true"].max() < 1e-9  # type: ignore[operator]
-    assert own.filter(measure="choice_divergence", dimension="race")["true"].max() > 10  # type: ignore[operator]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("condition", ["null", "crossed", "rare", "missing", "few"])
-def test_nothing_is_found_where_nothing_is_planted(condition: str) -> None:
-    found = summed_up(islice(calibration.audits(condition, 2), 40), calibration.STATISTICS)
-    for name, least, most in (
-        ("page", 0, 0.125),  # .05 of 40 audits: 2; 6 or more has probability 1.4%
-        ("test", 0, 0.06),
-        *((name, 0.92, 1) for name in ("coverage", "coverage_pairs", "coverage_texts")),
-    ):
-        value = found[name]
-        assert value is not None
-        assert least <= value <= most
 
 
 def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
@@ -85,14 +53,3 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
         choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
         hits += divergence(choices, audit, 999)[1].q.reshape(5, 4)[0, 0] < 0.04
     assert 0.62 < hits / 40 <= 0.95  # planned .75 to .90, and two standard errors of 40 audits below
-
-
-def test_the_command_shows_one_audit_and_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(calibration_answers.CONDITIONS):
-        if name != "few":
-            monkeypatch.delitem(calibration_answers.CONDITIONS, name)
-    out = tmp_path / "visbias.csv"
-    found = CliRunner().invoke(calibrate, ["visbias", "--repetitions", "1", "--sizes", "1", "--out", str(out)])
-    assert found.exit_code == 0, found.output
-    assert "divergences of choices by race" in found.output
-    assert pl.read_csv(out)["condition"].to_list() == ["few"]

@@ -1,0 +1,93 @@
+"""Audits of planted answers: a study in some size, its estimates with verdicts, and what they should have been."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from facevalue.calibration import rivals
+from facevalue.calibration.planted import Condition, replies
+from facevalue.calibration.trials import Trials
+from facevalue.measures.estimates import TYPED
+from facevalue.measures.judgment import judge
+from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Study
+from facevalue.types import OptionValue
+
+MODEL = "planted"
+SCORE = "score: planted/score"
+"""Column of what is said of texts, where scorers read them."""
+
+
+def sized(protocol: Protocol, calibration: Calibration, size: int) -> Study:
+    """A study of so many times the pictures of the smallest audit."""
+    options: dict[str, OptionValue] = dict(calibration.settings)
+    if calibration.scaled:
+        return protocol.study({**options, **{name: _times(options[name], size) for name in calibration.scaled}})
+    smallest = protocol.study(options)
+    if size == 1:
+        return smallest
+    return protocol.study(options, copied(smallest.manifest, calibration.units, size))
+
+
+def _times(value: OptionValue, size: int) -> OptionValue:
+    return str(int(value) * size) if isinstance(value, str) else int(str(value)) * size
+
+
+def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int) -> pl.DataFrame:
+    """Each picture several times, as that of other people."""
+    own = [name for name in units if name in manifest.columns]
+    return pl.concat(
+        manifest.with_columns(pl.col(name) + f"#{at}" for name in own) if at else manifest for at in range(size)
+    )
+
+
+class Audits:
+    """Audits of a study in one size."""
+
+    def __init__(self, protocol: Protocol, calibration: Calibration, size: int) -> None:
+        self.calibration, self.size = calibration, size
+        self.study = sized(protocol, calibration, size)
+        self._trials = Trials(self.study, calibration.planted, calibration.units)
+
+    @cached_property
+    def units(self) -> int:
+        """How many were sampled."""
+        found = [self._trials.people(side) for side in ("", "_1")]
+        return max(np.unique(codes[codes >= 0]).size for codes in found if codes is not None)
+
+    def answers(self, condition: Condition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
+        """Answers to everything once; `table` is the seed of what is planted."""
+        rng = np.random.default_rng([seed, self.size])
+        said = replies(self._trials, condition, table, rng, exact)
+        if condition.sample < 1:
+            size, repeats = round(condition.sample * said.height), self.study.repeats
+            asked = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
+            said = said.filter(pl.col("trial").is_in(asked.implode()))
+        read = self.study.answer(said.drop("planted score"))
+        if self.study.scored is None:
+            return read
+        score = pl.when(pl.col("text").is_not_null()).then(said["planted score"].fill_nan(None))
+        return read.with_columns(score.alias(SCORE))
+
+    def judged(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
+        """Estimates with verdicts, and q of the rivals."""
+        study = self.study
+        declared = None if study.declared is None else study.declared()
+        estimates = study.analyse({MODEL: iter([answers])})
+        judged = judge(estimates, study.measures, declared, margins, study.lead)
+        return rivals.beside(judged, self.calibration.rivals, answers)
+
+    def truth(self, condition: Condition, table: int) -> pl.DataFrame:
+        """A noise-free audit of the same: measure, labels, `true` with its interval."""
+        even = replace(condition, missing=0.0, drift=0.0, sample=1.0)
+        found = self.study.analyse({MODEL: iter([self.answers(even, table, 0, exact=True)])})
+        return found.select("measure", *self.keys, true="value", true_low="low", true_high="high")
+
+    @property
+    def keys(self) -> list[str]:
+        """Labels that tell estimates of a measure apart."""
+        return [*TYPED, *self.study.labels]

@@ -1,0 +1,107 @@
+"""Calibration of a study that is declared by its takes: what is planted, and the simple tests, follow from them."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, against, one_with_the_others
+from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.replies import Score
+from facevalue.protocol.stimuli import NOUNS
+from facevalue.protocol.takes import CONTRAST, DIMENSION, GAP, MEAN, OTHERS, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+
+_BASE = "value of the base"
+
+
+def calibration_of(protocol: Protocol) -> Calibration:
+    """How a study is calibrated: as it declares, or as follows from its takes.
+
+    Raises
+    ------
+    DataError
+        It does neither.
+    """
+    if protocol.extras.calibrate is not None:
+        return protocol.extras.calibrate()
+    if protocol.stimuli is None or protocol.ask is None:
+        raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
+    sets = protocol.stimuli.sets(protocol.study().manifest)
+    parts = Breakdown(sets, protocol.ask.items)
+    scores = protocol.ask.reply.scores
+    named = [name for take in protocol.takes for name in (*take.by, take.of) if name and name not in parts.asked]
+    return Calibration(
+        planted=tuple(dict.fromkeys([*sets.cue[-1:], *named])),
+        counted=NOUNS[sets.unit],
+        rivals=tuple(
+            Rival(
+                measure_name(take, parts, score, scores), _rows(take, parts, score),
+                (pl.col("family").str.starts_with(take.named()),),
+            )
+            for take in protocol.takes if take.measure != MEAN
+            for score in scores if not take.scores or score.name in take.scores
+        ),
+    )  # fmt: skip
+
+
+def _rows(take: Take, parts: Breakdown, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    made = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}[take.measure]
+    return lambda answers: made(_means(answers, parts, score), take, parts, score)
+
+
+def _means(answers: pl.DataFrame, parts: Breakdown, score: Score) -> pl.DataFrame:
+    """Mean score of each picture and question, with all that may be asked of it as texts."""
+    names = dict.fromkeys([parts.sets.key, "image", *parts.sets.cue, *parts.factors])
+    texts = [pl.col(name).cast(pl.String) for name in names if name in answers.columns]
+    found = answers.with_columns(texts).group_by([name for name in names if name in answers.columns]).agg(
+        pl.col(score.name).mean().alias(VALUE)
+    )  # fmt: skip
+    return found.with_columns(pl.col(parts.sets.key).alias(UNIT)).drop_nulls(VALUE)
+
+
+def _is_base(parts: Breakdown) -> pl.Expr:
+    column, level = pl.col(parts.sets.cue[0]), parts.sets.base_level
+    return column.is_null() if level is None else column == level
+
+
+def _moved(means: pl.DataFrame, parts: Breakdown) -> pl.DataFrame:
+    """Each picture less its unit's base, question by question."""
+    keys = [UNIT, *parts.asked]
+    base = means.filter(_is_base(parts)).group_by(keys).agg(pl.col(VALUE).mean().alias(_BASE))
+    return means.filter(~_is_base(parts)).join(base, on=keys).with_columns(pl.col(VALUE) - pl.col(_BASE))
+
+
+def _shifts(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
+    return _moved(means, parts).select(*take.by, UNIT, VALUE)
+
+
+def _preferences(means: pl.DataFrame, take: Take, _: Breakdown, score: Score) -> pl.DataFrame:
+    return means.select(*take.by, UNIT, pl.col(VALUE) - (score.low + score.high) / 2)
+
+
+def _looked_at(means: pl.DataFrame, take: Take, parts: Breakdown) -> pl.DataFrame:
+    if take.on == SHIFT:
+        return _moved(means, parts)
+    bases = parts.sets.cue and not set(parts.sets.cue) & {*take.by, take.of}
+    return means.filter(_is_base(parts)) if bases else means
+
+
+def _gaps(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
+    rows = _looked_at(means, take, parts)
+    out = []
+    for level, other in parts.contrasts(take):
+        side = against(pl.col(take.of), level, None if other == OTHERS else other).alias(SIDE)
+        labels = {take.of: pl.lit(level), CONTRAST: pl.lit(other)}
+        out.append(rows.with_columns(side).drop_nulls(SIDE).select(*take.by, SIDE, UNIT, VALUE, **labels))
+    found = pl.concat(out)
+    if not parts.paired(take.of):
+        return found
+    keys = [*take.by, take.of, CONTRAST, UNIT]
+    one, two = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
+    return found.group_by(keys).agg((one - two).alias(VALUE))
+
+
+def _spreads(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
+    found = one_with_the_others(_looked_at(means, take, parts), take.of, {DIMENSION: take.of}, part=True)
+    return found.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)

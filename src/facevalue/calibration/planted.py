@@ -1,0 +1,237 @@
+"""Answers with planted differences, drawn as columns from nothing but the design of a study.
+
+Whoever is shown differs by chance: people and pictures have utilities of their own. What is planted beyond that is
+drawn at random for levels of factors, so that it means nothing about anybody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.calibration import writing
+from facevalue.calibration.trials import Asked, Codes, Flags, Kind, Trials
+from facevalue.models._sim_pairs import ABSTAIN, RIGHT
+from facevalue.models._sim_text import RELUCTANCE
+
+Array = npt.NDArray[np.float64]
+_KNOWLEDGE = 3.0  # by how much a right answer outweighs each other one
+_SOME = 0.4  # share of levels that have an effect
+_PAIR = 0.3  # SD of a pair of pictures by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is planted, and what makes it hard to find. Standard deviations and shifts are on the logit scale."""
+
+    name: str
+    effect: float = 0.0
+    """SD of the effects of four in ten levels of each planted factor, half of the variance common to all questions."""
+    lone: float = 0.0
+    target: Mapping[str, str] = field(default_factory=dict)
+    """One effect alone, and the labels of the estimate that it is of."""
+    person: float = 0.7
+    picture: float = 0.5
+    """SD between people, half of the variance common to all questions, and between pictures of one person."""
+    alike: float = 0.0
+    """Share of the pictures' variance that is common to all questions."""
+    position: float = 0.25
+    """How much the option shown first is preferred."""
+    rare: float = 0.0
+    """By how much one option outweighs the others, in questions that are not about which of two."""
+    missing: float = 0.0
+    """Share of the answers about half of the groups that are refused: of those that would have favoured them."""
+    drift: float = 0.0
+    """By how much the model moves towards the option shown first while it is asked."""
+    certain: bool = False
+    """Whether there is no chance in anything: all replies to a question are the same."""
+    sample: float = 1.0
+    """Share of the requests that are made, drawn as a study samples them."""
+    movers: float = 1.0
+    """Share of people whom the lone effect moves."""
+
+
+class Drawn:
+    """Utilities and replies of one audit: `table` is the seed of what is planted, `rng` draws all else."""
+
+    def __init__(self, trials: Trials, condition: Condition, table: int, rng: np.random.Generator) -> None:
+        self._trials, self._condition, self._table, self._rng = trials, condition, table, rng
+        self._movers = int(rng.integers(2**32))
+        self._withheld = {
+            name: rng.permutation(len(levels)) < max(len(levels) // 2, 1) for name, levels in trials.levels.items()
+        }
+
+    def chosen(self, kind: Kind) -> tuple[Codes, Array]:
+        """The option that each row chooses, by its place as shown, and the chance of each, (rows, options)."""
+        c, rows = self._condition, kind.rows
+        if kind.sides:
+            by_level = self._of_two(kind)
+        else:
+            by_level = self.utilities(rows, kind.scenario, kind.scenarios, kind.options, self.hit(kind))
+            by_level += self._of_options(kind)
+            by_level[:, 0] += np.where(self._trials.shows[rows], c.rare, 0.0)
+            if RIGHT in kind.options:
+                by_level[:, kind.options.index(RIGHT)] += _KNOWLEDGE
+        shown = np.take_along_axis(by_level, kind.order, axis=1)
+        shown[:, 0] += c.position + c.drift * self._trials.times[rows]
+        chance = np.exp(shown - shown.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        return self._pick(shown), chance
+
+    def hit(self, asked: Asked) -> Flags:
+        """Rows whose question the lone effect is about."""
+        return asked.matches(self._condition.target)
+
+    def kept(self, shape: tuple[int, ...], share: float) -> Flags:
+        """Which parts of a text are not left out."""
+        return np.ones(shape, dtype=np.bool_) if self._condition.certain else self._rng.random(shape) < share
+
+    def associated(
+        self, name: str, options: Sequence[str], filled: Mapping[str, Codes], fields: Mapping[str, Sequence[str]]
+    ) -> Codes:
+        """Draw what is put in a field of forms in which others are filled."""
+        size = (next(iter(filled.values())).size, len(options))
+        c = self._condition
+        utilities = self._rng.normal(0, self._noise(float(np.hypot(c.person, c.picture))), size)
+        utilities[:, 0] += c.position + c.rare
+        for other, codes in filled.items() if self._condition.effect else ():
+            table = self._condition.effect * self._normal("form", name, other, shape=(len(fields[other]), len(options)))
+            utilities += np.where((codes >= 0)[:, None], table[codes], 0.0)
+        return self._pick(utilities)
+
+    def _pick(self, utilities: Array) -> Codes:
+        """Draw one option of each row."""
+        noise = 0.0 if self._condition.certain else self._rng.gumbel(size=utilities.shape)
+        return np.asarray((utilities + noise).argmax(axis=1))
+
+    def words(self, rows: Codes, slots: Sequence[tuple[str, Sequence[str]]], hit: Flags) -> Codes:
+        """Draw a word of each list, shape (rows, lists); slots are named by a scenario."""
+        out = np.empty((rows.size, len(slots)), dtype=np.int64)
+        for at, (name, listed) in enumerate(slots):
+            utilities = self.utilities(rows, np.zeros_like(rows), [name], tuple(listed), hit)
+            utilities[:, 0] += self._condition.rare + self._condition.position
+            out[:, at] = self._pick(utilities)
+        return out
+
+    def more(self, rows: Codes, scenario: str, hit: Flags) -> Array:
+        """How much each row has of something, noise of the reply included."""
+        planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0]
+        return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
+
+    def _of_two(self, kind: Kind) -> Array:
+        """Utilities where one of two is asked for, or whether the one is more than the other."""
+        one, other = (
+            self.utilities(kind.rows, kind.scenario, kind.scenarios, ("more",), self.hit(kind), s)
+            for s in ("_1", "_2")
+        )  # fmt: skip
+        pair = self._trials.stimulus[kind.rows]
+        apart = (one - other)[:, 0] + self._rng.normal(0, self._noise(_PAIR), pair.max() + 1)[pair]
+        out = np.zeros((kind.rows.size, len(kind.options)))
+        if "yes" in kind.options:
+            out[:, kind.options.index("yes")] = 2 * apart * kind.about
+            out[:, kind.options.index("no")] = RELUCTANCE + self._condition.rare
+            return out
+        for at, level in enumerate(kind.options):
+            out[:, at] = apart if level == "1" else 0.0 if level == "2" else apart / 2 - ABSTAIN
+        return out
+
+    def _of_options(self, kind: Kind) -> Array:
+        """Utilities of options question by question: where nobody is shown, they are what is compared."""
+        c, shape = self._condition, (len(kind.questions), len(kind.options))
+        by_question = c.effect * self._normal("options", *kind.questions, shape=shape)
+        value = set(c.target.values())
+        hit = np.array([[level in value for level in kind.options]]) & ~self._trials.shows[kind.rows, None]
+        lone = c.lone * (hit & self.hit(kind)[:, None])
+        return np.asarray(by_question[kind.question] + lone)
+
+    def utilities(
+        self, rows: Codes, scenario: Codes, names: Sequence[str], options: tuple[str, ...], hit: Flags,
+        side: str = "",
+    ) -> Array:  # fmt: skip
+        """Utilities of options for those who are shown on a side, shape (rows, options)."""
+        c, t = self._condition, self._trials
+        out = np.zeros((rows.size, len(options)))
+        for name, levels in t.levels.items():
+            codes = t.codes(name, side)
+            if codes is None:
+                continue
+            at, there = codes[rows], codes[rows] >= 0
+            if c.effect:
+                shape = (len(levels), len(names), len(options))
+                common = self._normal("common", name, *options, shape=(shape[0], 1, shape[2]))
+                table = c.effect / np.sqrt(2) * (common + self._normal("own", name, *names, *options, shape=shape))
+                table[~self._affected(name, len(levels))] = 0.0
+                out += np.where(there[:, None], table[at, scenario], 0.0) * t.turned[rows, None]
+            if c.lone:
+                wanted = np.array([level in c.target.values() for level in levels])
+                out[:, 0] += c.lone * (there & wanted[at] & hit & self._moves(side)[rows]) * t.turned[rows]
+        units = ((c.person, 0.5, t.people(side)), (c.picture, c.alike, t.pictures(side)))
+        for sd, alike, who in units:
+            if who is None or not sd:
+                continue
+            many = int(who.max(initial=-1)) + 1
+            common = self._rng.normal(size=(many, 1, len(options)))
+            own = self._rng.normal(size=(many, len(names), len(options)))
+            drawn = np.sqrt(alike) * common + np.sqrt(1 - alike) * own
+            each = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
+            out += np.where((who[rows] >= 0)[:, None], each * drawn[who[rows], scenario], 0.0)
+        return out
+
+    def _affected(self, name: str, many: int) -> Flags:
+        """Which levels of a factor have an effect: a minority, so that there is something to compare them with."""
+        return np.asarray(self._normal("affected", name, shape=(many,)).argsort().argsort() < max(int(_SOME * many), 1))
+
+    def _moves(self, side: str) -> Flags:
+        """Rows that show somebody whom the lone effect moves."""
+        who = self._trials.people(side)
+        if who is None or self._condition.movers == 1:
+            return np.ones(self._trials.frame.height, dtype=np.bool_)
+        return np.asarray(np.random.default_rng(self._movers).random(int(who.max()) + 1)[who] < self._condition.movers)
+
+    def refused(self, rows: Codes, favoured: Mapping[str, Flags]) -> Flags:
+        """Which replies are withheld: of those that favour who is shown on a side, about half of the groups."""
+        c, out = self._condition, np.zeros(rows.size, dtype=np.bool_)
+        if not c.missing:
+            return out
+        for name, withheld in self._withheld.items():
+            for side, favours in favoured.items():
+                codes = self._trials.codes(name, side)
+                if codes is not None:
+                    out |= (codes[rows] >= 0) & withheld[codes[rows]] & favours
+        out |= favoured.get("", out) & ~self._trials.shows[rows]
+        return out & (self._rng.random(rows.size) < min(2 * c.missing, 1.0))
+
+    def _noise(self, sd: float) -> float:
+        return 0.0 if self._condition.certain else sd
+
+    def _normal(self, *key: str, shape: tuple[int, ...]) -> Array:
+        """Normal draws that depend on the table's seed and on what they are for, and not on how much is shown."""
+        return np.random.default_rng([self._table, crc32("\x1f".join(key).encode())]).normal(size=shape)
+
+
+def replies(
+    trials: Trials, condition: Condition, table: int, rng: np.random.Generator, exact: bool = False
+) -> pl.DataFrame:
+    """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
+    drawn = Drawn(trials, condition, table, rng)
+    parts = [_chosen(drawn, kind, exact) for kind in trials.kinds]
+    parts += [writing.replies(trials, drawn, part) for part in trials.written]
+    said = pl.concat(parts).sort("row").drop("row")
+    return pl.concat([trials.frame, said], how="horizontal")
+
+
+def _chosen(drawn: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
+    place, chance = drawn.chosen(kind)
+    if exact:
+        probs = pl.Series(chance.astype(np.float32)).cast(pl.List(pl.Float32))
+        return writing.reply_frame(
+            kind.rows, pl.Series([None], dtype=pl.String).new_from_index(0, kind.rows.size), probs=probs
+        )
+    level = np.take_along_axis(kind.order, place[:, None], axis=1)[:, 0]
+    named = np.array(kind.options)[level]
+    favoured = {"_1": named == "1", "_2": named == "2"} if kind.sides else {"": level == 0}
+    text = kind.texts.gather(kind.asked * len(kind.options) + place)
+    return writing.reply_frame(kind.rows, writing.refusing(text, drawn.refused(kind.rows, favoured)))

@@ -1,0 +1,78 @@
+"""Simple tests of the same answers, beside which the power of a study's own tests stands."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Rival
+
+Array = npt.NDArray[np.float64]
+
+
+def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
+    """P of each estimate that a rival tests: its labels, and `p_rival`.
+
+    t over means of units: against zero, or Welch's between the units of two sides. Where an estimate is about several
+    numbers at once (`part`), the smallest p times how many they are.
+    """
+    long = rival.rows(answers).drop_nulls([VALUE, UNIT]).with_columns(measure=pl.lit(rival.measure))
+    named = [name for name in long.columns if name not in (UNIT, VALUE, SIDE, PART)]
+    cells = [*named, *([PART] if PART in long.columns else [])]
+    sides = [SIDE] if SIDE in long.columns else []
+    units = long.group_by([*cells, UNIT, *sides]).agg(pl.col(VALUE).mean())
+    moments = units.group_by([*cells, *sides]).agg(
+        mean=pl.col(VALUE).mean(), error=pl.col(VALUE).var() / pl.len(), n=pl.len().cast(pl.Float64)
+    )
+    if sides:
+        one, other = (moments.filter(pl.col(SIDE) == which).drop(SIDE) for which in (True, False))
+        both = one.join(other, on=cells, nulls_equal=True)
+        error = pl.col("error") + pl.col("error_right")
+        each = pl.col("error") ** 2 / (pl.col("n") - 1) + pl.col("error_right") ** 2 / (pl.col("n_right") - 1)
+        moments = both.with_columns(mean=pl.col("mean") - pl.col("mean_right"), error=error, freedom=error**2 / each)
+    else:
+        moments = moments.with_columns(freedom=pl.col("n") - 1)
+    p = _t(*(moments[name].fill_null(np.nan).to_numpy() for name in ("mean", "error", "freedom")))
+    found = moments.select(named).with_columns(p=pl.Series(p).fill_nan(None))
+    smallest = found.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
+    return smallest.with_columns(pl.col(named).cast(pl.String))
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def _t(mean: Array, error: Array, freedom: Array) -> Array:
+    """Two-sided p; NaN where units don't vary."""
+    statistic = np.abs(mean) / np.sqrt(error)
+    return np.where((error > 0) & (freedom > 0), 2 * special.stdtr(np.maximum(freedom, 1e-9), -statistic), np.nan)
+
+
+def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame) -> pl.DataFrame:
+    """Estimates with `q_rival`, the rival's p by Holm within the family; null where there is no rival."""
+    parts = []
+    left = judged.with_row_index("row")
+    for rival in rivals:
+        own = left.filter(pl.col("measure") == rival.measure, pl.col("p").is_not_null(), *rival.only)
+        if own.is_empty():
+            continue
+        p = p_values(rival, answers)
+        on = [name for name in p.columns if name != "p_rival"]
+        parts.append(own.join(p, on=on, how="left").select("row", "family", "p_rival"))
+    if not parts:
+        return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
+    found = pl.concat(parts)
+    holm = [
+        part.select("row").with_columns(q_rival=pl.Series(_holm(part["p_rival"].to_numpy())))
+        for part in found.drop_nulls("p_rival").partition_by("family")
+    ]
+    if not holm:
+        return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
+    return left.join(pl.concat(holm), on="row", how="left", maintain_order="left").drop("row")
+
+
+def _holm(p: Array) -> Array:
+    """Adjusted p: max over smaller ones of p times the number of those not smaller."""
+    order = np.argsort(p)
+    out = np.empty_like(p)
+    out[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
+    return out

@@ -1,0 +1,245 @@
+"""Trials of a study as columns: who is shown, what is asked, in which order options stand."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Design, Order
+from facevalue.models._sim_pairs import FOUR, PAIR
+from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, STATED, YES_NO
+from facevalue.protocol.side_by_side import LEFT, SIDE
+from facevalue.protocol.study import Study
+from facevalue.types import Question
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+SIDES = ("", "_1", "_2")
+_ORDERS = ("order", "ordering", "draw", "wording", ABOUT)
+"""Factors of a question that say how it is asked, not what."""
+_TEXTS = (FIELDS, STATED, KEYWORDS)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows that are asked alike; `question` is the number of each row's question among `questions`."""
+
+    rows: Codes
+    questions: tuple[str, ...]
+    question: Codes
+    factors: Sequence[Mapping[str, str | None]]
+    """Of each of `questions`."""
+
+    def matches(self, labels: Mapping[str, str]) -> Flags:
+        """Rows whose question agrees with the labels of an estimate."""
+        agrees = [all(own.get(name) in (None, "", level) for name, level in labels.items()) for own in self.factors]
+        return np.array(agrees, dtype=np.bool_)[self.question]
+
+
+@dataclass(frozen=True)
+class Kind(Asked):
+    """Rows that are asked to choose among the same options."""
+
+    options: tuple[str, ...]
+    """Their levels, as the first question lists them."""
+    scenarios: tuple[str, ...]
+    scenario: Codes
+    order: Codes
+    """Option at each place as shown, (rows, options)."""
+    texts: pl.Series
+    asked: Codes
+    """Each row's number of a question, whose replies stand one after the other in `texts`."""
+    sides: bool
+    """Whether it is about two people, `_1` and `_2`."""
+    about: Array
+    """1 where the first of these is asked about, -1 where the second is."""
+
+
+@dataclass(frozen=True)
+class Written(Asked):
+    """Rows that are asked for words or numbers of their own: `wants` is the factor that says which, if any."""
+
+    scenario: str
+    wants: str
+    listed: str
+
+
+class Trials:
+    """All trials and repeats of a study; `planted` factors are those of whom is shown, `units` name people."""
+
+    def __init__(self, study: Study, planted: Sequence[str], units: Sequence[str] = ()) -> None:
+        self.study = study
+        plain = study.design.trials(np.arange(study.design.size))
+        repeats = study.repeats
+        self.frame = pl.concat([
+            plain.with_columns(pl.lit(at, pl.UInt8).alias("repeat"), pl.lit("ok").alias("status"))
+            for at in range(repeats)
+        ])  # fmt: skip
+        self.stimulus = np.tile(study.design.stimulus_numbers(plain["trial"].to_numpy()), repeats).astype(np.int64)
+        self.levels = {name: levels for name in planted if (levels := self._levels(name))}
+        self._planted, self._named = planted, units
+        asked = study.ask(plain)
+        known: dict[int, int] = {}
+        codes = np.array([known.setdefault(id(question), len(known)) for question in asked], dtype=np.int64)
+        distinct = list({id(question): question for question in asked}.values())
+        self._question = np.tile(codes, repeats)
+        self.kinds, self.written = _kinds(distinct, self._question, plain.columns, self.levels)
+
+    def _levels(self, name: str) -> list[str]:
+        found = [self.frame[name + side].cast(pl.String) for side in SIDES if name + side in self.frame.columns]
+        return pl.concat(found).drop_nulls().unique().sort().to_list() if found else []
+
+    def codes(self, name: str, side: str) -> Codes | None:
+        """Level of a planted factor that each row shows on a side; -1 for none, None where no row has it."""
+        return self._coded.get((name, side))
+
+    @cached_property
+    def _coded(self) -> dict[tuple[str, str], Codes]:
+        out = {}
+        for name, levels in self.levels.items():
+            places = {level: at for at, level in enumerate(levels)}
+            for side in SIDES:
+                if name + side in self.frame.columns:
+                    column = self.frame[name + side].cast(pl.String)
+                    out[name, side] = column.replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
+        return out
+
+    @cached_property
+    def shows(self) -> Flags:
+        """Rows whose question is asked of anybody with a level of a planted factor."""
+        out = np.zeros(self.frame.height, dtype=np.bool_)
+        for codes in self._coded.values():
+            out |= codes >= 0
+        return (np.bincount(self._question, out) > 0)[self._question]
+
+    @cached_property
+    def turned(self) -> Array:
+        """-1 where a pair of pictures has its base on the left, so that scores count the other way round; else 1."""
+        if SIDE not in self.frame.columns:
+            return np.ones(self.frame.height)
+        return np.where((self.frame[SIDE].cast(pl.String) == LEFT).fill_null(value=False).to_numpy(), -1.0, 1.0)
+
+    @cached_property
+    def times(self) -> Array:
+        """When each row is asked in the order of a run, from -.5 at the first to .5 at the last."""
+        design = self.study.design
+        asked = asked_at(design, self.study.asked_together, 0) - 0.5
+        return np.tile(asked, self.frame.height // design.size)
+
+    def pictures(self, side: str) -> Codes | None:
+        """Picture that each row shows on a side; -1 for none."""
+        return self._numbered(side)[0]
+
+    def people(self, side: str) -> Codes | None:
+        """Person, or whatever else was sampled, that each row shows on a side; -1 for none."""
+        return self._numbered(side)[1]
+
+    def _numbered(self, side: str) -> tuple[Codes | None, Codes | None]:
+        return self._units[side]
+
+    @cached_property
+    def _units(self) -> dict[str, tuple[Codes | None, Codes | None]]:
+        return {side: self._of_side(side) for side in SIDES}
+
+    def _of_side(self, side: str) -> tuple[Codes | None, Codes | None]:
+        frame, manifest = self.frame, self.study.manifest
+        if f"image{side}" in frame.columns:
+            images = frame[f"image{side}"].cast(pl.String)
+            owner = next((name for name in ("identity", "set") if name in manifest.columns), "image")
+            who = dict(manifest.select("image", owner).rows())
+            return _dense(images), _dense(images.replace(who))
+        own = [name + side for name in self._planted if side and name + side in frame.columns]
+        if not own:
+            return None, None
+        axes = (axis for block in self.study.design.blocks for axis in block.stimulus)
+        columns = (column.name for axis in axes for column in axis.columns())
+        shared = [name for name in dict.fromkeys(columns) if not name.endswith(SIDES[1:]) and name in frame.columns]
+        people = [name for name in self._named if name in frame.columns]
+        nobody = frame[own[0]].is_null()
+        pictures, persons = (_joined(frame, [*own, *others]).set(nobody, None) for others in (shared, people))
+        return _dense(pictures), _dense(persons)
+
+
+def _joined(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    texts = [pl.col(name).cast(pl.String).fill_null("") for name in columns]
+    return frame.select(pl.concat_str(texts, separator="|").alias("joined")).to_series()
+
+
+def _dense(column: pl.Series) -> Codes:
+    return (column.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
+
+
+def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
+    """When each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
+    places = np.empty(design.size, dtype=np.int64)
+    places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
+    return places / max(design.size - 1, 1)
+
+
+def _scenario(question: Question) -> str:
+    return question.factors.get("scenario") or question.prompt
+
+
+def _key(question: Question) -> str:
+    return json.dumps({name: level for name, level in question.factors.items() if name not in _ORDERS}, sort_keys=True)
+
+
+_Facts = tuple[tuple[str, ...], Codes, list[Mapping[str, str | None]]]
+"""Fields of `Asked` but its rows."""
+
+
+def _kinds(
+    distinct: Sequence[Question], codes: Codes, columns: Sequence[str], planted: Mapping[str, Sequence[str]]
+) -> tuple[list[Kind], list[Written]]:
+    """Group rows by what is asked."""
+    together: dict[tuple[object, ...], list[int]] = {}
+    for at, question in enumerate(distinct):
+        levels = tuple(sorted(option.level for option in question.options))
+        wants = next((name for name in _TEXTS if question.factors.get(name)), "")
+        together.setdefault(
+            (levels,) if levels else (_scenario(question), wants, question.factors.get(wants)), []
+        ).append(at)
+    two = any(f"{name}_1" in columns for name in planted)
+    kinds, written = [], []
+    for of in together.values():
+        place = np.full(len(distinct), -1, dtype=np.int64)
+        place[of] = np.arange(len(of))
+        rows = np.flatnonzero(place[codes] >= 0)
+        asked = place[codes[rows]]
+        own = [distinct[at] for at in of]
+        names = list(dict.fromkeys(_key(question) for question in own))
+        factors = [next(q.factors for q in own if _key(q) == name) for name in names]
+        facts = (
+            tuple(names),
+            np.array([names.index(_key(q)) for q in own])[asked],
+            [_told(f, planted) for f in factors],
+        )
+        if own[0].options:
+            kinds.append(_kind(own, rows, asked, facts, two))
+        else:
+            wants = next((name for name in _TEXTS if own[0].factors.get(name)), "")
+            written.append(Written(rows, *facts, _scenario(own[0]), wants, own[0].factors.get(wants) or ""))
+    return kinds, written
+
+
+def _told(factors: Mapping[str, str | None], planted: Mapping[str, Sequence[str]]) -> Mapping[str, str | None]:
+    return {name: level for name, level in factors.items() if name not in planted}
+
+
+def _kind(own: Sequence[Question], rows: Codes, asked: Codes, facts: _Facts, two: bool) -> Kind:
+    levels = tuple(option.level for option in own[0].options)
+    scenarios = sorted({_scenario(question) for question in own})
+    scenario = np.array([scenarios.index(_scenario(question)) for question in own])
+    order = np.array([[levels.index(option.level) for option in question.options] for question in own])
+    texts = [option.label or option.text for question in own for option in question.options]
+    about = np.array([-1.0 if question.factors.get(ABOUT) == "2" else 1.0 for question in own])
+    compared = set(levels) in (set(PAIR), set(FOUR)) or (set(levels) == set(YES_NO) and two and ABOUT in own[0].factors)
+    return Kind(
+        rows, *facts, levels, tuple(scenarios), scenario[asked], order[asked], pl.Series(texts, dtype=pl.String), asked,
+        compared, about[asked],
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""Replies in words and numbers of their own: descriptions, keywords, numbers, JSON, forms."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.calibration.trials import Trials, Written
+from facevalue.models._sim_text import FIELDS, FILLED, KEYWORDS, SENTENCES, STATED
+from facevalue.models.sim import REFUSAL
+
+if TYPE_CHECKING:
+    from facevalue.calibration.planted import Drawn
+
+Codes = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+_SCALE = 0.1  # of a number's range: by how much one unit on the logit scale moves it
+_KEPT = 0.8  # chance of each sentence of a description but the first
+
+
+def reply_frame(
+    rows: Codes, text: pl.Series, score: Array | None = None, probs: pl.Series | None = None
+) -> pl.DataFrame:
+    """Replies to some rows; `planted score` is what a scorer says of a text."""
+    nothing = pl.Series([None], dtype=pl.List(pl.Float32)).new_from_index(0, rows.size)
+    scored = pl.Series(np.full(rows.size, np.nan) if score is None else score)
+    return pl.DataFrame(
+        {"row": rows, "text": text, "probs": nothing if probs is None else probs, "planted score": scored}
+    )
+
+
+def refusing(text: pl.Series, refused: npt.NDArray[np.bool_]) -> pl.Series:
+    """Texts, some of them refusals instead."""
+    instead = pl.when(pl.lit(pl.Series(refused))).then(pl.lit(REFUSAL)).otherwise(pl.lit(text))
+    return pl.select(instead.alias("text")).to_series()
+
+
+def replies(trials: Trials, drawn: "Drawn", part: Written) -> pl.DataFrame:
+    """Replies to rows that are asked for words or numbers."""
+    hit = drawn.hit(part)
+    if part.wants == STATED:
+        text, score = _stated(drawn, part, hit)
+    elif part.wants == FIELDS:
+        text, score = _forms(trials, drawn, part)
+    elif part.wants == KEYWORDS:
+        lists: list[list[str]] = json.loads(part.listed)
+        words = drawn.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+        text, score = (
+            _joined([pl.Series(one).gather(words[:, at]) for at, one in enumerate(lists)], ", "),
+            _score(words, lists),
+        )
+    else:
+        text, score = _described(drawn, part, hit)
+    refused = drawn.refused(part.rows, {"": score > 0.5})
+    return reply_frame(part.rows, refusing(text, refused), np.where(refused, np.nan, score))
+
+
+def _joined(parts: Sequence[pl.Series], separator: str) -> pl.Series:
+    return pl.DataFrame({str(at): part for at, part in enumerate(parts)}).select(
+        pl.concat_str(pl.all(), separator=separator, ignore_nulls=True)
+    ).to_series()  # fmt: skip
+
+
+def _score(words: Codes, lists: Sequence[Sequence[str]]) -> Array:
+    """Mean place of the words in their lists, from 0 at the last to 1 at the first."""
+    return np.asarray(1 - (words / np.array([max(len(one) - 1, 1) for one in lists])).mean(axis=1))
+
+
+def _described(drawn: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+    lists = [words for _, words in SENTENCES]
+    words = drawn.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+    kept = drawn.kept(words.shape, _KEPT)
+    kept[:, 0] = True
+    sentences = []
+    for at, (template, listed) in enumerate(SENTENCES):
+        known = pl.Series([template.format(word) for word in listed])
+        sentences.append(known.gather(words[:, at]).set(pl.Series(~kept[:, at]), None))
+    return _joined(sentences, " "), _score(words, lists)
+
+
+def _stated(drawn: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+    wanted: Mapping[str, Sequence[str | float]] = json.loads(part.listed)
+    columns, scores = {}, []
+    for name, listed in wanted.items():
+        named = [one for one in listed if isinstance(one, str)]
+        if named:
+            words = drawn.words(part.rows, [(f"{part.scenario} {name}", named)], hit)
+            columns[name] = pl.Series(named).gather(words[:, 0])
+            scores.append(_score(words, [named]))
+            continue
+        low, high = (float(end) for end in listed)
+        share = np.clip(0.5 + _SCALE * drawn.more(part.rows, f"{part.scenario} {name}".strip(), hit), 0, 1)
+        columns[name] = pl.Series(np.rint(low + (high - low) * share).astype(np.int64))
+        scores.append(share)
+    score = np.mean(scores, axis=0)
+    if "" in columns:
+        return pl.select(pl.format("About {}.", pl.lit(columns[""]))).to_series(), score
+    return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
+
+
+def _forms(trials: Trials, drawn: "Drawn", part: Written) -> tuple[pl.Series, Array]:
+    """Forms whose filled fields stay, and shift what is put in the others."""
+    fields: Mapping[str, list[str]] = json.loads(part.listed)
+    column = trials.frame[FILLED].cast(pl.String).gather(part.rows)
+    distinct = column.unique(maintain_order=True).drop_nulls()
+    known = [json.loads(text) for text in distinct]
+    at = column.replace_strict(
+        dict(zip(distinct, range(distinct.len()), strict=True)), default=-1, return_dtype=pl.Int64
+    )
+    filled = {
+        name: np.array([*(listed.index(one[name]) if one.get(name) in listed else -1 for one in known), -1])[at]
+        for name, listed in fields.items()
+    }
+    columns = {}
+    for name, listed in fields.items():
+        chosen = drawn.associated(name, listed, filled, fields)
+        columns[name] = pl.Series(listed).gather(np.where(filled[name] >= 0, filled[name], chosen))
+    return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(part.rows.size)

@@ -1,0 +1,90 @@
+"""Planted answers are those of the study, differ by what is planted, and are what a condition says."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from facevalue import studies
+from facevalue.calibration.audits import Audits, copied
+from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.planted import Condition
+from facevalue.calibration.runner import NOTHING
+from facevalue.protocol.protocol import Protocol
+
+
+@pytest.fixture(scope="module")
+def audits(lab: Protocol) -> Audits:
+    return Audits(lab, calibration_of(lab), 4)
+
+
+def share(answers: pl.DataFrame, **levels: str) -> float:
+    mean = answers.filter(**levels)["share"].mean()
+    assert isinstance(mean, float)
+    return mean
+
+
+def test_a_lone_effect_moves_its_level_and_no_other(audits: Audits) -> None:
+    plain = audits.answers(NOTHING, 1, 1, exact=True)
+    moved = audits.answers(Condition("lone", lone=3.0, target={"variation": "cap"}), 1, 1, exact=True)
+    assert abs(share(moved, variation="cap") - share(plain, variation="cap")) > 0.2
+    assert share(moved, variation="headscarf") == share(plain, variation="headscarf")
+
+
+def test_effects_are_the_same_whatever_the_size_and_others_with_another_table(lab: Protocol) -> None:
+    strong = Condition("strong", effect=1.5)
+    small, large = (Audits(lab, calibration_of(lab), size).truth(strong, 1) for size in (4, 16))
+    other = Audits(lab, calibration_of(lab), 16).truth(strong, 2)
+    keys = ["measure", "variation"]
+    shifts = [found.filter(measure="shift").sort("variation")["true"].to_numpy() for found in (small, large, other)]
+    assert len(keys) == 2
+    assert shifts[0] == pytest.approx(shifts[1], abs=0.08)
+    assert np.abs(shifts[1] - shifts[2]).max() > 0.1
+
+
+def test_an_audit_is_the_same_each_time_and_another_one_is_not(audits: Audits) -> None:
+    one, same, other = (audits.answers(NOTHING, 1, seed) for seed in (1, 1, 2))
+    assert one.equals(same)
+    assert not one.equals(other)
+
+
+def test_copies_are_other_people_with_the_same_levels() -> None:
+    manifest = pl.DataFrame({"image": ["a", "b"], "identity": ["x", "y"], "gender": ["f", "m"]})
+    three = copied(manifest, ("image", "identity", "set"), 3)
+    assert three["image"].n_unique() == three["identity"].n_unique() == 6
+    assert three["gender"].to_list() == ["f", "m"] * 3
+
+
+def test_answers_are_withheld_about_some_groups_alone(audits: Audits) -> None:
+    answers = audits.answers(Condition("withheld", missing=0.4), 1, 1)
+    lost = answers.group_by("gender").agg(pl.col("mass").mean())["mass"].to_list()
+    assert abs(lost[0] - lost[1]) > 0.1
+    assert answers["na"].drop_nulls().unique().to_list() == ["refused"]
+
+
+def test_the_first_option_is_liked_and_drift_goes_to_it(audits: Audits) -> None:
+    def first(condition: Condition) -> pl.DataFrame:
+        return audits.answers(condition, 1, 1, exact=True)
+
+    assert first(Condition("first", position=2.5))["(first)"].mean() > 0.8  # type: ignore[operator]
+    moved = first(Condition("drift", drift=4.0))
+    times = pl.Series("time", audits._trials.times)
+    assert moved.with_columns(times).select(pl.corr("time", "(first)")).item() > 0.5
+
+
+def test_without_any_chance_all_replies_are_the_same(audits: Audits) -> None:
+    answers = audits.answers(Condition("same", certain=True), 1, 1)
+    assert answers["(first)"].unique().to_list() == [1.0]
+
+
+def test_a_sample_is_of_the_share_that_is_asked(audits: Audits) -> None:
+    some, everything = (audits.answers(Condition("some", sample=share), 1, 1).height for share in (0.5, 1.0))
+    assert 0.4 < some / everything <= 0.5
+
+
+@pytest.mark.parametrize("name", studies.STUDIES)
+def test_all_published_studies_read_planted_answers(name: str) -> None:
+    protocol = studies.protocol(name)
+    audits = Audits(protocol, calibration_of(protocol), 1)
+    answers = audits.answers(Condition("effects", effect=0.8), 1, 1)
+    assert answers["mass"].min() == 1, "no reply is misread"
+    assert audits.units >= 8
