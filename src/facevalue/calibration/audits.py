@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.calibration import rivals
 from facevalue.calibration.planted import Condition, replies
 from facevalue.calibration.trials import Trials
+from facevalue.errors import DataError
 from facevalue.measures.estimates import TYPED
 from facevalue.measures.judgment import judge
 from facevalue.protocol.calibration import Calibration
@@ -22,35 +23,42 @@ SCORE = "score: planted/score"
 """Column of what is said of texts, where scorers read them."""
 
 
-def sized(protocol: Protocol, calibration: Calibration, size: int) -> Study:
-    """A study of so many times the pictures of the smallest audit."""
-    options: dict[str, OptionValue] = dict(calibration.settings)
-    if calibration.scaled:
-        return protocol.study({**options, **{name: _times(options[name], size) for name in calibration.scaled}})
-    smallest = protocol.study(options)
-    if size == 1:
-        return smallest
-    return protocol.study(options, copied(smallest.manifest, calibration.units, size))
+def sized(protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> Study:
+    """A study of so many times the pictures of the smallest audit; `others`: of other people.
+
+    Raises
+    ------
+    DataError
+        Other people are wanted where pictures follow from settings.
+    """
+    if others and not calibration.units:
+        raise DataError(f"{protocol.name} has one set of pictures of each size.")
+    scaled = {name: _times(calibration.settings[name], size) for name in calibration.scaled}
+    study = protocol.study({**calibration.settings, **scaled})
+    if not calibration.units or (size == 1 and not others):
+        return study
+    return protocol.study(
+        {**calibration.settings, **scaled}, copied(study.manifest, calibration.units, size, "~" if others else "")
+    )
 
 
 def _times(value: OptionValue, size: int) -> OptionValue:
     return str(int(value) * size) if isinstance(value, str) else int(str(value)) * size
 
 
-def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int) -> pl.DataFrame:
-    """Each picture several times, as that of other people."""
+def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int, mark: str = "") -> pl.DataFrame:
+    """Each picture several times, as that of other people; `mark` follows all their names."""
     own = [name for name in units if name in manifest.columns]
-    return pl.concat(
-        manifest.with_columns(pl.col(name) + f"#{at}" for name in own) if at else manifest for at in range(size)
-    )
+    marks = [mark, *(f"{mark}#{at}" for at in range(1, size))]
+    return pl.concat(manifest.with_columns(pl.col(name) + text for name in own) for text in marks)
 
 
 class Audits:
     """Audits of a study in one size."""
 
-    def __init__(self, protocol: Protocol, calibration: Calibration, size: int) -> None:
+    def __init__(self, protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> None:
         self.calibration, self.size = calibration, size
-        self.study = sized(protocol, calibration, size)
+        self.study = sized(protocol, calibration, size, others=others)
         self._trials = Trials(self.study, calibration.planted, calibration.units)
 
     @cached_property

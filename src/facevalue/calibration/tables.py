@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from facevalue.calibration.comparisons import comparisons
+from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.runner import SIZES, Runner
 from facevalue.protocol.offers import Calibrated, Table, Track
 from facevalue.protocol.protocol import Protocol
@@ -19,6 +21,10 @@ _CONDITIONS = (
 _DETECTABLE = (
     ("stated", "stated"), ("measure", "measure"), ("effect", "effect"), ("planted", "planted"), ("found", "found"),
     ("equivalent", "equivalent"),
+)  # fmt: skip
+_COMPARED = (
+    ("two models", "pair"), ("size", "size"), ("any", "any"), ("mean", "mean"), ("p < .05", "p_below"),
+    ("covers", "coverage"),
 )  # fmt: skip
 
 
@@ -36,9 +42,10 @@ def calibrated(
         .05 of 20 audits where s is .05.
     """
     found = [Runner(protocol, sizes, repetitions, track).summary() for protocol in protocols]
+    pairs = [comparisons(one, calibration_of(one), repetitions, track) for one in protocols]
     error = f"Monte-Carlo standard error of a share of .05 of audits: {(0.05 * 0.95 / repetitions) ** 0.5:.3f}"
     tables = []
-    for protocol, one in zip(protocols, found, strict=True):
+    for protocol, one, two in zip(protocols, found, pairs, strict=True):
         tables += [
             Table.of(
                 f"{protocol.name}: families", _FAMILIES, one.families.iter_rows(named=True),
@@ -53,12 +60,20 @@ def calibrated(
             ),
             Table.of(
                 f"{protocol.name}: effects that are said to be found", _DETECTABLE,
-                one.detectable.iter_rows(named=True), "Promised: found in .75 to .90; equivalent in none.", boxed=False,
+                one.detectable.iter_rows(named=True), "Promised: found in .75 to .90; equivalent in none.",
+                boxed=False,
+            ),
+            Table.of(
+                f"{protocol.name}: comparisons", _COMPARED, two.iter_rows(named=True),
+                "Two models of the same bias. any: comparisons that find a cell to differ; mean: a mean difference with p "
+                "below .05; covers: intervals of cells that hold zero.",
+                boxed=False,
             ),
         ]  # fmt: skip
     frames = {
         "": pl.concat(one.families for one in found),
         "-conditions": pl.concat([one.conditions for one in found], how="vertical_relaxed"),
         "-detectable": pl.concat(one.detectable for one in found),
+        "-comparisons": pl.concat(pairs),
     }
     return Calibrated(tables, frames)

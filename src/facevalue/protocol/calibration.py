@@ -48,10 +48,10 @@ class Calibration:
     settings:
         Of the smallest audit.
     scaled:
-        Settings that are multiplied for larger ones; without any, all pictures are taken several times, as those of
-        other people.
+        Settings that are multiplied for larger ones.
     units:
-        Columns that name other people then.
+        Columns that name people: all pictures are taken several times for larger ones, as those of other people. Empty
+        where pictures follow from the settings alone.
     rivals:
         Simple tests beside the study's own.
     own_pictures:

@@ -56,18 +56,32 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
             "of one study."
         )
     plain = first.plain(), second.plain()
-    with _kept(plain) as (kept, units):
-        tables = kept[0].estimates(), kept[1].estimates()
-        groups = grouped(kept, paired=units.paired)
-        without = left_out(kept[0].without(groups), kept[1].without(groups), groups)
-        missing, definition = _missing(kept, plain[0].study, units)
-        agreement = compare_estimates(plain[0].study, tables, without, units, margin, missing, definition)
+    with _kept(plain) as kept:
+        return replace(compare_answers(kept, margin), notes=differences(first, second))
+
+
+def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
+    """Compare two models' answers to a study, on the units that they share if most are shared."""
+    used = [np.unique(one.pairs()) for one in both]
+    shared = np.intersect1d(used[0], used[1])
+    paired = shared.size > 1 and shared.size >= _FEWEST_SHARED * min(one.size for one in used)
+    study = both[0].study
+    units = Units(unit_of(study.measures), shared.size, used[0].size - shared.size, used[1].size - shared.size, paired)
+    if paired and units.only_first + units.only_second:
+        flags = np.zeros(int(max(one.max() for one in used)) + 1, dtype=np.bool_)
+        flags[shared] = True
+        both = both[0].of_units(flags), both[1].of_units(flags)
+    tables = both[0].estimates(), both[1].estimates()
+    groups = grouped(both, paired=paired)
+    without = left_out(both[0].without(groups), both[1].without(groups), groups)
+    missing, definition = _missing(both, study, units)
+    agreement = compare_estimates(study, tables, without, units, margin, missing, definition)
     further = agreement.compared.further
-    return replace(agreement, notes=differences(first, second), further=further(*tables) if further else ())
+    return replace(agreement, further=further(*tables) if further else ())
 
 
 @contextmanager
-def _kept(runs: tuple[StoredRun, StoredRun]) -> Iterator[tuple[tuple[KeptAnswers, KeptAnswers], Units]]:
+def _kept(runs: tuple[StoredRun, StoredRun]) -> Iterator[tuple[KeptAnswers, KeptAnswers]]:
     """Answers of both runs to what they are compared on."""
     names = UnitNames()
     with TemporaryDirectory(prefix="facevalue-") as folder:
@@ -80,16 +94,7 @@ def _kept(runs: tuple[StoredRun, StoredRun]) -> Iterator[tuple[tuple[KeptAnswers
             if not tally.valid:
                 raise RunError(f"{run.folder} has no valid answer to compare.")
             both.append(kept)
-        used = [np.unique(one.pairs()) for one in both]
-        shared = np.intersect1d(used[0], used[1])
-        paired = shared.size > 1 and shared.size >= _FEWEST_SHARED * min(one.size for one in used)
-        unit = unit_of(runs[0].study.measures)
-        units = Units(unit, shared.size, used[0].size - shared.size, used[1].size - shared.size, paired)
-        if paired and units.only_first + units.only_second:
-            flags = np.zeros(int(max(one.max() for one in used)) + 1, dtype=np.bool_)
-            flags[shared] = True
-            both = [one.of_units(flags) for one in both]
-        yield (both[0], both[1]), units
+        yield both[0], both[1]
 
 
 def _missing(

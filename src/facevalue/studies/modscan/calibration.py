@@ -35,5 +35,6 @@ CALIBRATION = Calibration(
     counted="pictures",
     settings={"per_persona": 8, "faces": 2, "kinds": ["persona"]},
     scaled=("per_persona", "faces"),
+    units=(),
     rivals=(Rival("chance_gap", shares), Rival("bias_score", _scores), Rival("bias_score_valid", _scores)),
 )

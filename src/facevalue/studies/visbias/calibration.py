@@ -78,7 +78,8 @@ CALIBRATION = Calibration(
     planted=_DIMENSIONS,
     counted="people",
     planned=None,
-    settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 4},
+    settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
+    scaled=("forms",),
     rivals=(
         Rival("choice_divergence", _choices),
         Rival("ranked_above", _ranked),

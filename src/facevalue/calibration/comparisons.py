@@ -1,0 +1,82 @@
+"""Comparisons of two models whose bias is the same: whatever is found between them is false."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.planted import Condition
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.kept_answers import KeptAnswers
+from facevalue.protocol.offers import Track
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sampled_units import UnitNames
+from facevalue.runs.compare import compare_answers
+from facevalue.runs.compared_cells import Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two models that are compared."""
+
+    name: str
+    first: Condition
+    second: Condition
+    others: bool = False
+    """Whether the second is asked about other people, in a study of the same design."""
+
+
+_SAME = Condition("same", effect=0.5)
+PAIRS = (
+    Pair("two models without any difference", _SAME, _SAME),
+    Pair("one likes the first, one the last", replace(_SAME, position=1.5), replace(_SAME, position=-1.5)),
+    Pair("one drifts", _SAME, replace(_SAME, drift=0.5)),
+    Pair("other pictures of the same design", _SAME, _SAME, others=True),
+)
+"""Both have the same effects, and each likes people and pictures of its own."""
+
+
+def compared(both: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> Agreement:
+    """Compare one audit of each of two models."""
+    names = UnitNames()
+    kept = []
+    for number, (audits, condition) in enumerate(zip(both, (pair.first, pair.second), strict=True)):
+        one = KeptAnswers(audits.study, f"planted {number}", names.of(audits.study), Path())
+        one.add(audits.answers(condition, table, 2 * seed + number))
+        kept.append(one)
+    return compare_answers((kept[0], kept[1]))
+
+
+def comparisons(protocol: Protocol, calibration: Calibration, repetitions: int, track: Track) -> pl.DataFrame:
+    """A row per pair of models: how often they are said to differ."""
+    own = Audits(protocol, calibration, 1)
+    rows = []
+    for pair in PAIRS:
+        if pair.others and not calibration.units:
+            continue
+        both = own, Audits(protocol, calibration, 1, others=True) if pair.others else own
+        what = f"{protocol.name}: {pair.name}"
+        found = [summary(compared(both, pair, 1, seed)) for seed in track(range(repetitions), what, repetitions)]
+        means = pl.DataFrame(found, infer_schema_length=None).select(pl.all().cast(pl.Float64).mean())
+        rows.append(means.select(
+            study=pl.lit(protocol.name), size=pl.lit(own.units), repetitions=pl.lit(repetitions),
+            pair=pl.lit(pair.name), cells=pl.col("cells").cast(pl.Int64), any="any", mean="mean", p_below="p_below",
+            coverage="coverage",
+        ))  # fmt: skip
+    return pl.concat(rows)
+
+
+def summary(found: Agreement) -> Mapping[str, object]:
+    """Whether a comparison finds anything, and the share of its cells whose interval holds zero."""
+    means = found.overall.filter(statistic="mean_signed_delta")
+    cells = found.cells.filter(pl.col("low").is_not_null())
+    return {
+        "cells": found.cells.height,
+        "any": (found.cells["verdict"] == Verdict.DIFFERENCE.value).any(),
+        "mean": (means["p"] < 0.05).any(),
+        "p_below": (found.cells["p"] < 0.05).mean(),
+        "coverage": cells.select(((pl.col("low") <= 0) & (pl.col("high") >= 0)).mean()).item(),
+    }
