@@ -17,7 +17,7 @@ from facevalue.measures.table_entries import WILSON, as_shares, enter, values
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
 from facevalue.studies.counterfactuals.analysis_words import add_words
-from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts
+from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.tables import SALARY
@@ -126,7 +126,7 @@ def _add_means(
 ) -> Estimates:
     """Mean of each group and of all, and groups beside the others of their sets; returns the groups' means."""
     sums, counts = by_cluster(part, *_totals(found))
-    means = cluster_bootstrap.means(sums, counts, SEED, level=True)
+    means = levels(sums, counts)
     enter(table, quantity.level, {**about, "group": [*part.groups, None]}, means)
     if len(part.sets):
         add_contrasts(table, part.groups, part.in_sets(found), about, quantity, part.in_sets(asked))

@@ -13,6 +13,7 @@ from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.group_levels import group_levels
 from facevalue.measures.proportions import wilson
 from facevalue.measures.table_entries import enter
 from facevalue.measures.word_association import (
@@ -26,7 +27,7 @@ from facevalue.measures.word_association import (
 )
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
-from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts
+from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.texts import Lists, Texts
@@ -147,8 +148,8 @@ def _add_lists(
     groups = [*part.groups, None]
     known = [_of_prompt(part, cells, prompt) for cells in _cells(part, texts)]
     sums = [by_cluster(part, cells, size) for cells in known]
-    found = _means(np.hstack([one for one, _ in sums]), np.hstack([other for _, other in sums]), len(groups))
-    for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names))), found, strict=True):
+    kinds = product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names)))
+    for (measure, at), means in zip(kinds, (levels(*cells) for cells in sums), strict=True):
         enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
     if len(part.sets):
         asked = ~np.isnan(own.kind(part, "reason", prompt))
@@ -166,8 +167,8 @@ def _cells(part: Part, texts: Texts) -> list[Array]:
 
 def _means(sums: Array, counts: Array, groups: int) -> Iterator[Estimates]:
     """Means of columns side by side, so many for each measure and list."""
-    means = cluster_bootstrap.means(sums, counts, SEED, level=True)
-    return (means.at(slice(start, start + groups)) for start in range(0, sums.shape[1], groups))
+    starts = range(0, sums.shape[1], groups)
+    return (group_levels(sums[:, at : at + groups], counts[:, at : at + groups], SEED) for at in starts)
 
 
 def _add_occupations(table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:

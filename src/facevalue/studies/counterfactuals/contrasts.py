@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import Array, only_values, single
+from facevalue.measures.cluster_bootstrap import Array, Estimates, joined, only_values, single
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.group_levels import group_levels
 from facevalue.measures.majority import METHOD, from_majority
 from facevalue.measures.set_tails import from_set_mean
 from facevalue.measures.table_entries import enter
@@ -14,6 +15,12 @@ from facevalue.studies.counterfactuals import measures as m
 
 SEED = 20260
 _LEVEL = 0.05
+
+
+def levels(sums: Array, counts: Array) -> Estimates:
+    """Means of each group, and last that of all of them together."""
+    parts = (slice(0, -1), slice(-1, None))
+    return joined([group_levels(sums[:, part], counts[:, part], SEED) for part in parts])
 
 
 def add_contrasts(
