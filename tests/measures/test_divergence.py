@@ -13,10 +13,17 @@ from scipy.spatial.distance import jensenshannon
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import divergence as d
+from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.resampled import Shuffled
 from tests.reference import reference
 
 QUESTIONS = {"income": 6, "education": 4, "politics": 4, "religion": 4}
 ROWS = {"Female": "female", "Male": "male", "Asian": "asian", "Black": "black", "Latine": "latino"}
+
+
+def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> tuple[Estimates, Shuffled]:
+    """Of one set of groups, everybody somebody else."""
+    return d.divergences([d.Groups(choices)], seed, resamples)[0]
 
 
 def released_answers() -> pl.DataFrame:
@@ -69,7 +76,7 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
 def test_floor_says_which_published_values_chance_reaches() -> None:
     answers = released_answers().filter(pl.col("model") == "gemini-1.5-pro")
     choices, groups = d.from_answers(answers, ["race"], QUESTIONS)
-    estimates, tests = d.divergence(choices, seed=1, resamples=300)
+    estimates, tests = divergence(choices, seed=1, resamples=300)
     floor, q = tests.floor, tests.q
     value = estimates.value.reshape(len(groups), 4)
     high = floor.high.reshape(len(groups), 4)
@@ -86,7 +93,7 @@ def test_intersections_are_groups_like_others() -> None:
     answers = released_answers().filter(pl.col("model") == "gpt-4v")
     choices, groups = d.from_answers(answers, ["race", "gender"], QUESTIONS)
     assert len(groups) == 10
-    estimates, tests = d.divergence(choices, seed=1, resamples=50)
+    estimates, tests = divergence(choices, seed=1, resamples=50)
     assert estimates.value.size == tests.floor.high.size == 40
     assert (estimates.value > 0).any()
 
@@ -133,7 +140,7 @@ def test_probabilities_count_like_the_answers_they_predict() -> None:
         }
     )
     values = [
-        d.divergence(d.from_answers(frame, ["gender"], {"q": 2})[0], seed=1, resamples=20)[0].value
+        divergence(d.from_answers(frame, ["gender"], {"q": 2})[0], seed=1, resamples=20)[0].value
         for frame in (sampled, exact)
     ]
     assert values[0] == pytest.approx(values[1])
@@ -147,13 +154,13 @@ def planted(groups: int, items: int, seed: int) -> d.Choices:
 
 
 def test_without_an_effect_p_is_small_as_often_as_it_says() -> None:
-    small = [d.divergence(planted(2, 100, seed), seed, resamples=199)[1].p.min() <= 0.05 for seed in range(200)]
+    small = [divergence(planted(2, 100, seed), seed, resamples=199)[1].p.min() <= 0.05 for seed in range(200)]
     # Both groups' p-values nearly coincide; 200 repetitions: 0.05 +- 0.031 (two standard errors), ties make it less.
     assert np.mean(small) < 0.09
 
 
 def test_one_group_has_no_divergence_and_says_so() -> None:
-    estimates, tests = d.divergence(planted(1, 20, 1), seed=1, resamples=20)
+    estimates, tests = divergence(planted(1, 20, 1), seed=1, resamples=20)
     assert np.isnan([estimates.value, estimates.low, tests.floor.mean, tests.floor.high, tests.p, tests.q]).all()
 
 
@@ -188,7 +195,7 @@ def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> N
     for genders in (["female", "male"], [None, None]):
         rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
         choices, _ = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
-        estimates, tests = d.divergence(choices, seed=1, resamples=5)
+        estimates, tests = divergence(choices, seed=1, resamples=5)
         assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices, seed=1).value])).all()
 
 

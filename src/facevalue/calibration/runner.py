@@ -166,7 +166,7 @@ class Runner:
     def _planned(self, audits: Audits) -> float | None:
         """What the plan of an audit says it finds, with the spread of a pilot."""
         plan, unit = audits.study.precision, self._calibration.planned
-        if plan is None or unit is None or plan.freedom > 1:
+        if plan is None or unit is None or plan.freedom is not None:
             return None
         spread = plan.spread(iter([audits.answers(NOTHING, TABLE, 0)]), "pilot")
         study = replace(audits.study, precision=replace(plan, default=spread))

@@ -17,6 +17,7 @@ from scipy import special
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
 from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.exact_shifts import category_p, exact_p, least_p
 from facevalue.measures.resampled import FIRST, by_shuffles
 
 NAME = "attribute_shift"
@@ -28,6 +29,8 @@ CONDITIONS = ("completed", "prefilled", "all")
 
 MOST = 5000
 """Shuffles at most, of all forms."""
+PROMISING = 0.02
+"""P-value by shuffles below which the exact one is computed."""
 _BLOCK = 2**22  # elements of one block: bounds the work space at about 100 MB
 _SHUFFLES = 250  # shuffles at once
 
@@ -285,7 +288,7 @@ def graph(
         value = np.concatenate(columns["value"])
         tests = by_shuffles(
             value, partial(_shuffled, tables, np.random.default_rng(seed), len(member)), signed=False,
-            first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES,
+            first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES, exact=partial(_exact, tables),
         )  # fmt: skip
         low, high = unsigned.interval(value, tests.floor)
         high = np.minimum(high, np.concatenate(columns.pop("limit")))
@@ -325,13 +328,27 @@ class _Table:
         self._place = place
         self.base, self.counts = own.sum(axis=0), met.T @ own
         self.value = kl(self.base, self.counts, smoothing)
+        self._whole = bool((own == np.rint(own)).all())
+
+    def exact(self, p: Array) -> tuple[Array, Array]:
+        """P-values of the divergence and of each category, and the smallest there could be; NaN where votes are parts.
+
+        `p`: of the divergence, by shuffles; those that are small are made exact.
+        """
+        if not self._whole or self._smoothing.prior != "marginal":
+            return np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+        found, least = p.copy(), least_p(self.base, self.counts.sum(axis=1))
+        for row in np.flatnonzero(p < PROMISING):
+            found[row] = exact_p(self.base, self.counts[row], self._smoothing.amount)
+        if np.count_nonzero(self.base) < 3:  # of two categories the divergence says all there is
+            return found, least
+        return np.minimum(2 * np.fmin(found, category_p(self.base, self.counts)), 1.0), 2 * least
 
     def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
         """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
         places = self._place[orders]
         mine = places[places >= 0].reshape(len(orders), len(self._own))
-        whole = bool((self._own == np.rint(self._own)).all())
-        kind = np.dtype(np.float32 if whole else np.float64)  # counts are exact in both, and ties stay ties
+        kind = np.dtype(np.float32 if self._whole else np.float64)  # counts are exact in both, and ties stay ties
         votes = self._own.astype(kind)[mine.T].reshape(len(self._own), -1)
         counts: Array = np.matmul(self._met.T.astype(kind), votes).astype(np.float64)
         return kl(self.base, counts.reshape(-1, len(orders), self._own.shape[1]), self._smoothing).T
@@ -352,6 +369,13 @@ class _Table:
         with np.errstate(invalid="ignore", divide="ignore"):
             se = np.sqrt(np.maximum(squares - total**2 / forms, 0.0) * (forms - 1) / forms)
         return np.where(n > 1, se, np.nan)
+
+
+def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
+    """Exact p-values of all rows, as far as they are known (`_Table.exact`)."""
+    parts = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
+    found = [table.exact(part) for table, part in zip(tables, parts, strict=True)]
+    return np.concatenate([one for one, _ in found]), np.concatenate([least for _, least in found])
 
 
 def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:

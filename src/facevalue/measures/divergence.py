@@ -7,6 +7,7 @@ that was said about it goes together in every interval and every permutation.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap, unsigned
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 
@@ -205,31 +206,45 @@ def jsd(counts: Array) -> Array:
     return np.where(there[..., 0], 1000.0 * js(p, q), np.nan)
 
 
-def divergence(
-    choices: Choices,
-    seed: int,
-    resamples: int | None = None,
-    *,
-    unit: Codes | None = None,
-    stratum: Codes | None = None,
-) -> tuple[Estimates, Shuffled]:
-    """Divergence of every group at every question, with interval, noise floor and tests.
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups that are compared with each other."""
+
+    choices: Choices
+    unit: Codes | None = None
+    """Who each item is about; by default each is about somebody else."""
+    stratum: Codes | None = None
+    """Labels are dealt out anew within one (an occupation); all are one by default."""
+
+
+def divergences(
+    several: Sequence[Groups], seed: int, resamples: int | None = None, *, ordered: Sequence[bool] | None = None
+) -> list[tuple[Estimates, Shuffled]]:
+    """Divergence of every group at every question, with interval, noise floor and tests, of one family.
 
     Parameters
     ----------
+    several:
+        Sets of groups (by race, by gender), all asked the same questions.
     seed, resamples:
         Of the permutations; by default as many as the family needs (`resampled.by_shuffles`).
-    unit:
-        Who each item is about; by default each is about somebody else.
-    stratum:
-        Labels are dealt out anew within one (an occupation); all are one by default.
+    ordered:
+        Which questions have choices in an order (of income); none by default.
 
     Returns
     -------
-    estimates and their tests, arrays of shape (groups x questions,), groups outermost. `n` is the valid answers of the
-    group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers show when the
-    group labels are dealt out anew (`labels.Deals`); p comes from it, and so does the interval (`unsigned.interval`).
-    se is that of leaving out one unit.
+    For each set estimates and their tests, arrays of shape (groups x questions,), groups outermost. `n` is the valid
+    answers of the group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers
+    show when the group labels are dealt out anew (`labels.Deals`), and the interval comes from it
+    (`unsigned.interval`). se is that of leaving out one unit.
+
+    Equation
+    --------
+    A group may differ in all choices or in one, and a divergence over all is a blunt test of the latter. So the test
+    statistic is the largest, each in units of its own null (`resampled.by_shuffles`), of the divergence itself, of
+    z = (k - n P) / sqrt(n (1 - n/N) P (1 - P)) of each choice, made in k of the group's n valid answers and in a share
+    P of all N, and, where choices have an order, of all choices up to each. Labels are dealt out anew among those who
+    answered, so that a group that gave few answers is held against as few.
 
     Notes
     -----
@@ -237,36 +252,72 @@ def divergence(
     whether choice and group go together at all: where groups differ in what else is in the picture (occupations in
     unequal numbers), that may be why.
     """
-    inside = choices.group >= 0
-    group, weights, valid = choices.group[inside], choices.weights[inside], choices.valid[inside]
-    shape = (choices.groups, *weights.shape[1:])
-    unit = np.arange(group.size) if unit is None else np.unique(unit[inside], return_inverse=True)[1]
-    flat = weights.reshape(group.size, shape[1] * shape[2])
-    people = int(unit.max(initial=-1)) + 1
-    by_group = np.zeros((people, choices.groups, flat.shape[1]))
-    np.add.at(by_group, (unit, group), flat)
-    sums = by_group.reshape(people, choices.groups * flat.shape[1])
-    value, _, _, se = cluster_bootstrap.jackknife(
-        sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
-    )
-    deals = Deals(group, unit, None if stratum is None else stratum[inside])
-    rng = np.random.default_rng(seed)
+    rngs = np.random.default_rng(seed).spawn(len(several))
+    parts = [_Compared(one, ordered) for one in several]
+    sizes = np.cumsum([0, *(one.shape[0] * one.shape[1] for one in parts)])
+    test = np.concatenate([start + one.test for start, one in zip(sizes, parts, strict=False)])
+    tests = by_shuffles(
+        np.concatenate([one.observed for one in parts]),
+        lambda size: np.concatenate([one.shuffled(size, rng) for one, rng in zip(parts, rngs, strict=True)], axis=1),
+        signed=np.diff(test, prepend=-1) == 0, first=resamples or FIRST, most=resamples,
+        labelings=min(one.labelings for one in parts), test=test,
+    )  # fmt: skip
+    slices = [slice(start, end) for start, end in pairwise(sizes)]
+    return [(one.estimates(tests.floor.at(at)), tests.at(at)) for one, at in zip(parts, slices, strict=True)]
 
-    step = max(1, _BLOCK // max(group.size, 1))
 
-    def shuffled(size: int) -> Array:
-        parts = [min(step, size - start) for start in range(0, size, step)]
-        return np.concatenate([_of_labels(deals.drawn(part, rng), flat, shape) for part in parts])
+class _Compared:
+    """One set of groups: observed statistics, and those under labels dealt out anew."""
 
-    found = by_shuffles(
-        value, shuffled, signed=False, first=resamples or FIRST, most=resamples, labelings=deals.distinct
-    )
-    low, high = unsigned.interval(value, found.floor)
-    seen = np.zeros((people, choices.groups, shape[1]))
-    np.add.at(seen, (unit, group), valid)
-    n, clusters = seen.sum(axis=0).ravel(), (seen > 0).sum(axis=0).ravel()
-    method = np.full(value.size, unsigned.METHOD, dtype=object)
-    return Estimates(value, low, high, np.rint(n).astype(np.int64), clusters.astype(np.int64), method, se), found
+    def __init__(self, groups: Groups, ordered: Sequence[bool] | None) -> None:
+        choices = groups.choices
+        inside = choices.group >= 0
+        self._group, self._weights, self._valid = choices.group[inside], choices.weights[inside], choices.valid[inside]
+        self.shape = (choices.groups, *self._weights.shape[1:])
+        items = np.arange(self._group.size)
+        unit = items if groups.unit is None else np.unique(groups.unit[inside], return_inverse=True)[1]
+        stratum = np.zeros(items.size, dtype=np.int64) if groups.stratum is None else groups.stratum[inside]
+        self._unit, self._people = unit, int(unit.max(initial=-1)) + 1
+        self._patterns, self._pattern = np.unique(self._valid > 0, axis=1, return_inverse=True)  # who answers what
+        self._deals = [Deals(self._group[rows], unit[rows], stratum[rows]) for rows in self._patterns.T]
+        self.labelings = min((deal.distinct for deal in self._deals), default=1.0)
+        self._total = self._weights.sum(axis=0)
+        self._contrasts = _contrasts(self._total, ordered or [False] * self.shape[1])
+        question = np.concatenate([np.full(1 + len(sets), at) for at, sets in enumerate(self._contrasts)])
+        self.test = (np.arange(self.shape[0])[:, None] * self.shape[1] + question).ravel()
+        self._by_unit = np.zeros((self._people, *self.shape))
+        np.add.at(self._by_unit, (unit, self._group), self._weights)
+        self.observed = _statistics(self._by_unit.sum(axis=0), self._contrasts, self._total)
+
+    def shuffled(self, size: int, rng: np.random.Generator) -> Array:
+        """Statistics under so many deals, shape (size, statistics)."""
+        step = max(1, _BLOCK // max(self._group.size, 1))
+        parts = [self._dealt(min(step, size - start), rng) for start in range(0, size, step)]
+        return np.concatenate([np.nan_to_num(_statistics(part, self._contrasts, self._total)) for part in parts])
+
+    def _dealt(self, size: int, rng: np.random.Generator) -> Array:
+        """Counts under so many deals, shape (size, groups, questions, choices)."""
+        counts = np.zeros((size, *self.shape))
+        for at, deal in enumerate(self._deals):
+            labels, asked = deal.drawn(size, rng), self._pattern == at
+            said = self._weights[self._patterns[:, at]][:, asked]
+            said = said.reshape(len(said), asked.sum() * self.shape[2])
+            for number in range(self.shape[0]):
+                counts[:, number, asked] = ((labels == number) @ said).reshape(size, -1, self.shape[2])
+        return counts
+
+    def estimates(self, floor: Floor) -> Estimates:
+        """Divergences with their intervals."""
+        sums = self._by_unit.reshape(self._people, int(np.prod(self.shape)))
+        value, _, _, se = cluster_bootstrap.jackknife(
+            sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *self.shape))
+        )
+        low, high = unsigned.interval(value, floor)
+        seen = np.zeros((self._people, *self.shape[:2]))
+        np.add.at(seen, (self._unit, self._group), self._valid)
+        n, clusters = np.rint(seen.sum(axis=0)).ravel().astype(np.int64), (seen > 0).sum(axis=0).ravel()
+        method = np.full(value.size, unsigned.METHOD, dtype=object)
+        return Estimates(value, low, high, n, clusters.astype(np.int64), method, se)
 
 
 def _by_question(counts: Array) -> Array:
@@ -276,12 +327,37 @@ def _by_question(counts: Array) -> Array:
     return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
 
 
-def _of_labels(labels: Codes, flat: Array, shape: tuple[int, ...]) -> Array:
-    """Divergences under labellings of shape (shuffles, items); a group that has no answer then shows nothing."""
-    sums = np.empty((len(labels), shape[0], flat.shape[1]))
-    for group in range(shape[0]):
-        sums[:, group] = (labels == group).astype(np.float64) @ flat
-    return np.nan_to_num(_by_question(sums.reshape(len(labels), *shape)))
+def _contrasts(total: Array, ordered: Sequence[bool]) -> list[Array]:
+    """Of each question, sets of choices that are held against the rest, each a row of zeros and ones.
+
+    `total`: how often each choice was made, shape (questions, choices).
+    """
+    out = []
+    for counts, in_order in zip(total, ordered, strict=True):
+        chosen = np.flatnonzero(counts > 0)
+        sets = [[at] for at in chosen] + ([chosen[:end].tolist() for end in range(2, chosen.size - 1)] * in_order)
+        masks = [np.isin(np.arange(counts.size), one) for one in sets[: None if chosen.size > 2 else 1]]
+        out.append(np.array(masks, dtype=np.float64).reshape(-1, counts.size))  # of two, each is the rest of the other
+    return out
+
+
+def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Array:
+    """Divergences, each followed by its contrasts.
+
+    `counts`: shape (..., groups, questions, choices); `total`: over all groups, shape (questions, choices).
+    Returns shape (..., groups x statistics), groups outermost, the statistics of a question side by side.
+    """
+    n = counts.sum(axis=-1)
+    distance = np.swapaxes(jsd(np.swapaxes(counts, -3, -2)), -1, -2)
+    parts = []
+    for at, sets in enumerate(contrasts):
+        answers, every = n[..., at, None], total[at].sum()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = sets @ total[at] / every
+            spread = np.sqrt(np.maximum(answers * (1 - answers / every), 0.0) * share * (1 - share))
+            z = (counts[..., at, :] @ sets.T - answers * share) / spread
+        parts += [distance[..., at, None], np.where(spread > 0, z, 0.0)]
+    return np.concatenate(parts, axis=-1).reshape(*n.shape[:-2], -1)
 
 
 def shares(choices: Choices, seed: int) -> Estimates:

@@ -20,6 +20,8 @@ FIRST, MOST = 1000, 10_000
 ENOUGH = 20
 """Shuffles that reach it, after which more would change little (Besag and Clifford 1991, "Sequential Monte Carlo
 p-values"): p is then .02 or more."""
+LONE = 0.8
+"""Share of a family's level for what finds a lone effect best; the rest is for the other of max-T and BH."""
 _SLACK = 1e-9
 _COUNTABLE = 30  # logarithm of a number of labelings up to which it is told
 
@@ -31,7 +33,7 @@ class Shuffled:
     p: Array
     """Share of shuffles that reach the observed statistic, (1 + hits) / (1 + shuffles)."""
     p_family: Array
-    """Share of shuffles in which any test of the family does: max-T."""
+    """Share of shuffles in which any test of the family does that is not clearer: max-T, step-down."""
     q: Array
     """Adjusted within the family."""
     p_least: Array
@@ -42,107 +44,135 @@ class Shuffled:
     """Mean and 95th percentile of the null, with p."""
     shuffles: int
 
+    def at(self, rows: slice) -> "Shuffled":
+        """Those of some tests of the family."""
+        arrays = (self.p[rows], self.p_family[rows], self.q[rows], self.p_least[rows], self.size[rows])
+        return Shuffled(*arrays, self.floor.at(rows), self.shuffles)
+
 
 def by_shuffles(
     observed: Array,
     draw: Callable[[int], Array],
     *,
-    signed: bool,
+    signed: bool | npt.NDArray[np.bool_],
     first: int = FIRST,
     most: int | None = None,
     block: int = FIRST,
     labelings: float = np.inf,
+    test: npt.NDArray[np.int64] | None = None,
+    exact: Callable[[Array], tuple[Array, Array]] | None = None,
 ) -> Shuffled:
     """Test a family of statistics against shuffled labels.
 
     Parameters
     ----------
     observed:
-        Shape (tests,); NaN is no test.
+        Shape (statistics,); NaN is no test.
     draw:
-        From a number of shuffles to their statistics, of shape (shuffles, tests); others with every call. All tests of
-        a shuffle come from the same one.
+        From a number of shuffles to their statistics, of shape (shuffles, statistics); others with every call. All
+        tests of a shuffle come from the same one.
     signed:
-        Whether statistics lie around zero and count by their size; else large ones count.
+        Whether statistics, all or each, lie around zero and count by their size; else large ones count.
     first, most:
         Shuffles in the beginning and at most, `MOST` (or `first`, where that is more) by default.
     block:
         Shuffles that are held at once after the first.
     labelings:
         How many different labelings there are: with few units, shuffling on gives none that is new.
+    test:
+        Which test each statistic belongs to, from 0 upwards, those of one side by side: its size is the largest of
+        theirs, and its floor that of its first. By default each statistic is a test.
+    exact:
+        From p-values by shuffles to exact ones and the smallest of these that there could be; NaN where not known.
 
     Equation
     --------
-    p_j = (1 + #{b: |x*_bj| >= |x_j|}) / (1 + B). Sizes are put on one scale: |x| / rms(x*) for signed statistics, and
-    ((x / m)^(1/3) - a) / s for others, which makes a scaled chi-squared nearly normal (Wilson and Hilferty 1931), with
-    m, a and s the moments of the first shuffles. p_family,j = (1 + #{b: max_k t*_bk >= t_j}) / (1 + B) (Westfall and
-    Young 1993). q = min(1, 2 min(BH(p), p_family)): each of the two at half the level, since one finds a lone effect
-    and the other many. A single test has q = p.
+    Sizes t are put on one scale: |x| / rms(x*) for signed statistics, and ((x / m)^(1/3) - a) / s for others, which
+    makes a scaled chi-squared nearly normal (Wilson and Hilferty 1931), with m, a and s the moments of the first
+    shuffles. p_j = (1 + #{b: t*_bj >= t_j}) / (1 + B). p_family,j = max_{i: t_i >= t_j} (1 + #{b: max_{k: t_k <= t_i}
+    t*_bk >= t_i}) / (1 + B) (Westfall and Young 1993, step-down). "There is nothing in this family" has
+    P = min(min_j p_family,j / .8, min_j BH(p)_j / .2), since one finds a lone effect and the other many;
+    q_j = min(1, max(P, min(p_family,j, BH(p)_j))). Where p are exact, BH has .8 and max-T .2. A single test has q = p.
     """
     observed = np.asarray(observed, dtype=np.float64)
+    test = np.arange(observed.size) if test is None else test
+    starts = np.flatnonzero(np.diff(test, prepend=-1))
     if only_values():
-        none = np.full(observed.shape, np.nan)
-        return Shuffled(none, none, none, none, none, no_floor(observed.size), 0)
+        none = np.full(starts.size, np.nan)
+        return Shuffled(none, none, none, none, none, no_floor(starts.size), 0)
     if first < 1:
         raise ValueError("A test by shuffled labels needs at least one shuffle.")
     most = max(first, MOST) if most is None else most
     null = draw(first)
-    scale = _Scale(observed, null, signed=signed)
-    mean, high = (np.nan_to_num(null).mean(axis=0), np.quantile(np.nan_to_num(null), 0.95, axis=0))
-    known = np.isfinite(observed)
+    scale = _Scale(observed, null, starts, signed=signed)
+    zeroed = np.nan_to_num(null[:, starts])
+    mean, high = zeroed.mean(axis=0), np.quantile(zeroed, 0.95, axis=0)
+    known = np.isfinite(observed[starts])
     size = scale.of(observed[None, :])[0]
-    hits, family, drawn = np.zeros(observed.size, dtype=np.int64), np.zeros(observed.size, dtype=np.int64), 0
+    hits, family, drawn = np.zeros(size.size, dtype=np.int64), np.zeros(size.size, dtype=np.int64), 0
     while True:
-        own, largest = scale.hits(null, size)
-        hits, family, drawn = hits + own, family + largest, drawn + len(null)
+        alone, among = scale.hits(null, size)
+        hits, family, drawn = hits + alone, family + among, drawn + len(null)
         if drawn >= most or not known.any() or family[known].min() >= ENOUGH:
             break
         null = draw(min(block, most - drawn))
     p, p_family = (np.where(known, (1.0 + h) / (1.0 + drawn), np.nan) for h in (hits, family))
-    tests = int(known.sum())
-    least = max(1.0 / (1.0 + most), 1.0 / labelings)
+    surely = np.full(p.shape, np.nan)
+    if exact is not None:
+        better, surely = exact(p)
+        p = np.where(np.isfinite(better), better, p)
+    clearest = np.argsort(-size, kind="stable")
+    p_family[clearest] = np.fmax.accumulate(p_family[clearest])
+    tests, q, largest, many = int(known.sum()), p, 1.0, 1.0
     if tests > 1:
-        q, least = np.minimum(2 * np.fmin(adjust(p, "bh"), p_family), 1.0), 2 * least
-    else:
-        q = p
+        largest, many = (LONE, 1 - LONE) if exact is None else (1 - LONE, LONE)
+        corrected = adjust(p, "bh")
+        nothing = min(np.nanmin(p_family) / largest, np.nanmin(corrected) / many)
+        q = np.minimum(np.maximum(np.fmin(corrected, p_family), nothing), 1.0)
     floor = Floor(*(np.where(known, x, np.nan) for x in (mean, high, p)))
-    p_least = np.where(known, least / max(tests, 1), np.nan)
-    return Shuffled(p, p_family, q, p_least, np.where(known, size, np.nan), floor, drawn)
+    least = max(1.0 / (1.0 + most), 1.0 / labelings) / largest / max(tests, 1)
+    p_least = np.where(known, np.where(np.isfinite(surely), surely / many, least), np.nan)
+    return Shuffled(p, np.where(known, p_family, np.nan), q, p_least, np.where(known, size, np.nan), floor, drawn)
 
 
 class _Scale:
-    """Puts statistics into units of their own null."""
+    """Puts statistics into units of their own null, and takes the largest of each test."""
 
-    def __init__(self, observed: Array, null: Array, *, signed: bool) -> None:
-        self._signed = signed
+    def __init__(
+        self, observed: Array, null: Array, starts: npt.NDArray[np.int64], *, signed: bool | npt.NDArray[np.bool_]
+    ) -> None:
+        self._signed, self._starts = np.broadcast_to(signed, observed.shape), starts
         together = np.vstack([np.nan_to_num(observed)[None, :], np.nan_to_num(null)])  # so that all are treated alike
-        if signed:
-            self._unit = np.sqrt((together**2).mean(axis=0))
-            return
-        self._unit = together.mean(axis=0)
-        roots = self._roots(together)
-        self._middle, self._spread = roots.mean(axis=0), roots.std(axis=0)
+        self._unit = np.where(self._signed, np.sqrt((together**2).mean(axis=0)), together.mean(axis=0))
+        self._middle, self._spread = np.zeros(observed.shape), np.ones(observed.shape)
+        roots = self._roots(together[:, ~self._signed], self._unit[~self._signed])
+        self._middle[~self._signed], self._spread[~self._signed] = roots.mean(axis=0), roots.std(axis=0)
+        self._varies = np.isfinite(observed) & (self._unit > 0) & (self._spread > _SLACK)
 
-    def _roots(self, values: Array) -> Array:
+    @staticmethod
+    def _roots(values: Array, unit: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self._unit > 0, np.cbrt(np.nan_to_num(values) / self._unit), 0.0)
+            return np.where(unit > 0, np.cbrt(values / unit), 0.0)
 
     def of(self, values: Array) -> Array:
-        """Sizes; minus infinity where a test does not vary."""
+        """Sizes of tests; minus infinity where one does not vary."""
+        known, unsigned = np.nan_to_num(values), ~self._signed
         with np.errstate(invalid="ignore", divide="ignore"):
-            if self._signed:
-                out = np.abs(np.nan_to_num(values)) / self._unit
-                return np.where(self._unit > 0, out, -np.inf)
-            out = (self._roots(values) - self._middle) / self._spread
-            return np.where(self._spread > _SLACK, out, -np.inf)
+            out = np.abs(known) / self._unit
+            roots = self._roots(known[:, unsigned], self._unit[unsigned])
+            out[:, unsigned] = (roots - self._middle[unsigned]) / self._spread[unsigned]
+        out = np.where(self._varies, out, -np.inf)
+        return np.maximum.reduceat(out, self._starts, axis=1) if self._starts.size < out.shape[1] else out
 
     def hits(self, null: Array, size: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Shuffles that reach each size by the same test, and by any."""
+        """Shuffles that reach each size by the same test, and by any that is not clearer."""
         drawn = self.of(null)
-        slack = _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(size), size, 0.0)))
-        own = (drawn >= size - slack).sum(axis=0)
-        largest = np.sort(drawn.max(axis=1, initial=-np.inf))
-        return own, len(largest) - np.searchsorted(largest, size - slack, side="left")
+        reached = size - _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(size), size, 0.0)))
+        upwards = np.argsort(size, kind="stable")
+        largest = np.maximum.accumulate(drawn[:, upwards], axis=1)
+        family = np.empty(size.size, dtype=np.int64)
+        family[upwards] = (largest >= reached[upwards]).sum(axis=0)
+        return (drawn >= reached).sum(axis=0), family
 
 
 def distinct(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> float:

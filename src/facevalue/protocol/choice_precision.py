@@ -15,21 +15,39 @@ EVENLY = (
 )
 
 
+SURE = 0.8
+"""Share of a family's level at which its largest statistic is found (`resampled.LONE`, which is slow to import)."""
+
+
 def choice_precision(
-    design: Design, shown: pl.Series, options: Sequence[int], task: str, weights: Sequence[str]
-) -> Precision | None:
+    design: Design, shown: pl.Series, groups: int, options: Sequence[int], ordered: Sequence[bool], task: str,
+    weights: Sequence[str], families: int = 1,
+) -> Precision | None:  # fmt: skip
     """Describe a study of choices to the planner; None without two groups and a question.
 
-    For G groups of n people each, JS(P_g, mean_h P_h) is, without an effect, (1 - 1/G) / (8 n) times chi-squared with
-    one degree of freedom less than there are options; and d² / (8 p (1 - p)) for a share p + d of one choice where the
-    mean is p. So d is detected from d² = p (1 - p) (1 - 1/G) lambda / n, with lambda the noncentrality that the test
-    detects.
+    Parameters
+    ----------
+    shown:
+        Group of each picture, of those that are planned for.
+    groups:
+        How many groups the family compares, others (by gender besides race) included.
+    options, ordered:
+        Of each question, how many there are and whether they have an order.
+    families:
+        How many lead the page.
+
+    Equation
+    --------
+    A choice that a group of n makes in a share p + d, and all in p, has z = d / sqrt(p (1 - p) (1 - 1/G) / n) for G
+    groups of one size. It is found where it is the largest of all groups' and contrasts'
+    (`divergence.divergences`), so at the family's level over their number, or a little sooner, as they go together.
     """
     shown = shown.drop_nulls()
     size = shown.n_unique()
     if size < 2 or not options:
         return None
-    tests = size * len(options)
+    sets = (1 + (many if many > 2 else 1) + max(many - 3, 0) * one for many, one in zip(options, ordered, strict=True))
+    tests = groups * sum(sets)
     between = float(np.sqrt(1 - 1 / size))
 
     def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
@@ -51,8 +69,8 @@ def choice_precision(
         spread=spread,
         default=Spread(between * 0.5, 0.0, 1.0, EVENLY),
         shares=(float(shown.value_counts()["count"].min()) / len(shown),) * tests,  # type: ignore[arg-type]
-        freedom=max(options) - 1,
-        sure=0.5,
+        freedom=1,
+        sure=SURE / families,
         each=float(len(options)),
     )
 

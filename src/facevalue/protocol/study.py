@@ -105,8 +105,8 @@ class Precision:
     advice:
         From the spread to what the design cannot tell apart and what it would take, for people; None if nothing.
     freedom:
-        In how many directions an effect may lie: the options of a question less one. One for a shift, which is tested
-        by t; others are tested by the size of their square.
+        In how many directions an effect may lie that is tested by the size of its square; None for a shift, which is
+        tested by t.
     sure:
         Share of the family's level at which a single effect is sure to be found.
     each:
@@ -135,7 +135,7 @@ class Precision:
     default: "Spread | Respondents"
     shares: tuple[float, ...] = ()
     advice: Callable[[Spread], str] | None = None
-    freedom: int = 1
+    freedom: int | None = None
     sure: float = 1.0
     each: float | None = None
     largest: float = 1.0

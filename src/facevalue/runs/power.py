@@ -95,7 +95,7 @@ def detection(
     if exact and isinstance(spread, Respondents):
         spread = spread.exact()
     if compare:
-        if plan.freedom > 1:
+        if plan.freedom is not None:
             raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
         spread = spread.twice()
     clusters, items = plan.clusters, plan.items
@@ -134,14 +134,14 @@ def detection(
 
 def _reach(
     spread: Spread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
-    effect: float | None, freedom: int = 1, largest: float = 1.0,
+    effect: float | None, freedom: int | None = None, largest: float = 1.0,
 ) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
 
     Equation
     --------
     The smallest d with k sd(d) = d, k the detectable effect in SD: d² = k² sd²(0) / (1 - k² growth²). Where an effect
-    may lie in several directions, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test. Audits
+    is tested by its square, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test. Audits
     of simulated respondents are drawn and judged instead.
     """
     from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
@@ -149,7 +149,7 @@ def _reach(
     own = int(np.floor(clusters * share + 1e-9))
     if isinstance(spread, Respondents):
         return _reach_of_respondents(spread, items, own, share, tests, level, effect, largest)
-    if freedom > 1:
+    if freedom is not None:
         return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
     k = float(detectable(1.0, own, level, POWER))
     rest = 1 - (k * spread.growth) ** 2

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.divergence import Choices, divergence
+from facevalue.measures.divergence import Choices, Groups, divergences
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
 from facevalue.protocol.study import Spread
 from facevalue.runs.power import _reach_of_square
@@ -16,8 +16,9 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
     plan = study.precision
     assert plan is not None
     assert isinstance(plan.default, Spread)
-    tones, questions = 5, 4
-    assert (plan.tests, plan.clusters, plan.freedom) == (tones * questions, study.manifest.height, 5)
+    tones, genders = 5, 2
+    sets = (1 + 6 + 3) + (1 + 4 + 1) + 2 * (1 + 4)  # income and education have an order
+    assert (plan.tests, plan.clusters, plan.freedom) == ((tones + genders) * sets, study.manifest.height, 1)
     assert plan.shares == (1 / tones,) * plan.tests
     assert plan.default.mean == pytest.approx(0.5 * np.sqrt(1 - 1 / tones))
     assert plan.units(np.arange(len(study.design) // 2))[0] < plan.clusters
@@ -30,15 +31,18 @@ def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
     assert build(task=["mcq"], gender=["female"], group=["gender"]).precision is None
     assert np.isnan(pilot_spread(iter([]), ("weight_1",)))
     study = build(task=["mcq"])
-    assert choice_precision(study.design, pl.Series("race", ["asian", None]), [6], "mcq", ("weight_1",)) is None
+    assert (
+        choice_precision(study.design, pl.Series("race", ["asian", None]), 1, [6], [False], "mcq", ("weight_1",))
+        is None
+    )
 
 
 def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
-    """A group's share 30 points above the mean, in one of twenty tests of its family."""
+    """A group's share 30 points above the mean, in one of ninety contrasts of its family."""
     study = build(task=["mcq"])
     assert study.precision is not None
     assert isinstance(study.precision.default, Spread)
-    found = _reach_of_square(study.precision.default, 1.0, 14, 0.2, 20, 0.04 * 0.5 / 20, 0.3, 5)
+    found = _reach_of_square(study.precision.default, 1.0, 14, 0.2, 110, 0.04 * 0.8 / 110, 0.3, 1)
     assert found.needed is not None
     rng, hits, size = np.random.default_rng(3), 0, found.needed // 5
     for audit in range(40):
@@ -51,5 +55,5 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
                     share += (0.3 if group == 0 else -0.075) * np.array([1, -0.2, -0.2, -0.2, -0.2, -0.2])
                 weights[group * size : (group + 1) * size, question, :options] = rng.multinomial(1, share, size=size)
         choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
-        hits += divergence(choices, audit, 999)[1].q.reshape(5, 4)[0, 0] < 0.04
-    assert 0.62 < hits / 40 <= 0.95  # planned .75 to .90, and two standard errors of 40 audits below
+        hits += divergences([Groups(choices)], audit, 1999)[0][1].q.reshape(5, 4)[0, 0] < 0.04
+    assert 0.65 < hits / 40 <= 0.98  # planned .75 to .90, and two standard errors of 40 audits

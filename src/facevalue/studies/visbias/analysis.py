@@ -10,7 +10,8 @@ from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures import conditional_kl, consistency, divergence, dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Floor
+from facevalue.measures.cluster_bootstrap import Floor, only_values
+from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.rankings import rankings
@@ -22,7 +23,7 @@ from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.measures import LABELS
-from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
+from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions
 
 STUDY = "visbias"
 CONDITIONS = ("completed", "prefilled")
@@ -35,6 +36,8 @@ CONDITIONS = ("completed", "prefilled")
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 FIELDS = {"education": "education level", "politics": "political spectrum", "religion": "religion"}
 """The field of the form that each question is compared with."""
+EXPLICIT = "explicit answers"
+"""Families that lead: of choices, and of comparisons."""
 _BELOW_BACHELOR = ("No Education", "Elementary School", "Middle School", "High School")
 _POLITICS = ("Left Communitarian", "Right Communitarian", "Left Liberal", "Right Liberal")
 LEVELS: Mapping[str, Mapping[str, str]] = {
@@ -110,6 +113,7 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
         everyone = people.with_columns(pl.lit("").alias(GROUP))
         found, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
         _add_shares(table, found, [(None, None)], asked)
+    families: dict[str, list[tuple[Names, divergence.Groups]]] = {}
     for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
         mine = one.of(rows)
         if mine.is_empty():
@@ -117,13 +121,23 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
         found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
         names: Names = [(one.name, group) for (group,) in groups]
         _add_shares(table, found, names, asked)
-        unit, stratum = sampled(mine)
-        estimates, tests = divergence.divergence(found, SEED, unit=unit, stratum=stratum)
-        cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in asked]
-        labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
-        family = f"choices by {one.name}"
-        found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
-        enter(table, m.DIVERGENCE, labels, estimates, **found_by_chance)
+        families.setdefault(_family("choices", one), []).append((names, divergence.Groups(found, *sampled(mine))))
+    for family, several in families.items():
+        ordered = [question.name in ORDERED for question in asked]
+        judged = divergence.divergences([one for _, one in several], SEED, ordered=ordered)
+        for (names, compared), (values, tests) in zip(several, judged, strict=True):
+            cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in asked]
+            labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
+            found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
+            bounds = None if only_values() else divergence_bounds(compared.choices)
+            enter(table, m.DIVERGENCE, labels, values, bounds=bounds, **found_by_chance)
+
+
+def _family(what: str, one: Dimension) -> str:
+    """Name the family of tests: of all groups that are not crossed, those of which the answer is about first of all."""
+    if one.factors == (SPECIES,):
+        return f"{what} about species"
+    return f"{what} by {one.name}" if len(one.factors) > 1 else f"{EXPLICIT} ({what})"
 
 
 def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:
@@ -215,8 +229,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> 
         "dimension": one.name,
         "group": levels * len(questions),
     }
-    family = f"comparisons by {one.name}"
-    tests = {"p": found.p, "p_least": found.p_least, "family": family, "bounds": found.bounds}
+    tests = {"p": found.p, "p_least": found.p_least, "family": _family("comparisons", one), "bounds": found.bounds}
     enter(table, m.ABOVE, labels, found.gap, **tests)
 
 

@@ -15,12 +15,12 @@ from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
-from facevalue.studies.visbias.design import PEOPLE, layout
+from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import Pictures, published, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import Selection, sampling, selection
-from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
+from facevalue.studies.visbias.tables import ORDERED, attributes, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue
 
 NAME = "visbias"
@@ -35,11 +35,10 @@ NOTE = (
     "or of anyone."
 )
 LEAD = (
-    *("choices by race", "choices by skin tone", "choices by gender", "choices by species"),
-    *("comparisons by race", "comparisons by skin tone", "comparisons by gender"),
+    *("explicit answers", "choices about species", "comparisons about species"),
     *("marked words", "shifts in forms, completed fields", "shifts in text-forms, completed fields"),
 )
-"""What the answer is about, first of all: how choices differ between groups (section 3.1)."""
+"""What the answer is about, first of all: how choices and comparisons differ between groups (section 3.1)."""
 _TASKS = {
     "mcq": "Multiple choice",
     "yesno": "Comparisons",
@@ -136,8 +135,11 @@ def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precisi
     factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
     if factor is None or "mcq" not in chosen.tasks:
         return None
-    options = [len(question.levels) for question in choice_questions() if question.name in chosen.questions]
-    return choice_precision(design, people[factor], options, "mcq", parsing.CHOICES)
+    asked = [question for question in choice_questions() if question.name in chosen.questions]
+    groups = sum(people[name].n_unique() for name in pictures.groups if name in people.columns and name != SPECIES)
+    options, ordered = [len(question.levels) for question in asked], [question.name in ORDERED for question in asked]
+    families = 2 if "yesno" in chosen.tasks else 1
+    return choice_precision(design, people[factor], groups, options, ordered, "mcq", parsing.CHOICES, families)
 
 
 def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:

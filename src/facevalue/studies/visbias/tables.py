@@ -102,6 +102,10 @@ races, genders, occupations = (partial(_levels, factor) for factor in ("race", "
 """The five races, two genders and seven occupations (section 2.1)."""
 
 
+ORDERED = ("income", "education")
+"""Questions whose choices have an order."""
+
+
 def photographs() -> int:
     """How many photographs there are of each race, gender and occupation."""
     return int(read("people.toml")["photographs"])
