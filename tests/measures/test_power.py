@@ -105,3 +105,22 @@ def test_ten_thousand_comparisons_take_no_time() -> None:
     start = time.perf_counter()
     assert np.isfinite(power.minimum_detectable(0.1, df)).all()
     assert time.perf_counter() - start < 5
+
+
+def test_drawn_audits_of_normal_clusters_detect_what_the_noncentral_t_says() -> None:
+    noise = np.random.default_rng(1).standard_normal(20_000)
+    noise = np.asarray(0.2 * (noise - noise.mean()) / noise.std(), dtype=np.float64)
+    found = power.smallest_effect(lambda effect: noise + effect, 40, 0.01, 1.0)
+    assert found == pytest.approx(float(power.detectable(0.2, 40, 0.01)), rel=0.03)
+    assert power.fewest_clusters(noise + 0.1, 0.01) == pytest.approx(
+        float(power.clusters_needed(0.2, 0.1, 0.01)), abs=2
+    )
+
+
+def test_few_clusters_that_are_all_alike_are_no_finding_however_far_they_move() -> None:
+    """Five that all move by 1 have a p-value of 2/2^5, as by signs."""
+    assert not power.finds(np.ones(100), 5, 0.01, largest=1.0)
+    assert power.finds(np.ones(100), 9, 0.01, largest=1.0)
+    assert not power.finds(np.ones(100), 1, 0.01, largest=1.0)
+    far = np.arange(100) / 100
+    assert np.isnan(power.smallest_effect(lambda effect: np.where(far < effect, 1.0, 0.0), 5, 0.01, 1.0))

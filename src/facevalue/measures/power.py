@@ -30,6 +30,7 @@ AUDITS = 2000
 """Drawn audits; the standard error of a power of .8 is .009."""
 MANY = 200
 """Clusters from which the noncentral t is as good as drawn audits, and faster."""
+_SIZES = 20  # effects that are tried before the smallest is narrowed down
 _NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes
 _FAR = 200.0  # critical values from which the noncentral t is a scaled chi, to 1e-5; its library function fails there
 _CLOSE = 1e-6  # relative error of the noncentral t quantile
@@ -169,13 +170,15 @@ def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: f
 def smallest_effect(
     draw: Callable[[float], Array], clusters: int, alpha: float, largest: float, power: float = POWER
 ) -> float:
-    """Smallest effect that so many clusters detect (`finds`); NaN if none does.
+    """Smallest effect that so many clusters detect (`finds`); NaN if they detect none.
+
+    Effects near the largest possible one may be missed again: clusters that are all alike say little of others.
 
     `draw`: from an effect to differences of very many clusters with that mean. `largest`: largest possible one.
     """
-    low, high = 0.0, largest * (1 - 1e-6)
-    if not finds(draw(high), clusters, alpha, power, largest):
-        return np.nan
+    sizes = largest * np.linspace(0, 1, _SIZES + 1)[1:-1]
+    high = next((float(size) for size in sizes if finds(draw(size), clusters, alpha, power, largest)), np.nan)
+    low = high - largest / _SIZES
     while high - low > 5e-3 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if finds(draw(middle), clusters, alpha, power, largest) else (middle, high)

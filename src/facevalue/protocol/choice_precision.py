@@ -72,6 +72,7 @@ def choice_precision(
         freedom=1,
         sure=SURE / families,
         each=float(len(options)),
+        largest=1 - 1 / size,  # it is one of the groups in the mean
     )
 
 

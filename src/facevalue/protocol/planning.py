@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.protocol.aggregate import Axes, collect
-from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.definitions import measure_name, measures
 from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
@@ -96,9 +96,9 @@ def precision(
         default = Respondents(
             len(axes.orderings) * axes.repeats, 1 if score.unit == "probability" else STEPS, score.span
         )
-    name = measure_name(take, parts, score, scores).replace("_", " ")
+    measure = measure_name(take, parts, score, scores)
     return Precision(
-        what=f"the {name} ({score.title[:1].lower()}{score.title[1:]})",
+        what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})",
         tests=max(tests, 1),
         clusters=len(sets.identities),
         items=items,
@@ -107,7 +107,7 @@ def precision(
         units=units_asked(design, [sets.key, *parts.asked], columns),
         spread=spread,
         default=default,
-        largest=score.span,
+        largest=measures((take,), parts, scores)[measure].limits[1],
     )
 
 

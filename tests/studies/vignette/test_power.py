@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.errors import DataError
 from facevalue.measures.power import clusters_needed
 from facevalue.measures.proportions import effective_size, score_p
 from facevalue.protocol.study import Study
@@ -46,6 +47,16 @@ def test_a_sample_has_fewer_pictures_and_pairs() -> None:
     clusters, items = plan.units(AGE.sample(600, 1, 1))
     assert 0 < clusters < plan.clusters
     assert 1 <= items < plan.items
+
+
+def test_no_plan_speaks_of_identities_further_from_an_even_choice_than_they_can_be() -> None:
+    few = study(dimension=["age"], paradigm=["decision"], activity=["cooking", "fishing"], gender=["male"])
+    assert few.precision is not None
+    assert few.precision.largest == 0.5
+    chosen = {"requests": 1000, "sample": None, "seed": 0, "exact": False, "pilot": None}
+    assert detection(few, effect=None, **chosen).detectable is None  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"at most 0\.5"):
+        detection(few, effect=0.6, **chosen)  # type: ignore[arg-type]
 
 
 def test_portraits_alone_have_no_plan() -> None:

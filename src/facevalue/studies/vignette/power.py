@@ -57,6 +57,7 @@ def precision(design: Design) -> Precision | None:
         units=lambda numbers: _units(design, numbers, paradigm),
         spread=lambda chunks, source: pilot_spread(chunks, paradigm, source),
         default=DEFAULT,
+        largest=0.5,
         advice=lambda found: _advice(found, identities * activities, personal, per_identity > genders * activities),
     )
 
