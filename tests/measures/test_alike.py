@@ -8,7 +8,7 @@ import pytest
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import means
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.unseen import ALIKE
+from facevalue.measures.unseen import ALIKE, SAME, UNSEEN
 
 
 def entered(values: list[float], limits: tuple[float, float] = (0.0, 1.0)) -> tuple[object, ...]:
@@ -32,3 +32,23 @@ def test_faces_that_differ_have_the_interval_that_they_had() -> None:
 
 def test_without_limits_nothing_is_known_of_faces_that_were_not_seen() -> None:
     assert entered([1.0] * 10, limits=(-math.inf, math.inf))[1:3] == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("faces", "found"), [(4, False), (6, True), (20, True)])
+def test_faces_that_all_shift_alike_are_judged_by_their_number_within_what_is_possible(faces: int, found: bool) -> None:
+    """Ratings from 1 to 10 that all rise by three: no spread, so the signs decide, and it is said."""
+    shifts = np.full((faces, 2), 3.0) * [1.0, -1.0]
+    out = means(shifts, np.ones((faces, 2)), seed=0, largest=9.0)
+    assert out.p_zero is not None
+    assert out.p_zero == pytest.approx(2.0 ** (1 - faces))
+    assert ((out.low > 0) | (out.high < 0)).tolist() == [found, found]
+    assert -3.0 <= out.low[0] <= out.high[0] <= 9.0
+    assert (out.low[0], out.high[0]) == pytest.approx((-out.high[1], -out.low[1]))
+    assert out.method.tolist() == [SAME, SAME]
+
+
+def test_faces_of_which_most_shift_alike_and_some_do_not_are_no_less_sure_than_their_signs() -> None:
+    shifts = np.array([[1.0]] * 17 + [[0.0]] * 3)
+    out = means(shifts, np.ones((20, 1)), seed=0, largest=9.0)
+    assert 0 < out.low[0] < 0.85 < out.high[0] <= 9.0
+    assert out.method.tolist() == [UNSEEN]

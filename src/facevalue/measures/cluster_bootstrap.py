@@ -18,7 +18,7 @@ import scipy
 from scipy import special
 
 from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
-from facevalue.measures.unseen import UNSEEN, mostly_equal, widened
+from facevalue.measures.unseen import SAME, UNSEEN, common_shift, widened
 
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[Array, Array], Array]
@@ -191,12 +191,17 @@ def means(
     rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
     if p is not None:
         p[~(se > rounding)] = np.nan
-    if p is not None and largest is not None and (cells := np.flatnonzero(mostly_equal(sums, counts))).size:
-        spread = np.where(se > rounding, se, 0.0)[cells]
-        low[cells], high[cells], p[cells] = widened(value[cells], spread, groups[cells], largest, LEVEL)
-        se, method = se.copy(), method.copy()
-        se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
-        method[cells] = UNSEEN
+    if p is not None and largest is not None:
+        common = common_shift(sums, counts)
+        if (cells := np.flatnonzero(np.isfinite(common))).size:
+            flat = ~(se > rounding)[cells]
+            spread = np.where(flat, 0.0, se[cells])
+            low[cells], high[cells], p[cells] = widened(
+                value[cells], spread, groups[cells], common[cells], largest, LEVEL
+            )
+            se, method = se.copy(), method.copy()
+            se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
+            method[cells] = np.where(flat, SAME, UNSEEN)
     many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size and not quick:

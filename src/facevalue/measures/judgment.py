@@ -17,8 +17,9 @@ from facevalue.measures.page_interval import page_interval, row_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
+from facevalue.measures.unseen import SAME
 from facevalue.measures.value_limits import check_margins, largest_of, within_reach
-from facevalue.measures.verdicts import Verdict, tost, trusted_error, unseen, verdicts
+from facevalue.measures.verdicts import NO_SPREAD, Verdict, tost, trusted_error, unseen, verdicts
 from facevalue.measures.worst_case import worst_tests
 
 
@@ -124,6 +125,8 @@ def judge(
             *(pl.Series(name, list(x), pl.String) for name, x in said.items()),
         ]
     ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
+    alike = out["method"].str.starts_with(SAME).fill_null(value=False)
+    judged = judged.with_columns(pl.when(alike).then(pl.col("why") + f" {NO_SPREAD}").otherwise("why").alias("why"))
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
     out = out.with_columns(floors.alias("floor_high"))

@@ -17,7 +17,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_v
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.interval_method import NONE
 from facevalue.measures.missing_data_bounds import Bounds
-from facevalue.measures.unseen import UNSEEN, widened
+from facevalue.measures.unseen import SAME, widened
 
 Places = npt.NDArray[np.int64]
 METHOD = "contrast with a majority of alike groups, over sets"
@@ -272,8 +272,10 @@ def _widened(found: Estimates, limits: tuple[float, float]) -> Estimates:
         return found
     low, high, p, method = found.low.copy(), found.high.copy(), np.full(flat.shape, np.nan), found.method.copy()
     se, span = np.zeros(int(flat.sum())), limits[1] - limits[0]
-    low[flat], high[flat], p[flat] = widened(found.value[flat], se, found.clusters[flat], span, LEVEL)
-    method[flat] = UNSEEN
+    low[flat], high[flat], p[flat] = widened(
+        found.value[flat], se, found.clusters[flat], found.value[flat], span, LEVEL
+    )
+    method[flat] = SAME
     return replace(found, low=low, high=high, p_zero=p, method=method)
 
 

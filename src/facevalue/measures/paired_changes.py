@@ -297,10 +297,8 @@ def interval(
          for reason, groups in zip(why, change.groups, strict=True)], dtype=object,
     )  # fmt: skip
     if alike.any():
-        some = np.maximum(clusters[alike], 2)
-        low[alike], high[alike], p[alike] = unseen.widened(
-            d[alike], np.zeros(int(alike.sum())), some, measure.limits[1], LEVEL
-        )
+        some, none = np.maximum(clusters[alike], 2), np.zeros(int(alike.sum()))
+        low[alike], high[alike], p[alike] = unseen.widened(d[alike], none, some, none, measure.limits[1], LEVEL)
         method[alike] = ALL_ALIKE
     return Estimates(d, low, high, n, clusters, method, se), p
 

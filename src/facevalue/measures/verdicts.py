@@ -36,6 +36,9 @@ ONE_CLUSTER = "Only one sampled unit was observed: the value cannot be generalis
 ZERO_VARIANCE = (
     "All sampled units gave exactly the same value: without variance there is no standard error to judge by."
 )
+NO_SPREAD = (
+    "All sampled units gave exactly the same value: their spread is unknown, and the interval rests on their number."
+)
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
 NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
 NO_TEST = "No test was possible, and equivalence was not shown."

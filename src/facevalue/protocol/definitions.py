@@ -82,12 +82,17 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
     if sides:
         equation = "mean score as asked - middle of the scale, the base as often on either side"
         told.append((SIDE_BIAS, "Preference for a side of the pair", equation, reply.scores[0].unit))
-    shares = {NA_RATE: (0.0, 1.0), REFUSALS: (0.0, 1.0)}
+    limits = {NA_RATE: (0.0, 1.0), REFUSALS: (0.0, 1.0), LETTERED: (-0.5, 0.5)}
+    if isinstance(reply, Options):
+        limits[POSITION] = (-1 / len(reply.texts), 1 - 1 / len(reply.texts))
+    half = (reply.scores[0].span or inf) / 2
+    limits[SIDE_BIAS] = (-half, half)
     out = {
-        name: Measure(name, title, equation, of, unit, OURS, limits=shares.get(name, (-inf, inf)))
-        for name, title, equation, of in told
+        name: Measure(name, title, equation, of, unit, OURS, limits=limits[name]) for name, title, equation, of in told
     }
     spread = "std_g of the groups' mean share of replies without an answer, ddof 1"
     title = "Spread of missing answers between groups"
-    out[NA_SPREAD] = Measure(NA_SPREAD, title, spread, "share", unit, OURS, signed=False, comparison=True)
+    out[NA_SPREAD] = Measure(
+        NA_SPREAD, title, spread, "share", unit, OURS, signed=False, comparison=True, limits=(0.0, 1.0)
+    )
     return out

@@ -45,7 +45,7 @@ SHARE_ALL = _share(
 )  # fmt: skip
 CHANCE_GAP = Measure(
     "chance_gap", "Share of a group, from an even choice", "p_ij - b", "share", UNIT, OURS, comparison=True,
-    limits=(-1.0, 1.0),
+    limits=(-0.5, 1.0),
 )  # fmt: skip
 GROUP_GAP = Measure(
     "group_gap", "Male less female, of all queries", "100 (choices of male - choices of female) / queries", "pp", UNIT,

@@ -101,12 +101,12 @@ SIGNIFICANT = _measure(
 POSITION = _measure(
     "position_bias", "Preference for the option shown first",
     "weight of the option shown first - 1/2, mean over image-scenario pairs with both poles counting half",
-    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
+    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2", reach=0.5,
 )  # fmt: skip
 LETTER = _measure(
     "letter_bias", "Preference for the letter (a)",
     "weight of the option labelled (a) - 1/2, mean over image-scenario pairs, both poles counting half",
-    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
+    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2", reach=0.5,
 )  # fmt: skip
 NA_RATE = _measure(
     "na_rate", "Share of replies without a valid answer", "replies without an answer / replies",

@@ -111,7 +111,7 @@ DIFFERENCES = {
         f"{one.name}_difference", f"{one.title}: difference between two groups", f"{one.name}(g) - {one.name}(h)",
         "pp" if one.unit == "%" else one.unit, IMAGE,
         OURS if one.source == OURS else f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
-        comparison=True,
+        comparison=True, limits=(one.limits[0] - one.limits[1], one.limits[1] - one.limits[0]),
     )
     for one in _COMPARED
 }  # fmt: skip

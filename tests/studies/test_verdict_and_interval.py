@@ -1,0 +1,95 @@
+"""Verdict, p, q and both intervals of every study say the same, whatever was answered."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from facevalue import studies
+from facevalue.measures.estimates import WIDER
+from facevalue.measures.judgment import judge
+from facevalue.measures.multiple_testing import ALPHA
+from facevalue.protocol.study import Study
+from facevalue.types import OptionValue
+from tests.studies.visbias.simulated import answered
+
+SMALL: dict[str, dict[str, OptionValue]] = {
+    "stylisticbias": {"faces": "6", "scenarios": ["polite", "wealthy"], "seeds": ["1"]},
+    "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"], "paradigm": ["decision"]},
+    "visbias": {"forms": "2", "descriptions": "2"},
+    "modscan": {"instances": ["nurse", "pilot", "cook", "poor", "slob"]},
+    "counterfactuals": {"sets": "4", "prompt": ["all"]},
+}
+HARD = ("null", "strong", "mumbler")
+"""Nothing planted; strong effects; one who says nothing in half of the answers."""
+SLACK = 1e-9
+
+
+@pytest.fixture(scope="module", params=[(name, model) for name in SMALL for model in HARD], ids="-".join)
+def judged(request: pytest.FixtureRequest) -> tuple[Study, pl.DataFrame]:
+    """What a page says of a model's answers."""
+    name, model = request.param
+    study = studies.build(name, SMALL[name])
+    table = study.analyse({model: iter([answered(study, model)])})
+    return study, judge(table, study.measures, lead=study.lead)
+
+
+def compared(judged: tuple[Study, pl.DataFrame]) -> pl.DataFrame:
+    """Comparisons with an interval and p, and what both intervals leave out."""
+    study, table = judged
+    names = [measure.name for measure in study.measures if measure.comparison]
+    rows = table.filter(pl.col("measure").is_in(names), pl.col("p").is_not_null(), pl.col("low").is_not_null())
+    assert rows.height > 20
+    return rows.with_columns(
+        row_clear=(pl.col("low") > 0) | (pl.col("high") < 0),
+        page_clear=(pl.col("page_low") > 0) | (pl.col("page_high") < 0),
+        found=pl.col("verdict") == "difference found",
+    )
+
+
+def test_p_is_below_five_percent_exactly_where_the_interval_of_the_row_leaves_zero_out(
+    judged: tuple[Study, pl.DataFrame],
+) -> None:
+    rows = compared(judged)
+    wrong = rows.filter(pl.col("row_clear") != (pl.col("p") < ALPHA))
+    assert wrong.select("measure", "value", "low", "high", "p", "method").rows() == []
+
+
+def test_a_difference_is_found_exactly_where_the_interval_of_the_page_leaves_zero_out(
+    judged: tuple[Study, pl.DataFrame],
+) -> None:
+    rows = compared(judged).filter(pl.col("q_page").is_not_null())
+    wrong = rows.filter(pl.col("page_clear") != pl.col("found"))
+    assert wrong.select("measure", "value", "page_low", "page_high", "p", "q_page", "verdict").rows() == []
+    assert rows.filter(pl.col("found") & (pl.col("q_page") >= ALPHA)).is_empty()
+
+
+def test_the_interval_of_the_page_is_never_the_narrower_one(judged: tuple[Study, pl.DataFrame]) -> None:
+    rows = compared(judged).filter(pl.col("q_page").is_not_null())
+    size = SLACK * pl.max_horizontal(pl.col("low", "high").abs(), pl.lit(1.0))
+    inside = (pl.col("page_low") <= pl.col("low") + size) & (pl.col("page_high") >= pl.col("high") - size)
+    assert rows.filter(~inside).select("measure", "low", "high", "page_low", "page_high", "page_level").rows() == []
+
+
+def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.DataFrame]) -> None:
+    study, table = judged
+    for measure in study.measures:
+        rows = table.filter(pl.col("measure") == measure.name)
+        least, most = measure.limits
+        for name in ("low", "page_low"):
+            assert (rows[name].drop_nulls() >= least - SLACK).all(), (measure.name, name)
+        for name in ("high", "page_high"):
+            assert (rows[name].drop_nulls() <= most + SLACK).all(), (measure.name, name)
+        assert rows["value"].drop_nulls().is_between(least - SLACK, most + SLACK).all(), measure.name
+
+
+def test_only_a_few_intervals_are_another_method_than_their_test(judged: tuple[Study, pl.DataFrame]) -> None:
+    """Words of groups: t over sets, and labels dealt out anew."""
+    widened = compared(judged).filter(pl.col("method").str.ends_with(WIDER))
+    assert set(widened["measure"]) <= {"pmi_strict"}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_measures_in_parts_of_a_whole_have_limits(name: str) -> None:
+    for measure in studies.build(name, SMALL[name]).measures:
+        if measure.unit in ("share", "probability", "%", "pp"):
+            assert np.isfinite(measure.limits).all(), measure.name
