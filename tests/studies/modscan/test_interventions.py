@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import facevalue as fv
+from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError
 from facevalue.prompts.interventions import chosen
@@ -61,6 +62,15 @@ def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> No
         for trial, other in same.select("trial", "trial_with").iter_rows():
             assert prompts[other].prompt.startswith(before)
             assert prompts[other].prompt.endswith(prompts[trial].prompt)
+
+
+def test_the_racist_is_asked_of_races_and_of_skin_tones_that_stand_in_for_them() -> None:
+    plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
+    old = {name: value for name, value in plain.options.items() if name != "sides"}
+    for study, told in ((plain, ["race", "skin tone"]), (studies.build("modscan", old, plain.manifest), ["race"])):
+        frame = intervened(study, chosen(["act-as-racist"])).design
+        rows = frame.trials(np.arange(frame.size)).filter(pl.col("intervention") == "act-as-racist")
+        assert sorted(rows["attribute"].cast(pl.String).unique()) == told
 
 
 def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_others() -> None:

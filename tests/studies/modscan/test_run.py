@@ -53,6 +53,17 @@ def test_a_simulated_model_gives_the_same_estimates_in_every_style(style: str, t
     assert runs[0].summary.na < 0.1 * runs[0].summary.requests
 
 
+def test_models_that_answer_in_three_styles_stand_in_one_report(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"faces": 1, "attribute": ["gender"], "instances": ["nurse"], "modality": ["vision"]}
+    runs = [
+        fv.run(fv.study("modscan", style=own, **asked), f"sim/default@{n}", tmp_path / own, progress=False)
+        for n, own in enumerate(("words", "boxes-100", "boxes-1000"))
+    ]
+    table = taken([run.stored for run in runs])[0].filter(pl.col("measure") == "group_share")
+    assert table["model"].n_unique() == 3
+    assert table["value"].is_not_null().all()
+
+
 def test_samples_are_alike_where_both_were_asked(tmp_path: Path, few_groups: None) -> None:
     asked = fv.study("modscan", modality=["vision"], attribute=["gender"], faces=2, instances=["nurse", "thug"])
     one, two = (

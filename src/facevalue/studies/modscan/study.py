@@ -14,6 +14,7 @@ from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
 from facevalue.studies.modscan.pictures import PEOPLE, TONE, Pictures, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.settings import FORMERLY_DRAWN, sampling, selection
@@ -126,6 +127,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=pictures.left_out,
         unshown=_UNSHOWN if chosen.paper else "",
         lead=LEAD,
+        precision=precision(laid.design),
         intervened=_intervened(options, chosen.paper),
         read_by=("style",),
         followed={
