@@ -11,7 +11,7 @@ from facevalue.protocol.offers import Calibrated, Table, Track
 from facevalue.protocol.protocol import Protocol
 
 _FAMILIES = (
-    ("size", "size"), ("family", "family"), ("false", "false"), ("page", "false_page"), ("covers", "coverage"),
+    ("size", "size"), ("family", "family"), ("measure", "measure"), ("false", "false"), ("page", "false_page"), ("covers", "coverage"),
     ("effects", "coverage_effects"), ("found", "power_page"), ("power", "beside"), ("rival", "rival"), ("", "defect"),
 )  # fmt: skip
 _CONDITIONS = (
@@ -65,8 +65,8 @@ def calibrated(
             ),
             Table.of(
                 f"{protocol.name}: comparisons", _COMPARED, two.iter_rows(named=True),
-                "Two models of the same bias. any: comparisons that find a cell to differ; mean: a mean difference with p "
-                "below .05; covers: intervals of cells that hold zero.",
+                "Two models of the same bias. any: comparisons in which a cell differs; mean: the mean difference has "
+                "p below .05; covers: intervals of cells that hold zero.",
                 boxed=False,
             ),
         ]  # fmt: skip
