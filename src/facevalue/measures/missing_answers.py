@@ -53,7 +53,7 @@ _SUMS = ("asked", "missing", "refused")
 _SEED = 20260
 _NOTHING = 1e-9  # of a reply
 _MOST = 5000  # shuffles
-_WORK = 2e9  # multiplications of all shuffles: some seconds
+_WORK = 5e8  # multiplications of all shuffles: some seconds
 _BLOCK = 2**22  # labels that are dealt at once
 _NEAR = 0.5  # p above which nothing follows from it for an interval, whose width is then that of the null
 _WITHIN, _BETWEEN = "labels dealt anew within units", "labels dealt anew among units"
@@ -77,28 +77,29 @@ class MissingAnswers:
     def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""
         mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
-        done = pl.col("intervention").cast(pl.String) if "intervention" in answers.columns else pl.lit(PLAIN)
-        rows = answers.select(
-            pl.all(),
-            done.alias("(intervention)"),
-            self.by.asked(answers.columns).alias("(prompt)"),
+        rows = answers.with_columns(
+            pl.lit(1.0).alias("(asked)"),
             pl.when(pl.col("na").is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0).alias("(missing)"),
             (pl.col("na") == NA.REFUSED.value).fill_null(value=False).cast(pl.Float64).alias("(refused)"),
+            unit.hash().alias("(unit)"),
         )
         nobody = pl.lit(None, pl.String)
-        self._add(rows.with_columns(unit.hash().alias("(unit)")), nobody, nobody, pl.col("(unit)"))
+        self._add(rows, nobody, nobody, pl.col("(unit)"))
         for groups in self.by.groups:
             for dimension, group, whose in groups.columns(answers.columns):
-                self._add(rows.filter(group.is_not_null()), dimension, group, whose.hash(1))
+                self._add(rows, dimension, group, whose.hash(1))
 
     def _add(self, rows: pl.DataFrame, dimension: pl.Expr, group: pl.Expr, unit: pl.Expr) -> None:
-        named = rows.select(
-            pl.col("(intervention)").alias("intervention"), dimension.alias("dimension"), group.alias("group"),
-            pl.col("(prompt)").alias("prompt"), unit.alias("unit"),
-            asked=pl.lit(1.0), missing="(missing)", refused="(refused)",
-        )  # fmt: skip
-        keys = ["intervention", "dimension", "group", "prompt", "unit"]
-        self._cells.add(named.group_by(keys).agg(pl.col(_SUMS).sum()))
+        """Add up rows by their columns as they are, and these by what they say."""
+        done = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
+        says = {"intervention": done, "dimension": dimension, "group": group, "prompt": self.by.asked(rows.columns)}
+        says["unit"] = unit
+        used = list(dict.fromkeys(name for one in says.values() for name in one.meta.root_names()))
+        sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
+        if group.meta.root_names():
+            sums = sums.filter(group.is_not_null())
+        named = sums.select(*(one.alias(name) for name, one in says.items()), *_SUMS)
+        self._cells.add(named.group_by(list(says)).agg(pl.col(_SUMS).sum()))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Shares and gaps of everything that was asked, and with each intervention."""
