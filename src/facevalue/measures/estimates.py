@@ -74,8 +74,8 @@ and `bound_se` the standard error of these two, null where it is that of the val
 """
 
 _ABOVE = 1e-6  # of a value: how far above its least an interval begins that its test tells from it, but not the method
-WIDER = "; widened to zero, as its test leaves that open"
-"""How the method of an estimate ends whose interval says no more than its test does."""
+BY_TEST = "; at zero as its test says"
+"""How the method of an estimate ends whose interval was moved to zero, or off it, by a test that is another method."""
 NOT_MEASURABLE = "not measurable"
 """How the method of an estimate begins that could not be taken; a reason may follow."""
 
@@ -282,10 +282,10 @@ def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
 
 
 def _with_test(measure: Measure, estimates: Estimates, p: Array | None) -> Estimates:
-    """The same; where interval and test are two methods, the interval of a comparison says no more than its test.
+    """The same; where interval and test are two methods, the test decides whether a comparison's interval holds zero.
 
-    A signed measure's interval is widened to zero where p is 1 - `LEVEL` or more; that of an unsigned one, whose least
-    value is no difference, begins there exactly then.
+    A signed measure's interval is widened to zero where p is 1 - `LEVEL` or more, and ends just before it where p is
+    less; that of an unsigned one, whose least value is no difference, begins there exactly where p is not less.
     """
     if p is None or not measure.comparison:
         return estimates
@@ -297,12 +297,18 @@ def _with_test(measure: Measure, estimates: Estimates, p: Array | None) -> Estim
         begun = spoken & (low <= least) & (estimates.value > least)
         low[begun] = least + _ABOVE * (estimates.value[begun] - least)
         return replace(estimates, low=low, high=high)
-    apart = silent & ((low > 0) | (high < 0))
-    if not apart.any():
+    outside = (low > 0) | (high < 0)
+    apart, inside = silent & outside, spoken & np.isfinite(low) & ~outside
+    if not (apart | inside).any():
         return estimates
     low[apart], high[apart] = np.minimum(low[apart], 0.0), np.maximum(high[apart], 0.0)
+    value = estimates.value
+    low, high = (
+        np.where(inside & (value > 0), _ABOVE * value, low),
+        np.where(inside & (value < 0), _ABOVE * value, high),
+    )
     method = estimates.method.copy()
-    method[apart] = [f"{how}{WIDER}" for how in method[apart]]
+    method[apart | inside] = [f"{how}{BY_TEST}" for how in method[apart | inside]]
     return replace(estimates, low=low, high=high, method=method)
 
 
