@@ -11,8 +11,9 @@ from facevalue.protocol.offers import Calibrated, Table, Track
 from facevalue.protocol.protocol import Protocol
 
 _FAMILIES = (
-    ("size", "size"), ("family", "family"), ("measure", "measure"), ("false", "false"), ("page", "false_page"), ("covers", "coverage"),
-    ("effects", "coverage_effects"), ("found", "power_page"), ("power", "beside"), ("rival", "rival"), ("", "defect"),
+    ("size", "size"), ("family", "family"), ("measure", "measure"), ("false", "false"), ("page", "false_page"),
+    ("covers", "coverage"), ("effects", "coverage_effects"), ("found", "power_page"), ("power", "beside"),
+    ("rival", "rival"), ("", "defect"),
 )  # fmt: skip
 _CONDITIONS = (
     ("condition", "condition"), ("size", "size"), ("page", "page"), ("sure", "page_without_unless"),
