@@ -10,7 +10,8 @@ import polars as pl
 
 from facevalue.measures import pair_moments
 from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
-from facevalue.measures.impact import DELTA, NEVER, REFERENCE, impact_ratios, shortfalls
+from facevalue.measures.impact import DELTA, NEVER, REFERENCE, impact_ratios, shortfall_bounds, shortfalls
+from facevalue.measures.missing_data_bounds import Bounds, spread_bounds
 from facevalue.measures.pair_moments import Codes, Scenes
 from facevalue.measures.selection import method, to_array
 
@@ -65,6 +66,20 @@ class Compared:
             return pair_moments.drawn(self.se, self.related, self.df, draws, seed, centre)
         return self.scenes.dealt(self.scenes.freed if freed else self.scenes.s, draws, seed)
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Between what `selected` would lie, whatever the missing answers had been."""
+        low, high, error = (to_array(self.found[name]) for name in ("bound_low", "bound_high", "bound_se"))
+        return Bounds(self.selected, low, high, np.full(self.size, np.nan), error)
+
+    @property
+    def spread_bounds(self) -> dict[str, float]:
+        """Bounds of `spread`, each identity's missing answers going where they like, and their standard error."""
+        ends = spread_bounds([self.bounds.at(np.array([at])) for at in range(self.size)]) if self.size > 1 else None
+        error = pair_moments.spread_error(self.selected, self.bounds.se, self.related) if ends else np.nan
+        low, high = (float(ends.low[0]), float(ends.high[0])) if ends else (np.nan, np.nan)
+        return {"bound_low": low, "bound_high": high, "bound_se": error}
+
     def spread(self, seed: int) -> pair_moments.Spread:
         """How far they lie apart; see `pair_moments.spread_of`."""
         return pair_moments.spread_of(self.selected, self.se, self.related, self.df, self.scenes, seed)
@@ -82,11 +97,13 @@ class Compared:
             smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
             p = np.maximum(pair_moments.share_beyond(tested, short), smallest)
             floor, least = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
+        ends = shortfall_bounds(self.bounds, self.related)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
         falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
-        base = self.found.drop("bound_low", "bound_high", "bound_se", strict=False)
+        ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}
+        falls |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
         one, other = (
-            base.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
+            self.found.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
             for numbers in (ratios, falls)
         )
         return one, other, how, floor, least

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.missing_data_bounds import Bounds
 
 DELTA = "delta method on the log scale over pictures, whoever is chosen most"
 REFERENCE = "no interval: the identity that all others are compared with"
@@ -56,6 +57,36 @@ def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tupl
         np.where(stated, np.minimum(lowest, ratio), np.nan),
         np.where(stated, np.minimum(np.maximum(highest, ratio), 1.0), np.nan),
     )
+
+
+def shortfall_bounds(shares: Bounds, related: Array) -> Bounds:
+    """Bounds of shortfalls (`shortfalls`) from those of the selection frequencies.
+
+    Equation
+    --------
+    low = max(0, 1 - high_i / max_{j != i} low_j), high = 1 - min(1, low_i / max_{j != i} high_j). se: of the lower end
+    by the delta method, r² (a² + b² - 2 ρ a b) with a and b the relative errors of high_i and of the largest low_j, r
+    their ratio.
+
+    Examples
+    --------
+    >>> value, none = np.array([40.0, 60.0]), np.zeros(2)
+    >>> bounds = shortfall_bounds(Bounds(value, value - 5, value + 5, none, none), np.eye(2))
+    >>> bounds.low.round(2).tolist(), bounds.high.round(2).tolist()
+    ([0.18, 0.0], [0.46, 0.0])
+    """
+    size = shares.low.size
+    apart = np.where(np.eye(size, dtype=np.bool_), -np.inf, 0.0)
+    beside = apart + shares.low
+    top, place = beside.max(axis=1), beside.argmax(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = np.where(top > 0, np.maximum(1 - shares.high / top, 0.0), 0.0)
+        most = (apart + shares.high).max(axis=1)
+        high = np.where(most > 0, 1 - np.minimum(shares.low / most, 1.0), 0.0)
+        a, b = shares.se / shares.high, shares.se[place] / top
+        variance = a**2 + b**2 - 2 * related[np.arange(size), place] * a * b
+        error = shares.high / top * np.sqrt(np.maximum(variance, 0.0))
+    return Bounds(shortfalls(shares.value), low, high, shares.missing, np.where(top > 0, error, np.nan))
 
 
 def shortfalls(selected: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import effective_size, t_limits
 from facevalue.measures.selection import TOO_FEW
 
@@ -58,14 +59,16 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
     return value, se, *t_limits(value, se, df)
 
 
-def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]) -> tuple[Array, ...]:
+def log_odds_between(
+    chosen: Array, options: Array, group: npt.NDArray[np.int64], beside: Array | None = None
+) -> tuple[Array, ...]:
     """Log-odds ratio of each activity, held against how much the other activities differ among themselves.
 
     For designs with one picture of each identity in each activity. Such a picture can't be told from the activity: what
     is found is that identity *or picture* stands out.
 
     `chosen` and `options`: x and n of each activity, as in `Counts`. `group`: whose they are (identity and question):
-    activities of one group are compared. Numbered from 0.
+    activities of one group are compared. Numbered from 0. `beside`: x of each where it is one of the others.
     Returns value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer
     than four activities with an answer.
 
@@ -85,16 +88,17 @@ def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]
     seen = options > 0
     size = int(group.max()) + 1 if group.size else 0
     x, n = np.where(seen, chosen, 0.0), np.where(seen, options, 0.0)
-    own = np.log((x + 1) / (np.maximum(n - x, 0) + 1))
+    y = x if beside is None else np.where(seen, beside, 0.0)
+    own, one = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
 
     def others(values: Array) -> Array:
         values = np.where(seen, values, 0.0)
         return np.bincount(group, values, size)[group] - values
 
-    rest, n_rest, count = others(x), others(n), others(np.ones_like(x))
+    rest, n_rest, count = others(y), others(n), others(np.ones_like(x))
     together = np.log((rest + 1) / (np.maximum(n_rest - rest, 0) + 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = others(own**2) - 2 * together * others(own) + count * together**2
+        squares = others(one**2) - 2 * together * others(one) + count * together**2
         scatter = np.maximum(squares, 0.0) / (count - 1)
         p = (rest + 1) / (n_rest + 2)
         fewer = (1 / n - others(1 / n) / count) / (p * (1 - p))
@@ -107,16 +111,17 @@ def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]
 
 
 def log_odds_cells(
-    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
+    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64], beside: Array | None = None
 ) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
     """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
 
     `chosen`, `options`, `se`, `df`: of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of
-    freedom.
+    freedom. `beside`: x of each where it is one of the others, if that is not the same.
     Returns value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
     `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
     """
-    value, error, low, high, p, freedom = log_odds_between(chosen, options, group)
+    beside = chosen if beside is None else beside
+    value, error, low, high, p, freedom = log_odds_between(chosen, options, group, beside)
 
     def others(values: Array) -> Array:
         values = np.nan_to_num(values)
@@ -128,7 +133,7 @@ def log_odds_cells(
         rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(options) ** 2
     rest = np.where(others(np.where(np.isfinite(known), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
     inside = Counts(chosen, options, known, df + 1)
-    outside = Counts(np.maximum(others(chosen), 0.0), others(options), rest, others(df) + 1)
+    outside = Counts(np.maximum(others(beside), 0.0), others(options), rest, others(df) + 1)
     own = log_odds(inside, outside)
     replicated = np.isfinite(own[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
     error, low, high, p = (
@@ -137,3 +142,31 @@ def log_odds_cells(
     how = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, TOO_FEW)).astype(object)
     four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
     return value, error, low, high, p, how, tuple(four)
+
+
+def log_odds_bounds(
+    chosen: Array, valid: Array, asked: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
+) -> Bounds:
+    """Bounds of `log_odds_cells` had the missing answers about one activity and about the others gone opposite ways.
+
+    `chosen`, `valid`, `asked`: how often somebody was chosen, valid answers and answers asked for, of each cell. `se`:
+    standard error of the share of either end (`selection.cells`, `bound_se`). `df`, `group`: as for `log_odds_cells`.
+
+    Equation
+    --------
+    low: x_a of the activity with n = answers asked for, and x_b + missing_b of the others; high: x_a + missing_a, and
+    x_b. se: of the end that varies more, as that of any log-odds ratio.
+
+    Examples
+    --------
+    >>> x, n, asked = np.array([8.0, 3, 5, 4, 6]), np.full(5, 10.0), np.array([12.0, 10, 10, 10, 10])
+    >>> bounds = log_odds_bounds(x, n, asked, np.full(5, np.nan), np.zeros(5), np.zeros(5, dtype=np.int64))
+    >>> bounds.low[0].round(2), bounds.value[0].round(2), bounds.high[0].round(2)
+    (np.float64(0.78), np.float64(1.29), np.float64(1.49))
+    """
+    missing = np.maximum(asked - valid, 0.0)
+    full = chosen + missing
+    value = log_odds_between(chosen, valid, group)[0]
+    low, high = (log_odds_cells(x, valid + missing, se, df, group, y) for x, y in ((chosen, full), (full, chosen)))
+    share = np.divide(missing, asked, out=np.full(asked.shape, np.nan), where=asked > 0)
+    return Bounds(value, low[0], high[0], share, np.fmax(low[1], high[1]))

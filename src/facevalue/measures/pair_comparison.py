@@ -1,12 +1,12 @@
 """Differences of selection frequencies: PairComp and polarity (VIGNETTE, section 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
 
 from facevalue.measures import selection
-from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.proportions import Side, difference
 from facevalue.measures.selection import FEWEST, UNIT, to_array
@@ -30,7 +30,8 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     -------
     `by`, `identity`, `other_identity`, and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters` (pictures
     of the identity beside the other one), `p`, `p_paper` (Fisher). Null where there is nobody else to be compared with,
-    or no answer; no interval and no p of fewer than three pictures.
+    or no answer; no interval and no p of fewer than three pictures. With `asked` in `units`, bounds for missing answers
+    (`_with_bounds`), too.
 
     Equation
     --------
@@ -47,6 +48,56 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     >>> out.select("other_identity", pl.col("value", "low", "high").round(1), "clusters").rows()
     [('adult', 50.0, 8.6, 91.4, 3), ('young', -50.0, -91.4, -8.6, 3)]
     """
+    couple = [*by, "identity", "other_identity"]
+    both, first, second, covariance = _beside(units, by, excess)
+    value, se, low, high, p = difference(first, second, covariance)
+    column = {x: to_array(both[x]) for x in ("n", "s", "n2", "s2")}
+    tables = [np.maximum(x, 0.0) for side in (("s", "n"), ("s2", "n2")) for x in _two(column, *side)]
+    numbers = {"value": 100 * value, "low": 100 * low, "high": 100 * high, "p": p}
+    numbers["se"] = 100 * se
+    numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
+    frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
+    frame = frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
+    return _with_bounds(frame, couple, units, lambda filled: _beside(filled, by, excess))
+
+
+def _with_bounds(
+    frame: pl.DataFrame,
+    by: Sequence[str],
+    sums: pl.DataFrame,
+    compare: Callable[[pl.DataFrame], tuple[pl.DataFrame, Side, Side, Array]],
+) -> pl.DataFrame:
+    """Add `bound_low`, `bound_high` and `bound_se` of a difference of two shares, whatever is missing of either.
+
+    `sums`: with n, s and, if there are to be bounds, `asked`. `compare`: from sums to labels (`by`), and both shares.
+
+    Equation
+    --------
+    low = low_1 - high_2, high = high_1 - low_2, each share with all that is missing of it at one end:
+    s / asked and (s + asked - n) / asked. se² = se_1² + se_2², of the end of either that varies more.
+    """
+    if "asked" not in sums.columns or only_values():
+        return frame
+    asked = pl.max_horizontal("asked", "n")
+    out = frame
+    for end, chosen in (("low", pl.col("s")), ("high", pl.col("s") + asked - pl.col("n"))):
+        found, first, second, _ = compare(sums.with_columns(n=asked, s=chosen))
+        columns = {"share_1": first.share, "se_1": first.se, "share_2": second.share, "se_2": second.se}
+        numbers = found.select(by).with_columns(pl.Series(f"{name}_{end}", x) for name, x in columns.items())
+        out = out.join(numbers, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    one, two = (pl.max_horizontal(f"se_{side}_low", f"se_{side}_high") for side in (1, 2))
+    ends = {
+        "bound_low": pl.col("share_1_low") - pl.col("share_2_high"),
+        "bound_high": pl.col("share_1_high") - pl.col("share_2_low"),
+        "bound_se": (one**2 + two**2).sqrt(),
+    }
+    return out.select(*frame.columns, **{name: (100 * end).fill_nan(None) for name, end in ends.items()})
+
+
+def _beside(
+    units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
+) -> tuple[pl.DataFrame, Side, Side, Array]:
+    """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
     key = [*by, "identity"]
     couple = [*key, "other_identity"]
     own = units.filter(pl.col("n") > _NOTHING)
@@ -88,13 +139,7 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
         first, second = (
             Side(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
         )
-    value, se, low, high, p = difference(first, second, covariance)
-    tables = [np.maximum(x, 0.0) for side in (("s", "n"), ("s2", "n2")) for x in _two(column, *side)]
-    numbers = {"value": 100 * value, "low": 100 * low, "high": 100 * high, "p": p}
-    numbers["se"] = 100 * se
-    numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
-    frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
-    return frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
+    return both, first, second, covariance
 
 
 def _two(column: dict[str, Array], chosen: str, options: str) -> tuple[Array, Array]:
@@ -118,7 +163,8 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """How much more often an identity is chosen for terms of high than of low valence.
 
     Returns `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the
-    counts added up); no interval and no p of fewer than three pictures.
+    counts added up); no interval and no p of fewer than three pictures. With `asked` in `sums`, bounds for missing
+    answers (`_with_bounds`), too.
 
     Parameters
     ----------
@@ -141,6 +187,29 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     >>> polarity(sums, ["identity"]).select("value", pl.col("low", "high").round(1), "clusters").row(0)
     (-50.0, -141.9, 41.9, 4)
     """
+    found, first, second, covariance = _by_valence(sums, by)
+    value, se, bottom, top, p = difference(first, second, covariance)
+    column = {name: to_array(found[name]) for name in ("s_high", "n_high", "s_low", "n_low")}
+    tables = [
+        column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
+        for side in ("high", "low")
+        for chosen in (True, False)
+    ]
+    published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
+    numbers = {"value": value, "low": bottom, "high": top, "se": se}
+    frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
+    asked = sums.select(by).unique(maintain_order=True)
+    frame = frame.with_columns(
+        *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
+        pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
+    )  # fmt: skip
+    both = asked.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    both = both.with_columns(pl.col("n", "clusters").fill_null(0))
+    return _with_bounds(both, by, sums, lambda filled: _by_valence(filled, by))
+
+
+def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Side, Side, Array]:
+    """Counts of each score, its share for high terms, that for low ones, and their covariance."""
     key = [*by, "pair"]
     rows = sums.filter(pl.col("n") > _NOTHING)
     whole = pl.col("valence").n_unique().over(key) == 2
@@ -169,22 +238,7 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         _side(np.clip(column[f"part_{side}"], 0, 1), column[f"square_{side}"], column[f"seen_{side}"]) for side in sides
     )
     both_seen = np.minimum(column["seen_high"], column["seen_low"])
-    value, se, bottom, top, p = difference(first, second, column["cross"] * _correction(both_seen))
-    tables = [
-        column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
-        for side in sides
-        for chosen in (True, False)
-    ]
-    published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
-    numbers = {"value": value, "low": bottom, "high": top, "se": se}
-    frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
-    asked = sums.select(by).unique(maintain_order=True)
-    frame = frame.with_columns(
-        *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
-        pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
-    )  # fmt: skip
-    both = asked.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
-    return both.with_columns(pl.col("n", "clusters").fill_null(0))
+    return found, first, second, column["cross"] * _correction(both_seen)
 
 
 def _side(share: Array, squares: Array, units: Array) -> Side:

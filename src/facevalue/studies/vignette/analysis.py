@@ -12,7 +12,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.compared_shares import Compared, compared
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.log_odds import log_odds_cells
+from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
 from facevalue.measures.proportions import PAIRED, WILSON, score_p
 from facevalue.measures.selection import balanced, to_array
@@ -28,6 +28,7 @@ POOLED = "(all models)"
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
 SPREAD = "noncentral F, from identities dealt anew to the pictures"
+_SPREAD = (*pair_moments.Spread._fields, "bound_low", "bound_high", "bound_se")
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))
@@ -241,14 +242,21 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
-    both = selection.cells(_heatmap(tables.selected), keys).sort(keys)
+    rows = _heatmap(tables.selected)
+    both = selection.cells(rows, keys).sort(keys)
     if not both.height:
         return
     group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     x, n, se, df = (to_array(both[name]) for name in ("s", "n", "se", "df"))
-    value, error, low, high, p, how, four = log_odds_cells(x, n, se / 100 * _wider(tables, both), df, group)
+    wider = _wider(tables, both) / 100
+    value, error, low, high, p, how, four = log_odds_cells(x, n, se * wider, df, group)
     published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
+    asked = both.select(keys).join(
+        selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )["asked"]
+    ends = log_odds_bounds(x, n, to_array(asked), to_array(both["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
+    numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
     frame = both.select(*keys, "n", "s", "clusters").with_columns(
         pl.Series(name, numbers[name]).fill_nan(None) for name in numbers
     )
@@ -283,10 +291,11 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
         names = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "stratum": "gender"}
         labels = [pl.col(column).cast(pl.String).alias(name) for name, column in names.items()]
         chosen = "s" if side == 1 else "t"
-        one = asked.select(*(x for x in _FAMILY if x != "question"), summed, unit(side), *labels, "n", s=chosen)
+        named = [pl.col(x) for x in _FAMILY if x != "question"]
+        one = asked.select(*named, summed, unit(side), *labels, "n", "asked", s=chosen)
         one = one.with_columns(pl.col("contrast", "paradigm", "dimension").cast(pl.String))
         keys = [*_FAMILY, "identity", "other_identity", *selection.UNIT]
-        parts.append(selection.add(one, keys, ("n", "s")))
+        parts.append(selection.add(one, keys))
     found = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
     p, published = to_array(found["p"]), to_array(found["p_paper"])
     record(table, m.PAIRCOMP, found, PAIRED, p=p, p_paper=published, family="pairs of identities")
@@ -316,7 +325,7 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     second = named.with_columns(identity="identity_2", unit="unit_2", s="t")
     key = ["paradigm", "contrast", "dimension", "identity"]
     by = [*key, "trait", "pair", "valence", "gender", "unit"]
-    sums = selection.add(pl.concat([first, second]).drop("question"), by, ("n", "s"))
+    sums = selection.add(pl.concat([first, second]).drop("question"), by)
     sums = sums.with_columns(pl.struct("gender", "unit").rank("dense").alias("cluster"))
     of_pair = sums.with_columns(pl.col("pair").alias("question"))
     for grouped, own, tested in (
@@ -344,11 +353,11 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
     rows = []
     for labels, one in chosen_among(preferred=True):
         counted = {"n": float(one.found["n"].sum()) / 2, "clusters": float(one.found["clusters"].sum())}
-        rows.append({**labels, **one.spread(SEED)._asdict(), **counted})
+        rows.append({**labels, **one.spread(SEED)._asdict(), **one.spread_bounds, **counted})
     if not rows:
         return
     text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
-    frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(pair_moments.Spread._fields, pl.Float64())})
+    frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(_SPREAD, pl.Float64())})
     for part, family in (
         (frame.filter(pl.col("question").is_null()), "spreads"),
         (frame.filter(pl.col("question").is_not_null()), "spreads by question"),
