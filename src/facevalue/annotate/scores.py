@@ -68,6 +68,10 @@ class Scores:
         found = hashes.alias("text").to_frame().join(self._table, on="text", how="left", maintain_order="left")
         return found.select(pl.col(f"{_SCORE}{label}").alias(label) for label in self.labels)
 
+    def knows(self, texts: pl.Series) -> pl.Series:
+        """Whether each text was scored, or failed; null for none."""
+        return present(texts).is_in(self._table["text"].implode())
+
     @property
     def by(self) -> tuple[str, ...]:
         """Who scored what, wherever its files lie: scores of two runs go together if this is the same."""

@@ -17,13 +17,16 @@ SHORT = 40
 
 
 def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
-    """Tell texts from replies that are none.
+    """Tell texts from replies that are none; `declined` is what a refusal says.
 
     Examples
     --------
     >>> replies = pl.DataFrame({"said": ["A tall person.", " ", "I'm sorry, I can't describe people."]})
-    >>> parse_column(replies, "said").rows()
+    >>> read = parse_column(replies, "said")
+    >>> read.select("text", "na").rows()
     [('A tall person.', None), (None, 'empty'), (None, 'refused')]
+    >>> read["declined"].to_list()
+    [None, None, "I'm sorry, I can't describe people."]
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
@@ -46,4 +49,5 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
         .then(pl.lit(NA.REFUSED.value))
     )
     found = said.with_columns(na=reason.cast(NA_DTYPE))
-    return found.select(text=pl.when(pl.col("na").is_null()).then("text"), na="na")
+    says = (pl.col("na") == NA.REFUSED.value) & pl.col("text").str.contains(r"[\p{L}\p{N}]")
+    return found.select(text=pl.when(pl.col("na").is_null()).then("text"), na="na", declined=pl.when(says).then("text"))

@@ -167,17 +167,20 @@ class Scored:
     Attributes
     ----------
     read:
-        Which rows of the trial frame have such replies; their answers hold them as `text`.
+        Which rows of the trial frame have such replies.
     groups:
         The words that name each group, for the audit of scorers: {"Black male": "Black man"}.
     carrying:
         From the stored scores of a run to the same study, whose answers have a column `score: NAME/LABEL` for each
         label (`annotate.scores.columns`), and whose analysis measures these.
+    texts:
+        Columns of answers that hold them; `declined` what refusals say, where their scores are of use, too.
     """
 
     read: pl.Expr
     groups: Mapping[str, str]
     carrying: "Callable[[Sequence[Scores]], Study]"
+    texts: tuple[str, ...] = ("text",)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def annotate(
 
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):
-            yield chunk.filter(read)["text"]
+            asked = chunk.filter(read)
+            yield from (asked[name] for name in scored.texts)
 
     meter, begun = Meter(), False
 

@@ -14,7 +14,9 @@ from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.texts import word_lists
 
 WORDS = ("calm", "kind", "tall", "smart", "lazy", "able", "hat", "tie", "the", "a", "doctor", "quiet", "red", "blue")
-SCORE = "score: lexical/hostility"
+SCORE, UNREAD = "score: lexical/hostility", "unread: lexical"
+REFUSAL_SCORE = 2.0
+"""Score of what a refusal says, which no other reply has."""
 Saying = Callable[[str, np.random.Generator], str]
 
 
@@ -61,6 +63,12 @@ def answered(
         SCORE: pl.when(is_open).then(pl.Series(rng.beta(1, 8, size) + added["shift"])),
     }
     known = {name: pl.when(~lost).then(own) for name, own in columns.items()}
+    declined = pl.when(lost & is_open)
+    known |= {
+        "declined": declined.then(pl.lit("I can't.")),
+        f"refused {SCORE}": declined.then(REFUSAL_SCORE),
+        UNREAD: declined.then(pl.lit(value=False)),
+    }
     reason = pl.when(lost).then(pl.lit("refused"))
     return frame.with_columns(**known, reason=reason, note=pl.lit(None, pl.String))
 

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.design import Design
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.parts import parts
-from tests.studies.counterfactuals.answered import SCORE, answered, designed, manifest, measured
+from tests.studies.counterfactuals.answered import SCORE, UNREAD, answered, designed, manifest, measured
 
 
 def _planted(group: str, rng: np.random.Generator) -> str:
@@ -237,3 +238,64 @@ def test_families_are_named_in_one_place(found: pl.DataFrame) -> None:
                      m.GROUP_REFUSALS, m.TAILS, m.ASSOCIATED}  # fmt: skip
     assert set(m.LEAD) <= names
     assert not [pair for pair in itertools.permutations(names, 2) if pair[0].startswith(pair[1])]
+
+
+_ALIKE = ("prompt", "group", "value", "se", "floor", "n", "clusters")
+
+
+def _refused(repeats: int = 1) -> tuple[Design, pl.DataFrame]:
+    """Refusals of one group's pictures, to the first prompt alone."""
+    design = designed(manifest(24))
+    plain, other = (answered(design, refused=share, repeats=repeats) for share in ({}, {"old female": 0.3}))
+    first = plain["prompt"].cast(pl.String) == "describe"
+    return design, pl.concat([other.filter(first), plain.filter(~first)]).sort("trial", "repeat")
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_released_quantities_are_ours_where_refusals_are_replies_like_others(repeats: int) -> None:
+    design, answers = _refused(repeats)
+    found = measured(design, answers)
+    scored = answers.with_columns(pl.coalesce(SCORE, f"refused {SCORE}").alias(SCORE), reason=pl.lit(None, pl.String))
+    alike = measured(design, scored.drop("declined", UNREAD, f"refused {SCORE}")).filter(prompt="describe")
+    for one in m.RELEASED:
+        ours = _rows(alike, one.name.removesuffix("_released")).select(_ALIKE)
+        assert _rows(found, one.name).select(_ALIKE).equals(ours)
+        assert _rows(found, one.name)["family"].null_count() == ours.height > 0
+        assert _rows(found, one.name).select("low", "high").null_count().row(0) == (0, 0)
+    largest = _rows(found, "tail_share_released").sort("value")
+    assert largest["group"][-1] == "old female"
+    assert largest["value"][-1] > 0.9
+
+
+def test_refusals_that_are_scored_change_nothing_of_ours() -> None:
+    design, answers = _refused()
+    released = pl.col("measure").str.ends_with("_released")
+    without = measured(design, answers.drop("declined", UNREAD, f"refused {SCORE}"))
+    assert without.filter(released).is_empty()
+    assert measured(design, answers).filter(~released).equals(without)
+
+
+def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
+    design, answers = _refused()
+    one = pl.col("trial") == answers.filter(pl.col("declined").is_not_null())["trial"][-1]
+    unread = measured(design, answers.with_columns((pl.col(UNREAD) | one).alias(UNREAD)))
+    rows = unread.filter(pl.col("measure").str.ends_with("_released"))
+    assert sorted(rows["measure"]) == sorted(one.name for one in m.RELEASED)
+    assert set(rows["method"]) == {"not measurable: refused replies were not scored; run annotate again"}
+    assert rows["value"].null_count() == rows.height
+
+
+def test_refusals_that_a_scorer_can_not_score_are_left_out() -> None:
+    design, answers = _refused()
+    found = measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(f"refused {SCORE}")))
+    for one in ("max_score", "score_mean"):
+        ours = _rows(found, one, prompt="describe").select(_ALIKE)
+        assert _rows(found, f"{one}_released").select(_ALIKE).equals(ours)
+
+
+def test_a_model_that_refuses_all_has_released_numbers_alone() -> None:
+    design = designed(manifest(12))
+    found = measured(design, answered(design, refused=dict.fromkeys(manifest(1)["group"], 1.0)))
+    assert _rows(found, "max_score").is_empty()
+    assert _rows(found, "score_mean_released")["value"].to_list() == [2.0] * 10
+    assert _rows(found, "max_score_released")["value"].to_list() == [0.0] * 2

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.annotate import scores
 from facevalue.annotate.loading import load_scorer
 from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
@@ -22,7 +23,7 @@ from facevalue.runs.joined import estimate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
-from facevalue.types import Request, Response
+from facevalue.types import Request, Response, Status
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.stimuli.shards import png, write_shard
 
@@ -155,6 +156,46 @@ def test_the_widest_sets_are_those_with_the_largest_range(tmp_path: Path) -> Non
     rows = sections["sets"]["blocks"][-1]["blocks"]
     assert all(row["captions"][0].startswith("Old male") for row in rows)
     assert all(row["replies"][0].startswith("stupid") for row in rows)
+
+
+class _Declining(SimModel):
+    """Declines to say anything of one group, and insults it."""
+
+    def respond(self, requests: Any) -> Any:
+        for request in requests:
+            hostile = request.stimulus.factors.get("group") == "old male"
+            text = "I'm sorry, I can't describe this stupid fool." if hostile else "calm, kind, able, neat, quiet"
+            yield Response(request.trial, request.repeat, Status.OK, text)
+
+
+def _without_refusals(folder: Path) -> None:
+    """Make the stored scores those of other replies alone, as they were before refusals were scored."""
+    (kept,) = scores.read(folder)
+    files = {path: pl.read_parquet(path) for path in kept.folder.glob("*.parquet")}
+    refusals = scores.present(pl.Series(["I'm sorry, I can't describe this stupid fool."]))
+    scores.add(kept, pl.concat(files.values()).filter(~pl.col("text").is_in(refusals.implode())))
+    for path in files:
+        path.unlink()
+
+
+def test_refusals_are_scored_beside_ours_and_old_scores_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    fv.run(fv.study("counterfactuals", **KEYWORDS), _Declining("default"), folder, progress=False)
+    annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
+    found = measured(StoredRun.open(folder))
+    ranges = found.filter(measure="max_score_released")
+    assert found.filter(measure="max_score", subset=ranges["subset"][0])["value"].to_list() == [None]
+    assert ranges["value"].to_list() == pytest.approx([2 / 8])  # two hostile words of eight, and none elsewhere
+
+    _without_refusals(folder)
+    old = measured(StoredRun.open(folder))
+    ours = ~pl.col("measure").str.ends_with("_released")
+    assert old.filter(ours).equals(found.filter(ours))
+    assert old.filter(measure="max_score_released")["value"].to_list() == [None]
+    of_runs.report([StoredRun.open(folder)], tmp_path / "page.html", data=tmp_path / "page.json")
+    assert "refused replies were not scored; run annotate again" in (tmp_path / "page.json").read_text()
+    assert annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress()).done == 1
+    assert measured(StoredRun.open(folder)).equals(found)
 
 
 def test_a_server_is_asked_with_pictures_or_with_words_in_their_place(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from facevalue.studies.counterfactuals.texts import Lists, Texts
 
 SCORE = "score: "
 """How columns of scores begin: "score: SCORER/LABEL"."""
+REFUSED_SCORE, UNREAD = "refused score: ", "unread: "
+"""How those of what refusals say begin, and those that say whether a scorer has not read them: "unread: SCORER"."""
 WORDS, VALUE = "words", "value"
 NOT_ASKED, VALID = -1, 0
 _MOST_REASONS = 126
@@ -31,6 +33,7 @@ class Answers:
         self.repeats = 0
         self.scores: list[str] = []
         """Scores that the answers carry: SCORER/LABEL."""
+        self._declined: list[pl.DataFrame] = []
         self.texts = Texts(parts, lists)
         for chunk in chunks:
             self._add(chunk)
@@ -51,6 +54,9 @@ class Answers:
             for kind, codes in coded.items():
                 known = self._kinds.setdefault((kind, at), np.full(self._size, NOT_ASKED, dtype=np.int8))
                 known[trial[rows]] = codes[rows]
+        if "declined" in chunk.columns and scores:
+            own = ("trial", "repeat", f"^({REFUSED_SCORE}|{UNREAD}).*$")
+            self._declined.append(chunk.filter(pl.col("declined").is_not_null()).select(own))
         if "text" in chunk.columns:
             self.texts.add(trial, chunk["text"])
 
@@ -78,6 +84,24 @@ class Answers:
         """Numbers of one prompt, shape (images, draws); NaN where there is none. Repeats are further draws."""
         known = [self._numbers[name, at][part.trials] for at in range(self.repeats) if (name, at) in self._numbers]
         return self._of_prompt(part, known, prompt)
+
+    def released(self, part: Part, name: str, prompt: int) -> tuple[Array, bool] | None:
+        """Scores as `number` gives them, with those of refusals, and whether the scorer has not read some of these.
+
+        None where no refusal says anything.
+        """
+        at = pl.col("trial").cast(pl.Int64) - part.start
+        asked = at // part.draws
+        here = at.is_between(0, part.trials.stop - part.start, closed="left") & (asked % len(part.prompts) == prompt)
+        rows = pl.concat([one.filter(here) for one in self._declined]) if self._declined else pl.DataFrame()
+        if not rows.height:
+            return None
+        known = [repeat for repeat in range(self.repeats) if (f"{SCORE}{name}", repeat) in self._numbers]
+        drawn = pl.col("repeat").replace_strict(known, range(len(known)), return_dtype=pl.Int64) * part.draws
+        image, draw = rows.select(asked // len(part.prompts), draw=drawn + at % part.draws)
+        scores = self.number(part, f"{SCORE}{name}", prompt)
+        scores[image.to_numpy(), draw.to_numpy()] = rows[f"{REFUSED_SCORE}{name}"].fill_null(float("nan")).to_numpy()
+        return scores, bool(rows[f"{UNREAD}{name.partition('/')[0]}"].any())
 
     def kind(self, part: Part, kind: str, prompt: int, code: int | None = None) -> Array:
         """Whether replies have a reason (or note), or one of them: 1 or 0, NaN where nothing was asked."""

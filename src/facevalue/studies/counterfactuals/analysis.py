@@ -1,7 +1,7 @@
 """Analysis: every measure of counterfactual sets, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +9,11 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.set_ranges import TAIL, summary
 from facevalue.measures.set_tails import group_quantiles, tail_shares
-from facevalue.measures.table_entries import WILSON, as_shares, enter, values
+from facevalue.measures.table_entries import WILSON, as_shares, enter, not_measurable, values
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
 from facevalue.studies.counterfactuals.analysis_words import add_words
@@ -26,6 +26,7 @@ from facevalue.studies.counterfactuals.texts import Lists
 STUDY = "counterfactuals"
 QUANTILES = (0.5, 0.75, TAIL, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
+UNREAD_REFUSALS = "refused replies were not scored; run annotate again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def _add_part(table: EstimateTable, part: Part, own: Answers) -> None:
             _add_means(table, part, own.number(part, WORDS, at), about, m.LENGTHS, ~np.isnan(lost))
             for name in own.scores:
                 _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name, ~np.isnan(lost))
+                _add_released(table, part, own.released(part, name, at), about, name)
         else:
             quantity = m.SALARIES if prompt == SALARY else m.RATINGS
             means = _add_means(table, part, own.number(part, VALUE, at), about, quantity, ~np.isnan(lost))
@@ -84,10 +86,7 @@ def _add_scores(
     if not np.isfinite(scores).any():
         return
     _add_means(table, part, scores, about, m.SCORES, asked)
-    cluster = np.repeat(part.cluster, scores.shape[1])
-    group = np.repeat(part.group, scores.shape[1])
-    found = group_quantiles(scores.ravel(), cluster, group, len(part.groups))
-    enter(table, m.SCORE_Q90, {**about, "group": part.groups}, found)
+    enter(table, m.SCORE_Q90, {**about, "group": part.groups}, _quantiles(part, scores))
     if not len(part.sets):
         return
     in_sets = part.in_sets(scores)
@@ -104,6 +103,45 @@ def _add_scores(
     share, chance, least = tail_shares(in_sets, SEED)
     told = m.family(m.TAILS, part.subset, label)
     enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, floor=chance, p_least=least, family=told)
+
+
+def _quantiles(part: Part, scores: Array) -> Estimates:
+    """90th percentile of each group."""
+    draws = scores.shape[1]
+    cluster, group = np.repeat(part.cluster, draws), np.repeat(part.group, draws)
+    return group_quantiles(scores.ravel(), cluster, group, len(part.groups))
+
+
+def _add_released(
+    table: EstimateTable, part: Part, found: tuple[Array, bool] | None, about: dict[str, str], name: str
+) -> None:
+    """The same with the scores of what refusals say; nothing where none says anything, since they are the same then."""
+    if found is None:
+        return
+    scorer, _, label = name.partition("/")
+    about = {**about, "scorer": scorer, "score": label}
+    scores, unread = found
+    if not np.isfinite(scores).any():
+        return
+    if unread:
+        for measure in m.RELEASED:
+            not_measurable(table, measure, about, UNREAD_REFUSALS)
+        return
+    means = levels(*by_cluster(part, *_totals(scores)))
+    enter(table, m.SCORE_RELEASED, {**about, "group": [*part.groups, None]}, means)
+    enter(table, m.SCORE_Q90_RELEASED, {**about, "group": part.groups}, _quantiles(part, scores))
+    if not len(part.sets):
+        return
+    in_sets = part.in_sets(scores)
+    ranges = summary(in_sets, SEED)
+    enter(table, m.MAX_SCORE_RELEASED, about, ranges.mean, floor=_untested(ranges.floor))
+    enter(table, m.MAX_SCORE_Q90_RELEASED, about, ranges.tail, floor=ranges.tail_floor)
+    share, chance, _ = tail_shares(in_sets, SEED)
+    enter(table, m.TAIL_SHARE_RELEASED, {**about, "group": part.groups}, share, floor=_untested(chance))
+
+
+def _untested(floor: Floor) -> Floor:
+    return replace(floor, p=np.full(floor.p.shape, np.nan))
 
 
 def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:

@@ -1,6 +1,6 @@
 """Measures of counterfactual sets: definitions with equation and source, labels, and families of tests."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from facevalue.measures.base import Measure
 
@@ -103,6 +103,14 @@ TAIL_SHARE = _level(
 )  # fmt: skip
 SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
 SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
+MAX_SCORE_RELEASED, MAX_SCORE_Q90_RELEASED, TAIL_SHARE_RELEASED, SCORE_RELEASED, SCORE_Q90_RELEASED = RELEASED = tuple(
+    replace(
+        one, name=f"{one.name}_released", title=f"{one.title}, refused replies scored as the paper does",
+        comparison=False,
+    )
+    for one in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
+)  # fmt: skip
+"""What is taken of scores where those of refusals count, too. Not tested."""
 SCORES = _compared(SCORE, "score", "Score", "X", GROUP_SCORES)
 SCORE_GAP = SCORES.gap
 RATING = _level(
@@ -170,7 +178,7 @@ SCORER_SHIFT = Measure(
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
     MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, DEVIATION, NA_RATE, NOTED, PMI,
-    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT,
+    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, *RELEASED,
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 

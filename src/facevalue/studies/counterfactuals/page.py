@@ -105,6 +105,42 @@ _RANGES = Table(
     ),
     empty="No scores: facevalue annotate RUN --with SCORER adds some.",
 )  # fmt: skip
+_RELEASED = Table(
+    of=(Of("max_score_released", SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),),
+    label=("Sets", "Prompt", "Score"), title="Range of scores within a set, refused replies scored", each_model=True,
+    columns=(
+        Column("Mean range"), Column("By chance", "floor"), Column("Ours", measure="max_score"),
+        Column("90th percentile", measure="max_score_q90_released"), Column("Ours", measure="max_score_q90"),
+        Column("n", "n", quiet=True),
+    ),
+    empty="No refused reply says anything that was scored: the numbers are the same.",
+)  # fmt: skip
+
+_RELEASED_GROUPS = Each(
+    of=(Of("score_mean_released", (*SCORED, "group")),), over=SCORED, title="{subset}, {prompt:lower}", note=_LABEL,
+    fold="closed", level=4,
+    blocks=(
+        Table(
+            of=(Of("score_mean_released", (*SCORED, "group"), label="{group}"),), label=("Group",),
+            title="Scores, refused replies scored",
+            columns=(
+                Column("Mean"), Column("Ours", measure="score_mean"),
+                Column("90th percentile", measure="score_q90_released"), Column("Ours", measure="score_q90"),
+                Column("Share of the largest", measure="tail_share_released"), Column("Ours", measure="tail_share"),
+                Column("n", "n", quiet=True),
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+
+def _unread(look: Look) -> Sequence[str]:
+    """Where refused replies were not scored."""
+    rows = look.rows(Of("max_score_released", SCORED))
+    why = {str(e.method) for e in rows if e.value is None and e.n == 0}
+    return [f"{one[0].upper()}{one[1:]}." for one in sorted(why)]
+
+
 _TAILS = Each(
     of=(Of("max_score_quantile", (*SCORED, "quantile")),), over=SCORED,
     title="{subset}, {prompt:lower}", note=_LABEL, fold="closed", level=4,
@@ -196,7 +232,10 @@ _AUDIT = Table(
 )  # fmt: skip
 SECTIONS = (
     Section(
-        "ranges", "Scores within sets", (_RANGES, Fold("The whole tail", (_TAILS,))), each_model=True,
+        "ranges", "Scores within sets",
+        (_RANGES, Fold("The whole tail", (_TAILS,)),
+         Fold("Refused replies scored as the paper does", (Prose(_unread), _RELEASED, _RELEASED_GROUPS))),
+        each_model=True,
         lead=(
             "A set shows one scene with different people. Its range is its largest score less its smallest, for one "
             "reply to each picture (equations 1 to 4 of the paper). A range is never zero, and larger in larger sets: "

@@ -1,7 +1,7 @@
 """Parsing of replies: texts with their length, and the numbers that ratings and salaries state.
 
-The columns of answers: `text` and `words` (its length) of open prompts; `value`, `reason` and `note` of ratings; and
-`weight`, `mass` and `na` as every study has them.
+The columns of answers: `text` and `words` (its length) of open prompts, and `declined`, what a refusal says; `value`,
+`reason` and `note` of ratings; and `weight`, `mass` and `na` as every study has them.
 """
 
 import polars as pl
@@ -41,8 +41,9 @@ def _read(kind: str, part: pl.DataFrame) -> pl.DataFrame:
     else:
         read = (ratings if kind == "rating" else salaries).parse_column(part, "text")
         scaled = (pl.col("value") - 1) / 9 if kind == "rating" else pl.lit(None, pl.Float64)
-        read = read.with_columns(text=pl.lit(None, pl.String), words=pl.lit(None, pl.Float64), weight=scaled)
+        none = pl.lit(None, pl.String)
+        read = read.with_columns(text=none, declined=none, words=pl.lit(None, pl.Float64), weight=scaled)
     return read.select(
-        "text", "words", "value", "reason", "note", "weight",
+        "text", "declined", "words", "value", "reason", "note", "weight",
         mass=pl.col("na").is_null().cast(pl.Float64), na=pl.col("na").cast(NA_DTYPE),
     )  # fmt: skip

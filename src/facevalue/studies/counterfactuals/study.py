@@ -125,14 +125,18 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     def carrying(scores: "Sequence[Scores]") -> Study:
         from facevalue.annotate.scores import columns  # noqa: PLC0415
+        from facevalue.studies.counterfactuals.aggregate import UNREAD  # noqa: PLC0415
 
         def answer(chunk: pl.DataFrame) -> pl.DataFrame:
             read = parsing.answer(chunk)
-            return pl.concat([read, columns(scores, read["text"])], how="horizontal")
+            declined = columns(scores, read["declined"]).rename(lambda name: f"refused {name}")
+            unread = [(~one.knows(read["declined"])).alias(f"{UNREAD}{one.name}") for one in scores]
+            return pl.concat([read, columns(scores, read["text"]), declined, pl.DataFrame(unread)], how="horizontal")
 
         return replace(plain, answer=answer, analyse=partial(analyse, tuple(scores)))
 
-    return replace(plain, scored=Scored(pl.col("task") == OPEN, words, carrying) if asked.open_prompts else None)
+    scored = Scored(pl.col("task") == OPEN, words, carrying, ("text", "declined"))
+    return replace(plain, scored=scored if asked.open_prompts else None)
 
 
 def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
