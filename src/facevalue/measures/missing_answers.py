@@ -269,29 +269,44 @@ class _Compared:
         drawn = counts * (n - counts) / (n * np.maximum(n - 1, 1))
         return self._root(drawn.T @ (second - first**2 / n))
 
-    def error(self, value: Array) -> Array:
-        """Standard error of gaps of this size, each group with a variance of its own.
+    def limits(self, value: Array) -> tuple[Array, Array, Array]:
+        """Standard error of gaps of this size, each group with a variance of its own, and the gaps' low and high.
 
         Equation
         --------
-        W² se² = U/(U-1) Σ_u (T_gu - d w_gu)² over units in several groups, with their excess T and weight w; for units
-        of one group Σ over it and the others of (n_other / n)² n/(n-1) SS, as Welch's.
+        W² se² = U/(U-1) Σ_u e_u², e_u = T_gu - d w_gu over units in several groups, with their excess T and weight w;
+        for units of one group Σ over it and the others of (n_other / n)² n/(n-1) SS, as Welch's, with his degrees of
+        freedom. What is rarely missing varies more the more of it there is: at a gap θ the variance is se² + a (θ - d),
+        a = Σ e³ / (W Σ e²), as in a natural exponential family. Limits: where (θ - d)² = t² (se² + a (θ - d)), that is
+        d + a t²/2 ± t sqrt(se² + a² t²/4), the score interval of a rate if all of it is Poisson's.
         """
         size, shared = len(self.groups), self.pair.any(axis=1)
         on = self.label[shared]
         apart = self.excess[shared] - value[on] * self.pair[shared]
         units = _by(on, (self.pair[shared] > 0).astype(np.float64), size)
         out = units / np.maximum(units - 1, 1) * _by(on, apart**2, size)
+        square, cube, known = _by(on, apart**2, size), _by(on, apart**3, size), out**2 / np.maximum(units - 1, 1)
         alone, label = self.excess[~shared], self.label[~shared]
         if label.size:
             n = np.bincount(label, minlength=size)[:, None]
             first, second = _by(label, alone, size), _by(label, alone**2, size)
             rest = label.size - n
             left, squares = first.sum(axis=0) - first, second.sum(axis=0) - second
-            for many, total, square, factor in ((n, first, second, rest), (rest, left, squares, n)):
-                scatter = square - total**2 / np.maximum(many, 1)
-                out = out + (factor / label.size) ** 2 * many / np.maximum(many - 1, 1) * scatter
-        return self._root(out)
+            third = _by(label, alone**3, size)
+            sides = (n, first, second, third, rest, 1), (rest, left, squares, third.sum(axis=0) - third, n, -1)
+            for many, total, power, triple, factor, sign in sides:
+                mean, share = total / np.maximum(many, 1), factor / label.size
+                scatter = np.maximum(power - mean * total, 0.0)
+                added = share**2 * many / np.maximum(many - 1, 1) * scatter
+                out, known = out + added, known + added**2 / np.maximum(many - 1, 1)
+                square = square + share**2 * scatter
+                cube = cube + sign * share**3 * (triple - 3 * mean * power + 2 * many * mean**3)
+        se = self._root(out)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = special.stdtrit(np.where(known > 0, out**2 / known, 1.0), 0.5 + LEVEL / 2)
+            skew = np.where(square > 0, cube / square, 0.0) / self.weight
+        middle, half = value + skew * t**2 / 2, t * np.sqrt(se**2 + (skew * t / 2) ** 2)
+        return se, middle - half, middle + half
 
     def _root(self, variance: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -337,13 +352,17 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice,
     --------
     value ± t(.975) |value| / t(p), t with one degree of freedom less than units: it leaves out zero exactly where
     p < .05. Where p is no guide (above one half) the width is that of dealt labels; where no shuffle came near, p is
-    smaller than can be told, and the width that of `_Compared.error` if that is smaller.
+    smaller than can be told, and the width that of `_Compared.limits` if that is smaller.
+
+    Dealt labels know the scatter of all groups together. A group that is declined more often varies more, so that the
+    interval is nowhere narrower than `_Compared.limits`; the test still says whether it holds zero (`EstimateTable`).
     """
     weight = one.weight.ravel()
     p, df = tested.p[own], max(one.units - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(weight > 0, one.observed() / weight, np.nan)
-    null, clear = one.null_error().ravel(), one.error(value.reshape(one.weight.shape)).ravel()
+    null = one.null_error().ravel()
+    clear, lowest, highest = (x.ravel() for x in one.limits(value.reshape(one.weight.shape)))
     with np.errstate(invalid="ignore", divide="ignore"):
         tied = np.abs(value) / -special.stdtrit(df, p / 2)
     se: Array = np.where(p < _NEAR, tied, null)
@@ -357,7 +376,7 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice,
     }
     how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     found = Estimates(
-        value, value - half, value + half, np.tile(one.asked, len(one.groups)),
+        value, np.fmin(value - half, lowest), np.fmax(value + half, highest), np.tile(one.asked, len(one.groups)),
         np.full(weight.size, one.units), np.full(weight.size, how, dtype=object), se,
     )  # fmt: skip
     table.add(GAP, labels, found, p=p, q=tested.q[own], p_least=tested.p_least[own], family=FAMILY, keep=weight > 0)
