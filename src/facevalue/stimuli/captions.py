@@ -38,6 +38,7 @@ LEAST = 29
 KEPT_BYTES = 32 * 2**20
 """Most memory for pictures with a caption."""
 
+_ORIENTATION, _SIDEWAYS = 0x0112, 5  # tag of EXIF, and its first value that swaps width and height
 _STYLE, _INK = "label", "#000000"
 _LINE = 1.15  # from one base line to the next, in sizes
 _TOP = 0.93  # of a line above its base line, in sizes: an accent on a capital
@@ -76,6 +77,19 @@ class Caption:
     def layout(self, wide: int, high: int) -> Layout:
         """Return how it stands below a picture of this width and height."""
         return _layout(self._paragraphs, wide, high)
+
+    def share_left(self, data: bytes) -> float:
+        """Return which share of the height an encoded picture has with the caption below it; errors as for `written`.
+
+        Only the picture's header is read. Raises a `DataError` if it is no picture.
+        """
+        try:
+            with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                turned = image.getexif().get(_ORIENTATION, 1) >= _SIDEWAYS
+                wide, high = image.size[::-1] if turned else image.size
+        except Exception as error:  # Pillow raises many kinds for damaged files
+            raise DataError("A picture is damaged: nobody knows how high it is.") from error
+        return high / (high + self.layout(wide, high).height)
 
     def below(self, plain: Stimulus) -> Stimulus:
         """Return the same stimulus with the caption below each of its pictures, which are opened when looked at."""

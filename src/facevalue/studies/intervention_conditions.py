@@ -20,8 +20,8 @@ FACTOR = "intervention"
 READING = "reading"
 """Column that says what a reply to a ciphered question was written in; null where nothing was ciphered."""
 CAPTIONED = "captioned"
-"""Column that tells `Study.answer` whether text stood on a band below the picture; there only with such interventions.
-"""
+"""Column that tells `Study.answer` which text stood on a band below the picture, null if none; there only with such
+interventions."""
 _KINDS = pl.Enum([kind.value for kind in caesar.Kind])
 _STAYS = (NA.REFUSED, NA.HEDGED)
 _KEPT = 65_536  # questions kept, so that equal ones stay one object
@@ -84,7 +84,7 @@ class Conditions:
         self._origin = np.concatenate(asked)
         self._trials = _Numbers(study.design.offsets, self._origin)
         self._stimuli = _Numbers(study.design.stimulus_offsets, self._origin)
-        self._captioned = np.array([False, *(bool(one.caption) for one in interventions)])
+        self._captions = pl.Series(CAPTIONED, [None, *(one.caption or None for one in interventions)], pl.String)
         self._ciphered = np.array([False, *(one.cipher for one in interventions)])
         self._known: dict[tuple[int, int], tuple[Question, Question]] = {}
 
@@ -140,8 +140,8 @@ class Conditions:
         apart.
         """
         plain = self.plain(frame)
-        if self._captioned.any():
-            plain = plain.with_columns(pl.Series(CAPTIONED, self._captioned[self.of(frame)]))
+        if self._captions.count():
+            plain = plain.with_columns(self._captions.gather(self.of(frame)))
         told: list[pl.Series] = []
         void = np.zeros(frame.height, dtype=np.bool_)
         if self._ciphered.any():

@@ -1,6 +1,7 @@
 """Interventions of ModSCAN: what each is asked of, and how boxes are read beside a band of text."""
 
 import html
+import io
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import PIL.Image
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -16,7 +18,7 @@ import facevalue as fv
 from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError
-from facevalue.prompts.interventions import chosen
+from facevalue.prompts.interventions import Intervention, chosen
 from facevalue.protocol import kept_answers
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.report import of_runs
@@ -25,6 +27,7 @@ from facevalue.studies.modscan.aggregate import parts
 from facevalue.studies.modscan.measures import UNIT
 from tests.studies.modscan.asked import answered, build
 
+LONG = " ".join(["Judge nobody by what they look like, and say so where nothing is known of them."] * 24)
 ALL = (
     *("sr", "debiasing", "vis-debiasing", "act-as-sexist", "act-as-racist"),
     *("act-as-barack-obama", "act-as-donald-trump", "blank-image"),
@@ -119,6 +122,49 @@ def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
     reasons = dict(read.group_by(pl.col("intervention").cast(pl.String)).agg(pl.col("reason").first()).iter_rows())
     assert reasons == {"plain": "under 50% of the height", "vis-debiasing": None}
     assert "captioned" not in read.columns
+
+
+@pytest.mark.parametrize("text", ["Be fair.", LONG])
+def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text: str, tmp_path: Path) -> None:
+    """A pair as wide as high has a band half as high, one twice as wide a band as high, and a long text more."""
+    for number, size in enumerate([(400, 400), (800, 400)]):
+        (tmp_path / "age_18_race_0").mkdir(exist_ok=True)
+        PIL.Image.new("RGB", size, "grey").save(tmp_path / f"age_18_race_0/joined_image_gender_1_0_{number}.jpg")
+    study = build(composed=str(tmp_path), modality=["vision"], instances=["nurse"])
+    asked = intervened(study, [Intervention("fairly", caption=text)])
+    frame = asked.design.trials(np.arange(asked.design.size))
+    numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy())
+    shares = []
+    for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True):
+        (image,) = asked.source.stimulus(number, row).load()
+        with PIL.Image.open(io.BytesIO(image.data)) as whole:
+            shares.append(400 / whole.height)
+    below = {round(share, 3) for share in shares if share < 1}
+    assert len(below) == 2
+    assert below == {0.667, 0.5} if text != LONG else max(below) < 0.5
+    for more, reason in ((-3, "under 50% of the height"), (3, None)):
+        boxes = [f"[[0,0,500,{round(500 * share) + more}]]" for share in shares]
+        replies = pl.DataFrame({"text": boxes}).with_columns(
+            status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
+        )
+        read = asked.answer(pl.concat([frame, replies], how="horizontal"))
+        assert set(read["reason"].to_list()) == {reason}
+
+
+def test_boxes_of_pairs_that_are_no_longer_at_hand_are_read_as_beside_a_band_as_high(tmp_path: Path) -> None:
+    path = tmp_path / "age_18_race_0/joined_image_gender_1_0_1.jpg"
+    path.parent.mkdir()
+    PIL.Image.new("RGB", (400, 400), "grey").save(path)
+    asked = intervened(
+        build(composed=str(tmp_path), modality=["vision"], instances=["nurse"]), chosen(["vis-debiasing"])
+    )
+    frame = asked.design.trials(np.arange(asked.design.size)).filter(pl.col("intervention") == "vis-debiasing")
+    path.unlink()
+    replies = pl.DataFrame({"text": ["[[0,0,500,260]]"] * frame.height}).with_columns(
+        status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
+    )
+    read = asked.answer(pl.concat([frame, replies], how="horizontal"))
+    assert read["choice"].null_count() == 0
 
 
 def test_changes_are_taken_over_the_people_of_levels() -> None:

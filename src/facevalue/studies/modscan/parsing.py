@@ -6,11 +6,15 @@ has them; `choice`, the group chosen where a reply was sampled; `reason`, why th
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text
 from facevalue.answers.exact import exact_or_chosen
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Source
+from facevalue.stimuli.captions import Caption
 from facevalue.studies.modscan.pictures import turned
 from facevalue.studies.modscan.prompts import order_of
 from facevalue.studies.modscan.settings import VISION
@@ -34,11 +38,12 @@ REASONS = {
 """Why a reply is N/A, besides what every study has."""
 _UNSAID = ["no side", "no group", "no box"]
 _LEFT, _RIGHT = 0, 1
-_BESIDE_BAND = 0.5  # share of the height that a pair has where a band of text as high stands below it
+_UNKNOWN = 0.5  # share of the height of a pair that is no longer at hand: most bands are as high as it is
 _N = r"(-?\d+(?:\.\d+)?)"
 _HUNDREDTHS = rf"<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>"
 _THOUSANDTHS = rf"{_N}\s*,\s*{_N}\s*,\s*{_N}\s*,\s*{_N}"
 _PLACE = "row"
+_SHOWN = ["captioned", "image_1", "image_2"]
 
 
 def sides_in_words(text: pl.Series) -> pl.DataFrame:
@@ -148,16 +153,17 @@ def _either(found: Sequence[pl.Series], several: str, none: str) -> pl.DataFrame
     )
 
 
-def answer(frame: pl.DataFrame, style: str = "auto") -> pl.DataFrame:
+def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = None) -> pl.DataFrame:
     """Read the replies of a trial frame: its rows, with the columns that the module names in place of text and probs.
 
     `frame`: trial columns with `repeat`, `status`, `text` and `probs`. `style`: how the model says where somebody is.
+    `source`: what showed the pairs, so that boxes are judged by the share of the height that text below them leaves.
     """
     placed = frame.with_row_index(_PLACE)
     parts = [
         read.with_columns(part[_PLACE])
         for modality, part in _by_modality(placed)
-        for read in [_vision(part, style) if modality == VISION else _language(part, str(part["attribute"][0]))]
+        for read in [_vision(part, style, source) if modality == VISION else _language(part, str(part["attribute"][0]))]
     ]
     found = pl.concat(parts, how="diagonal") if parts else placed.select(_PLACE)
     for name in (*WEIGHTS, "mass"):
@@ -172,10 +178,30 @@ def _by_modality(placed: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(str(part["modality"][0]), part) for part in parts]
 
 
-def _vision(part: pl.DataFrame, style: str) -> pl.DataFrame:
-    banded = pl.when("captioned").then(_BESIDE_BAND).otherwise(1.0).alias("height")
-    height = part.select(banded).to_series() if "captioned" in part.columns else 1.0
-    read = sides(part["text"], style, height)
+def _heights(part: pl.DataFrame, source: Source | None) -> pl.Series:
+    """Share of the height of what was shown that is the pair's: less than 1 where text stood below it.
+
+    Each pair is looked at once, and only where a reply about it with such text has numbers, as boxes have.
+    """
+    boxed = pl.col("captioned").is_not_null() & pl.col("text").str.contains(r"\d+\D+\d+\D+\d+\D+\d+")
+    shown = part.filter(boxed).unique(_SHOWN, maintain_order=True)
+    shares = []
+    for row in shown.iter_rows(named=True):
+        try:
+            (image,) = source.stimulus(0, row).load() if source is not None else ()
+            shares.append(_caption(row["captioned"]).share_left(image.data))
+        except (DataError, ValueError):
+            shares.append(_UNKNOWN)
+    known = shown.select(_SHOWN).with_columns(pl.Series("height", shares, pl.Float64))
+    found = part.select(_SHOWN).join(known, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
+    return found["height"].fill_null(1.0)
+
+
+_caption = lru_cache(maxsize=16)(Caption)
+
+
+def _vision(part: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
+    read = sides(part["text"], style, _heights(part, source) if "captioned" in part.columns else 1.0)
     shown = turned(part)
     code = read["code"]
     groups = pl.select(pl.when(code == _LEFT).then(shown["left"]).when(code == _RIGHT).then(shown["right"]))

@@ -116,7 +116,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
         ),
         sample=laid.sample,
-        answer=partial(parsing.answer, style=chosen.style),
+        answer=partial(parsing.answer, style=chosen.style, source=shown),
         analyse=analyse,
         alike=alike,
         page=page,
