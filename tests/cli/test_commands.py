@@ -215,18 +215,16 @@ def test_released_prompts_ask_again_and_keep_the_first_valid_answer(facevalue: C
     assert 0.05 < answered["na"].is_not_null().mean() < 0.25  # type: ignore[operator]
 
 
-def test_calibration_shows_error_and_power_of_published_and_own_studies(facevalue: Command) -> None:
+def test_calibration_shows_error_and_power_of_an_own_study(facevalue: Command) -> None:
     assert facevalue("new", "mine.toml").status == 0
-    outcome = facevalue(
-        "calibrate", "modscan", "mine.toml", "--repetitions", "1", "--sizes", "1,2", "--out", "table.csv"
-    )
+    outcome = facevalue("calibrate", "mine.toml", "--repetitions", "1", "--sizes", "1", "--out", "table.csv")
     assert outcome.status == 0, outcome.err
     assert "Monte-Carlo" in outcome.out
     table = pl.read_csv("table.csv")
-    assert table["study"].n_unique() == 2
+    assert table["study"].n_unique() == 1
     assert {"false", "coverage", "coverage_effects", "beside", "rival", "defect"} <= set(table.columns)
     conditions = pl.read_csv("table-conditions.csv").group_by("study").agg(pl.col("condition").n_unique())
-    assert conditions["condition"].to_list() == [11, 11]
+    assert conditions["condition"].to_list() == [11]
     assert "minimum detectable effect" in pl.read_csv("table-detectable.csv")["stated"].to_list()
 
 

@@ -107,7 +107,7 @@ def test_prose_and_refusals_are_counted_and_judge_nothing(asked: Command, monkey
     judged_by(monkeypatch, Judging([*replies, "grumpy", "grumpy"]))
     out = asked("judge", str(RUN), "--model", "told")
     assert out.status == 0
-    assert "Replies: list 3, prose 1, refused 1, empty 1." in out.out
+    assert "Replies: list 3, prose 1, refused 1, empty 1, broken 0." in out.out
     assert flags(asked) == {"grumpy": 1.0}
 
 

@@ -78,7 +78,7 @@ def thresholds(p: Array, method: str, alpha: float) -> Array:
     --------
     >>> p = np.array([0.01, 0.04, 0.03, 0.5])
     >>> thresholds(p, "holm", 0.05).round(4).tolist(), thresholds(p, "bh", 0.05).round(4).tolist()
-    ([0.0125, 0.0167, 0.0167, 0.0167], [0.0125, 0.025, 0.025, 0.025])
+    ([0.0125, 0.0167, 0.0167, 0.0167], [0.0125, 0.0375, 0.025, 0.05])
     """
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
