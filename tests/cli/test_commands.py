@@ -215,6 +215,7 @@ def test_released_prompts_ask_again_and_keep_the_first_valid_answer(facevalue: C
     assert 0.05 < answered["na"].is_not_null().mean() < 0.25  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_calibration_shows_error_and_power_of_an_own_study(facevalue: Command) -> None:
     assert facevalue("new", "mine.toml").status == 0
     outcome = facevalue("calibrate", "mine.toml", "--repetitions", "1", "--sizes", "1", "--out", "table.csv")

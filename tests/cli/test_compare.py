@@ -204,7 +204,8 @@ def test_cells_of_one_run_only_are_named() -> None:
 
 def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     row = {"modality": "language", "attribute": "skin tone", "n": 136, "cells": 136, "value": -0.123,
-           "low": -0.234, "high": -0.012, "floor": 0.1, "p": 0.001, "verdict": "difference found"}  # fmt: skip
+           "low": -0.234, "high": -0.012, "floor": 0.1, "p": 0.001, "verdict": "difference found",
+           "method": ""}  # fmt: skip
     rows = pl.DataFrame([{**row, "statistic": name} for name in command._TITLES])
     out = StringIO()
     Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", 3))

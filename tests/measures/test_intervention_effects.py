@@ -32,3 +32,11 @@ def test_the_change_of_missing_answers_is_in_points_and_may_be_unmeasurable() ->
     assert row["value"] == pytest.approx(20.0)
     assert (row["n"], row["clusters"]) == (80, 4)
     assert missing(Asked(ten * 0, ten * 0), Asked(ten, ten))["value"] is None
+
+
+def test_no_missing_answer_anywhere_is_no_certainty() -> None:
+    ten, none = np.full(12, 10.0), np.zeros(12)
+    row = missing(Asked(ten, none), Asked(ten, none))
+    assert row["value"] == 0
+    assert -50 < row["low"] < 0 < row["high"] < 50
+    assert row["p"] == 1

@@ -112,6 +112,7 @@ def test_interval_and_p_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("units", "rate", "uneven", "more", "crossed"), [(20, 0.05, 0.5, 0.2, True), (60, 0.05, 0.5, 0.2, False)]
 )
+@pytest.mark.slow
 def test_intervals_hold_the_planted_gap(
     units: int, rate: float, uneven: float, more: float, crossed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ def shifts(rng: np.random.Generator, units: int, cells: int = 12) -> Array:
     return 50 + rng.normal(0.0, 2.0, (units, cells)) - base
 
 
-@pytest.mark.parametrize("units", [6, 25])
+@pytest.mark.parametrize("units", [6, pytest.param(25, marks=pytest.mark.slow)])
 def test_cells_that_share_a_base_find_nothing_between_equal_models(units: int) -> None:
     rng = np.random.default_rng(units)
     audits = [summarised(shifts(rng, units), shifts(rng, units)) for _ in range(50)]

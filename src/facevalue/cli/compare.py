@@ -17,6 +17,7 @@ from facevalue.cli.tables import rich_table
 from facevalue.csv_text import write_csv
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
+from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import Table as Shown
 from facevalue.runs.compare import compare_runs
 from facevalue.runs.compared_cells import Agreement
@@ -162,6 +163,8 @@ def _statistic(row: dict[str, Any], digits: int) -> str:
     def shown(value: float) -> str:
         return f"{value:.{digits}f}"
 
+    if str(row["method"]).endswith(BALANCED):
+        return "[bold]0[/]\nby construction"
     interval = "no interval" if row["low"] is None else f"{shown(row['low'])} to {shown(row['high'])}".replace("-", "−")
     chance = "" if row["floor"] is None else f"\n[dim]chance {shown(row['floor'])}\np {row['p']:.3f}[/]"
     verdict = row.get("verdict") if row["statistic"] == "mean_signed_delta" else None

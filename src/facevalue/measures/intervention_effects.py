@@ -1,16 +1,16 @@
 """What interventions change besides estimates (`paired_changes`): missing answers, and how ciphers are read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 import scipy
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, means, single
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, means
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.paired_changes import GROUPS, PREFIX
+from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
 from facevalue.measures.selection import to_array
 
 MISSING = f"{PREFIX}missing answers"
@@ -81,10 +81,10 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
         ]
         if size > 1:
             se = 100 * float(np.sqrt(size / (size - 1) * ((parts[1] - parts[0]) ** 2).sum()))
-    half = scipy.stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
-    method = "t over clusters, both conditions of each" if np.isfinite(se) else "no interval: fewer than two clusters"
-    p = np.array([2 * scipy.stats.t.sf(abs(value) / se, size - 1) if se > 0 else np.nan])
-    found = single(value, value - half, value + half, se, int(sum(totals)), size, method)
+    of_all = Change(*(np.array([float(x)]) for x in (value, se, max(size - 1, 1), size)))
+    found, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
+    method = "t over clusters, both conditions of each"
+    found = replace(found, method=np.where(se > 0, method, found.method).astype(object))
     table.add(missing_change(unit), {}, found, p=p, family="change in missing answers")
 
 
