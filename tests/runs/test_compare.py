@@ -12,9 +12,10 @@ import pytest
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
+from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import Compared
 from facevalue.protocol.study import Study
-from facevalue.runs.compare import compare_runs, differences
+from facevalue.runs.compare import _share_units, compare_runs, differences
 from facevalue.runs.compared_cells import Agreement, comparable
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette import COMPARED
@@ -269,3 +270,12 @@ def test_a_measure_without_labels_is_one_cell() -> None:
     known = own(measure("shift"), lead=("overall",))
     found = compared_tables(known, one, two)
     assert found.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]
+
+
+def test_forms_that_all_runs_share_do_not_make_other_people_the_same() -> None:
+    def asked(people: range) -> KeptAnswers:
+        blocks = {"mcq": np.array(people), "form": np.arange(1000, 1400)}
+        return cast(KeptAnswers, SimpleNamespace(units_by_block=lambda: blocks))
+
+    assert _share_units(asked(range(20)), asked(range(5, 30)))
+    assert not _share_units(asked(range(20)), asked(range(20, 40)))

@@ -49,7 +49,7 @@ class KeptAnswers:
         named = self._units.add_to(chunk)
         self.rows += named.height
         self._trials.append(named["trial"].unique().to_numpy())
-        self._pairs.append(named.select(COLUMNS).unique())
+        self._pairs.append(named.select(pl.col("block").cast(pl.String), *COLUMNS).unique())
         if not to_disk:
             self._parts.append(named)
             return
@@ -93,9 +93,14 @@ class KeptAnswers:
 
     def pairs(self) -> Codes:
         """Distinct pairs of units that its answers are about, shape (pairs, 2)."""
-        every = [np.zeros((0, 2), dtype=np.int64), *(part.to_numpy() for part in self._pairs)]
+        every = [np.zeros((0, 2), dtype=np.int64), *(part.select(COLUMNS).to_numpy() for part in self._pairs)]
         out = np.unique(np.concatenate(every), axis=0)
         return out if self._shared is None else out[self._shared[out].all(axis=1)]
+
+    def units_by_block(self) -> dict[str, Codes]:
+        """Units that the answers to each block are about, by code."""
+        every = pl.concat(self._pairs).unique()
+        return {str(block): np.unique(part.select(COLUMNS).to_numpy()) for (block,), part in every.group_by("block")}
 
     def chunks(self) -> Iterator[pl.DataFrame]:
         """All chunks that count, as the study's `analyse` takes them."""

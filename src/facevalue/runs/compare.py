@@ -24,7 +24,7 @@ from facevalue.store.files import ROOTS
 from facevalue.studies.intervention_effects import asked
 
 _FEWEST_SHARED = 0.5
-"""Share of the units of the run with fewer that must be in both, for the comparison to be on these alone."""
+"""Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
 
 
 def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = None) -> Agreement:
@@ -64,7 +64,7 @@ def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None 
     """Compare two models' answers to a study, on the units that they share if most are shared."""
     used = [np.unique(one.pairs()) for one in both]
     shared = np.intersect1d(used[0], used[1])
-    paired = shared.size > 1 and shared.size >= _FEWEST_SHARED * min(one.size for one in used)
+    paired = shared.size > 1 and _share_units(*both)
     study = both[0].study
     units = Units(unit_of(study.measures), shared.size, used[0].size - shared.size, used[1].size - shared.size, paired)
     if paired and units.only_first + units.only_second:
@@ -78,6 +78,15 @@ def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None 
     agreement = compare_estimates(study, tables, without, units, margin, missing, definition)
     further = agreement.compared.further
     return replace(agreement, further=further(*tables) if further else ())
+
+
+def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:
+    """Whether both are about the same units in each block that both were asked: faces apart from forms or scenes."""
+    one, two = first.units_by_block(), second.units_by_block()
+    return all(
+        np.intersect1d(one[block], two[block]).size >= _FEWEST_SHARED * min(one[block].size, two[block].size)
+        for block in one.keys() & two.keys()
+    )
 
 
 @contextmanager
