@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
+from facevalue.measures.adjustment import adjust
 from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Rival
 
 Array = npt.NDArray[np.float64]
@@ -62,17 +63,9 @@ def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame)
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
     found = pl.concat(parts)
     holm = [
-        part.select("row").with_columns(q_rival=pl.Series(_holm(part["p_rival"].to_numpy())))
+        part.select("row").with_columns(q_rival=pl.Series(adjust(part["p_rival"].to_numpy(), "holm")))
         for part in found.drop_nulls("p_rival").partition_by("family")
     ]
     if not holm:
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
     return left.join(pl.concat(holm), on="row", how="left", maintain_order="left").drop("row")
-
-
-def _holm(p: Array) -> Array:
-    """Adjusted p: max over smaller ones of p times the number of those not smaller."""
-    order = np.argsort(p)
-    out = np.empty_like(p)
-    out[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
-    return out

@@ -133,14 +133,11 @@ class Trials:
 
     def pictures(self, side: str) -> Codes | None:
         """Picture that each row shows on a side; -1 for none."""
-        return self._numbered(side)[0]
+        return self._units[side][0]
 
     def people(self, side: str) -> Codes | None:
         """Person, or whatever else was sampled, that each row shows on a side; -1 for none."""
-        return self._numbered(side)[1]
-
-    def _numbered(self, side: str) -> tuple[Codes | None, Codes | None]:
-        return self._units[side]
+        return self._units[side][1]
 
     @cached_property
     def _units(self) -> dict[str, tuple[Codes | None, Codes | None]]:

@@ -17,7 +17,7 @@ from facevalue.measures import unseen
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.missing_data_bounds import Bounds, change_bounds
 from facevalue.measures.selection import to_array
 
 PREFIX = "change: "
@@ -326,10 +326,13 @@ def _numbers(table: pl.DataFrame) -> Mapping[str, Array]:
 
 def _worst(numbers: Mapping[str, Array]) -> Array:
     """Bounds of the changes, shape (2, rows)."""
-    (low, high), (low_other, high_other) = (
-        (numbers[f"bound_low{end}"], numbers[f"bound_high{end}"]) for end in ("", _OTHER)
+    none = np.full(numbers["value"].size, np.nan)
+    first, second = (
+        Bounds(numbers[f"value{end}"], numbers[f"bound_low{end}"], numbers[f"bound_high{end}"], none, none)
+        for end in ("", _OTHER)
     )
-    return np.stack([low_other - high, high_other - low])
+    change = change_bounds(first, second)
+    return np.stack([change.low, change.high])
 
 
 def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:

@@ -25,14 +25,11 @@ class Rival:
         groups, whose units are compared; with `part`, which of several numbers it is that an estimate is about.
     only:
         Which of the measure's estimates.
-    name:
-        For people.
     """
 
     measure: str
     rows: Callable[[pl.DataFrame], pl.DataFrame]
     only: tuple[pl.Expr, ...] = ()
-    name: str = "t over units, Holm"
 
 
 @dataclass(frozen=True, slots=True)

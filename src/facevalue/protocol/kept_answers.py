@@ -1,6 +1,7 @@
 """Answers of one condition, kept to be analysed again and again: whole, of some trials, or without what was sampled."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -72,19 +73,14 @@ class KeptAnswers:
 
     def of_trials(self, only: npt.NDArray[np.uint64]) -> "KeptAnswers":
         """The same answers, those of some trials alone."""
-        out = self._copy()
+        out = copy(self)
         out._only = only
         return out
 
     def of_units(self, shared: npt.NDArray[np.bool_]) -> "KeptAnswers":
         """The same answers, those about some units alone, by code."""
-        out = self._copy()
+        out = copy(self)
         out._shared = shared
-        return out
-
-    def _copy(self) -> "KeptAnswers":
-        out = KeptAnswers(self.study, self.model, self._units, self._folder)
-        out.__dict__.update(self.__dict__)
         return out
 
     def trials(self) -> npt.NDArray[np.uint64]:

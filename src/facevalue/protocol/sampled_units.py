@@ -29,11 +29,6 @@ class UnitNames:
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
-        self._names: list[str] = []
-
-    def names(self, codes: Codes) -> list[str]:
-        """What these codes stand for."""
-        return [self._names[code] for code in codes.tolist()]
 
     def of(self, study: Study) -> "StudyUnits":
         """Read them from answers of a study."""
@@ -41,12 +36,9 @@ class UnitNames:
 
     def coded(self, named: pl.Series) -> pl.Series:
         """Names as codes."""
-        for name in named.unique(maintain_order=True).to_list():
-            if name not in self._codes:
-                self._codes[name] = len(self._names)
-                self._names.append(name)
-        known = named.unique()
-        return named.replace_strict(known, [self._codes[name] for name in known.to_list()], return_dtype=pl.Int64)
+        names = named.unique(maintain_order=True)
+        codes = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
+        return named.replace_strict(names, codes, return_dtype=pl.Int64)
 
 
 class StudyUnits:

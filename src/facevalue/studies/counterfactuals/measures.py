@@ -112,7 +112,6 @@ MAX_SCORE_RELEASED, MAX_SCORE_Q90_RELEASED, TAIL_SHARE_RELEASED, SCORE_RELEASED,
 )  # fmt: skip
 """What is taken of scores where those of refusals count, too. Not tested."""
 SCORES = _compared(SCORE, "score", "Score", "X", GROUP_SCORES)
-SCORE_GAP = SCORES.gap
 RATING = _level(
     "rating", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
     limits=_RATING,

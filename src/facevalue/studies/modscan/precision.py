@@ -57,12 +57,7 @@ def precision(design: Design) -> Precision | None:
         item="question",
         units=asked,
         spread=spread,
-        default=Spread(
-            SD[both],
-            np.nan,
-            1.0,
-            "a model that sees people 1.5 logits apart; a pilot of your own model is better: --pilot RUN",
-        ),
+        default=Spread(SD[both], np.nan, 1.0, ASSUMED),
         sure=1 / len(families),
         each=sum(block.size for block in own) / units,
         largest=0.5,
