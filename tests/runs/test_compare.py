@@ -229,7 +229,9 @@ def test_differences_are_equivalent_only_within_a_margin_that_was_named() -> Non
     assert (compared_tables(known, first, second).cells["verdict"] == "inconclusive").sum() == 2
     verdicts = compared_tables(known, first, second, margin=0.15).cells["verdict"].to_list()
     assert verdicts == ["equivalent within the margin"] * 2 + ["difference found"]
-    with pytest.raises(DataError, match=r"A margin of shift is above 0 and below 2"):
+    with pytest.raises(
+        DataError, match=r"The margin of shift is 5, and shift never lies further than 2 from zero.* Name one below 2"
+    ):
         compared_tables(known, first, second, margin=5.0)
 
 

@@ -158,14 +158,14 @@ def _of_text(path: Path, _: str, passed: Passed) -> Iterator[pl.Series]:
             yield _lines(chunk, number, path.name, passed)["line"]
 
 
-def _of_objects(chunks: Iterator[tuple[int, bytes]], where: str, column: str, passed: Passed) -> Iterator[pl.Series]:
+def _of_objects(chunks: Iterator[tuple[int, bytes]], place: str, column: str, passed: Passed) -> Iterator[pl.Series]:
     name, _, key = column.partition(".")
     kind = None
     for number, chunk in chunks:
-        lines = _lines(chunk, number, where, passed)
-        kind = kind or _kind(lines["line"], name, key, where)
+        lines = _lines(chunk, number, place, passed)
+        kind = kind or _kind(lines["line"], name, key, place)
         if kind is not None:
-            yield _spoken(_decoded(lines, kind, where, passed).struct.field(name), key)
+            yield _spoken(_decoded(lines, kind, place, passed).struct.field(name), key)
 
 
 def _entries(data: bytes, read: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:

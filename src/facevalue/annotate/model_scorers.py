@@ -81,11 +81,11 @@ class ModerationScorer:
         """Score texts; what a server does not score now is left for later."""
         table: dict[str, list[float | None]] = {label: [None] * len(texts) for label in self.labels}
         unasked = {}
-        for found in self._endpoint.scores(texts, self.labels):
-            if found.why:
-                unasked[found.at] = found.why
-            for label, score in found.scores.items():
-                table[label][found.at] = score
+        for moderated in self._endpoint.scores(texts, self.labels):
+            if moderated.why:
+                unasked[moderated.at] = moderated.why
+            for label, score in moderated.scores.items():
+                table[label][moderated.at] = score
         return Scoring(table, unasked=unasked)
 
     def close(self) -> None:

@@ -48,9 +48,9 @@ def _times(value: OptionValue, size: int) -> OptionValue:
 
 def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int, mark: str = "") -> pl.DataFrame:
     """Each picture several times, as that of other people; `mark` follows all their names."""
-    own = [name for name in units if name in manifest.columns]
+    columns = [name for name in units if name in manifest.columns]
     marks = [mark, *(f"{mark}#{at}" for at in range(1, size))]
-    return pl.concat(manifest.with_columns(pl.col(name) + text for name in own) for text in marks)
+    return pl.concat(manifest.with_columns(pl.col(name) + text for name in columns) for text in marks)
 
 
 class Audits:
@@ -64,22 +64,22 @@ class Audits:
     @cached_property
     def units(self) -> int:
         """How many were sampled."""
-        found = [self._trials.people(side) for side in ("", "_1")]
-        return max(np.unique(codes[codes >= 0]).size for codes in found if codes is not None)
+        sides = [self._trials.people(side) for side in ("", "_1")]
+        return max(np.unique(codes[codes >= 0]).size for codes in sides if codes is not None)
 
     def answers(self, condition: Condition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
         """Answers to everything once; `table` is the seed of what is planted."""
         rng = np.random.default_rng([seed, self.size])
-        said = replies(self._trials, condition, table, rng, exact)
+        written = replies(self._trials, condition, table, rng, exact)
         if condition.sample < 1:
-            size, repeats = round(condition.sample * said.height), self.study.repeats
-            asked = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
-            said = said.filter(pl.col("trial").is_in(asked.implode()))
-        read = self.study.answer(said.drop("planted score"))
+            size, repeats = round(condition.sample * written.height), self.study.repeats
+            trials = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
+            written = written.filter(pl.col("trial").is_in(trials.implode()))
+        answers = self.study.answer(written.drop("planted score"))
         if self.study.scored is None:
-            return read
-        score = pl.when(pl.col("text").is_not_null()).then(said["planted score"].fill_nan(None))
-        return read.with_columns(score.alias(SCORE))
+            return answers
+        score = pl.when(pl.col("text").is_not_null()).then(written["planted score"].fill_nan(None))
+        return answers.with_columns(score.alias(SCORE))
 
     def judged(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
         """Estimates with verdicts, and q of the rivals."""
@@ -92,8 +92,8 @@ class Audits:
     def truth(self, condition: Condition, table: int) -> pl.DataFrame:
         """A noise-free audit of the same: measure, labels, `true` with its interval."""
         even = replace(condition, missing=0.0, drift=0.0, sample=1.0)
-        found = self.study.analyse({MODEL: iter([self.answers(even, table, 0, exact=True)])})
-        return found.select("measure", *self.keys, true="value", true_low="low", true_high="high")
+        estimates = self.study.analyse({MODEL: iter([self.answers(even, table, 0, exact=True)])})
+        return estimates.select("measure", *self.keys, true="value", true_low="low", true_high="high")
 
     @property
     def keys(self) -> list[str]:

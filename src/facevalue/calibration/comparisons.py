@@ -42,41 +42,41 @@ PAIRS = (
 def compared(both: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> Agreement:
     """Compare one audit of each of two models."""
     names = UnitNames()
-    kept = []
+    models = []
     for number, (audits, condition) in enumerate(zip(both, (pair.first, pair.second), strict=True)):
         one = KeptAnswers(audits.study, f"planted {number}", names.of(audits.study), Path())
         one.add(audits.answers(condition, table, 2 * seed + number))
-        kept.append(one)
-    return compare_answers((kept[0], kept[1]))
+        models.append(one)
+    return compare_answers((models[0], models[1]))
 
 
 def comparisons(protocol: Protocol, calibration: Calibration, repetitions: int, track: Track) -> pl.DataFrame:
     """A row per pair of models: how often they are said to differ."""
-    own = Audits(protocol, calibration, 1)
+    smallest = Audits(protocol, calibration, 1)
     rows = []
     for pair in PAIRS:
         if pair.others and not calibration.units:
             continue
-        both = own, Audits(protocol, calibration, 1, others=True) if pair.others else own
-        what = f"{protocol.name}: {pair.name}"
-        found = [summary(compared(both, pair, 1, seed)) for seed in track(range(repetitions), what, repetitions)]
-        means = pl.DataFrame(found, infer_schema_length=None).select(pl.all().cast(pl.Float64).mean())
+        both = smallest, Audits(protocol, calibration, 1, others=True) if pair.others else smallest
+        title = f"{protocol.name}: {pair.name}"
+        outcomes = [summary(compared(both, pair, 1, seed)) for seed in track(range(repetitions), title, repetitions)]
+        means = pl.DataFrame(outcomes, infer_schema_length=None).select(pl.all().cast(pl.Float64).mean())
         rows.append(means.select(
-            study=pl.lit(protocol.name), size=pl.lit(own.units), repetitions=pl.lit(repetitions),
+            study=pl.lit(protocol.name), size=pl.lit(smallest.units), repetitions=pl.lit(repetitions),
             pair=pl.lit(pair.name), cells=pl.col("cells").cast(pl.Int64), any="any", mean="mean", p_below="p_below",
             coverage="coverage",
         ))  # fmt: skip
     return pl.concat(rows)
 
 
-def summary(found: Agreement) -> Mapping[str, object]:
+def summary(agreement: Agreement) -> Mapping[str, object]:
     """Whether a comparison finds anything, and the share of its cells whose interval holds zero."""
-    means = found.overall.filter(statistic="mean_signed_delta")
-    cells = found.cells.filter(pl.col("low").is_not_null())
+    means = agreement.overall.filter(statistic="mean_signed_delta")
+    cells = agreement.cells.filter(pl.col("low").is_not_null())
     return {
-        "cells": found.cells.height,
-        "any": (found.cells["verdict"] == Verdict.DIFFERENCE.value).any(),
+        "cells": agreement.cells.height,
+        "any": (agreement.cells["verdict"] == Verdict.DIFFERENCE.value).any(),
         "mean": (means["p"] < 0.05).any(),
-        "p_below": (found.cells["p"] < 0.05).mean(),
+        "p_below": (agreement.cells["p"] < 0.05).mean(),
         "coverage": cells.select(((pl.col("low") <= 0) & (pl.col("high") >= 0)).mean()).item(),
     }

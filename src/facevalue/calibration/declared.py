@@ -46,18 +46,18 @@ def calibration_of(protocol: Protocol) -> Calibration:
 
 
 def _rows(take: Take, parts: Breakdown, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    made = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}[take.measure]
-    return lambda answers: made(_means(answers, parts, score), take, parts, score)
+    contrast = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}[take.measure]
+    return lambda answers: contrast(_means(answers, parts, score), take, parts, score)
 
 
 def _means(answers: pl.DataFrame, parts: Breakdown, score: Score) -> pl.DataFrame:
     """Mean score of each picture and question, with all that may be asked of it as texts."""
     names = dict.fromkeys([parts.sets.key, "image", *parts.sets.cue, *parts.factors])
     texts = [pl.col(name).cast(pl.String) for name in names if name in answers.columns]
-    found = answers.with_columns(texts).group_by([name for name in names if name in answers.columns]).agg(
+    cells = answers.with_columns(texts).group_by([name for name in names if name in answers.columns]).agg(
         pl.col(score.name).mean().alias(VALUE)
     )  # fmt: skip
-    return found.with_columns(pl.col(parts.sets.key).alias(UNIT)).drop_nulls(VALUE)
+    return cells.with_columns(pl.col(parts.sets.key).alias(UNIT)).drop_nulls(VALUE)
 
 
 def _is_base(parts: Breakdown) -> pl.Expr:
@@ -94,14 +94,14 @@ def _gaps(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.Dat
         side = against(pl.col(take.of), level, None if other == OTHERS else other).alias(SIDE)
         labels = {take.of: pl.lit(level), CONTRAST: pl.lit(other)}
         out.append(rows.with_columns(side).drop_nulls(SIDE).select(*take.by, SIDE, UNIT, VALUE, **labels))
-    found = pl.concat(out)
+    contrasts = pl.concat(out)
     if not parts.paired(take.of):
-        return found
+        return contrasts
     keys = [*take.by, take.of, CONTRAST, UNIT]
     one, two = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
-    return found.group_by(keys).agg((one - two).alias(VALUE))
+    return contrasts.group_by(keys).agg((one - two).alias(VALUE))
 
 
 def _spreads(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
-    found = one_with_the_others(_looked_at(means, take, parts), take.of, {DIMENSION: take.of}, part=True)
-    return found.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)
+    contrasts = one_with_the_others(_looked_at(means, take, parts), take.of, {DIMENSION: take.of}, part=True)
+    return contrasts.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)

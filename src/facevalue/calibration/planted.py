@@ -75,15 +75,15 @@ class Drawn:
             by_level[:, 0] += np.where(self._trials.shows[rows], c.rare, 0.0)
             if RIGHT in kind.options:
                 by_level[:, kind.options.index(RIGHT)] += _KNOWLEDGE
-        shown = np.take_along_axis(by_level, kind.order, axis=1)
-        shown[:, 0] += c.position + c.drift * self._trials.times[rows]
-        chance = np.exp(shown - shown.max(axis=1, keepdims=True))
+        utilities = np.take_along_axis(by_level, kind.order, axis=1)
+        utilities[:, 0] += c.position + c.drift * self._trials.times[rows]
+        chance = np.exp(utilities - utilities.max(axis=1, keepdims=True))
         chance /= chance.sum(axis=1, keepdims=True)
-        return self._pick(shown), chance
+        return self._pick(utilities), chance
 
-    def hit(self, asked: Asked) -> Flags:
+    def hit(self, questions: Asked) -> Flags:
         """Rows whose question the lone effect is about."""
-        return asked.matches(self._condition.target)
+        return questions.matches(self._condition.target)
 
     def kept(self, shape: tuple[int, ...], share: float) -> Flags:
         """Which parts of a text are not left out."""
@@ -158,26 +158,26 @@ class Drawn:
             codes = t.codes(name, side)
             if codes is None:
                 continue
-            at, there = codes[rows], codes[rows] >= 0
+            at, shows = codes[rows], codes[rows] >= 0
             if c.effect:
                 shape = (len(levels), len(names), len(options))
                 common = self._normal("common", name, *options, shape=(shape[0], 1, shape[2]))
                 table = c.effect / np.sqrt(2) * (common + self._normal("own", name, *names, *options, shape=shape))
                 table[~self._affected(name, len(levels))] = 0.0
-                out += np.where(there[:, None], table[at, scenario], 0.0) * t.turned[rows, None]
+                out += np.where(shows[:, None], table[at, scenario], 0.0) * t.turned[rows, None]
             if c.lone:
-                wanted = np.array([level in c.target.values() for level in levels])
-                out[:, 0] += c.lone * (there & wanted[at] & hit & self._moves(side)[rows]) * t.turned[rows]
+                targeted = np.array([level in c.target.values() for level in levels])
+                out[:, 0] += c.lone * (shows & targeted[at] & hit & self._moves(side)[rows]) * t.turned[rows]
         units = ((c.person, 0.5, t.people(side)), (c.picture, c.alike, t.pictures(side)))
-        for sd, alike, who in units:
-            if who is None or not sd:
+        for sd, alike, unit in units:
+            if unit is None or not sd:
                 continue
-            many = int(who.max(initial=-1)) + 1
+            many = int(unit.max(initial=-1)) + 1
             common = self._rng.normal(size=(many, 1, len(options)))
-            own = self._rng.normal(size=(many, len(names), len(options)))
-            drawn = np.sqrt(alike) * common + np.sqrt(1 - alike) * own
+            by_scenario = self._rng.normal(size=(many, len(names), len(options)))
+            liking = np.sqrt(alike) * common + np.sqrt(1 - alike) * by_scenario
             each = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
-            out += np.where((who[rows] >= 0)[:, None], each * drawn[who[rows], scenario], 0.0)
+            out += np.where((unit[rows] >= 0)[:, None], each * liking[unit[rows], scenario], 0.0)
         return out
 
     def _affected(self, name: str, many: int) -> Flags:
@@ -186,10 +186,12 @@ class Drawn:
 
     def _moves(self, side: str) -> Flags:
         """Rows that show somebody whom the lone effect moves."""
-        who = self._trials.people(side)
-        if who is None or self._condition.movers == 1:
+        person = self._trials.people(side)
+        if person is None or self._condition.movers == 1:
             return np.ones(self._trials.frame.height, dtype=np.bool_)
-        return np.asarray(np.random.default_rng(self._movers).random(int(who.max()) + 1)[who] < self._condition.movers)
+        return np.asarray(
+            np.random.default_rng(self._movers).random(int(person.max()) + 1)[person] < self._condition.movers
+        )
 
     def refused(self, rows: Codes, favoured: Mapping[str, Flags]) -> Flags:
         """Which replies are withheld: of those that favour who is shown on a side, about half of the groups."""
@@ -216,15 +218,15 @@ def replies(
     trials: Trials, condition: Condition, table: int, rng: np.random.Generator, exact: bool = False
 ) -> pl.DataFrame:
     """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
-    drawn = Drawn(trials, condition, table, rng)
-    parts = [_chosen(drawn, kind, exact) for kind in trials.kinds]
-    parts += [writing.replies(trials, drawn, part) for part in trials.written]
-    said = pl.concat(parts).sort("row").drop("row")
-    return pl.concat([trials.frame, said], how="horizontal")
+    audit = Drawn(trials, condition, table, rng)
+    parts = [_chosen(audit, kind, exact) for kind in trials.kinds]
+    parts += [writing.replies(trials, audit, part) for part in trials.written]
+    texts = pl.concat(parts).sort("row").drop("row")
+    return pl.concat([trials.frame, texts], how="horizontal")
 
 
-def _chosen(drawn: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
-    place, chance = drawn.chosen(kind)
+def _chosen(audit: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
+    place, chance = audit.chosen(kind)
     if exact:
         probs = pl.Series(chance.astype(np.float32)).cast(pl.List(pl.Float32))
         return writing.reply_frame(
@@ -234,4 +236,4 @@ def _chosen(drawn: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
     named = np.array(kind.options)[level]
     favoured = {"_1": named == "1", "_2": named == "2"} if kind.sides else {"": level == 0}
     text = kind.texts.gather(kind.asked * len(kind.options) + place)
-    return writing.reply_frame(kind.rows, writing.refusing(text, drawn.refused(kind.rows, favoured)))
+    return writing.reply_frame(kind.rows, writing.refusing(text, audit.refused(kind.rows, favoured)))

@@ -36,8 +36,8 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     else:
         moments = moments.with_columns(freedom=pl.col("n") - 1)
     p = _t(*(moments[name].fill_null(np.nan).to_numpy() for name in ("mean", "error", "freedom")))
-    found = moments.select(named).with_columns(p=pl.Series(p).fill_nan(None))
-    smallest = found.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
+    tests = moments.select(named).with_columns(p=pl.Series(p).fill_nan(None))
+    smallest = tests.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
     return smallest.with_columns(pl.col(named).cast(pl.String))
 
 
@@ -53,18 +53,18 @@ def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame)
     parts = []
     left = judged.with_row_index("row")
     for rival in rivals:
-        own = left.filter(pl.col("measure") == rival.measure, pl.col("p").is_not_null(), *rival.only)
-        if own.is_empty():
+        estimates = left.filter(pl.col("measure") == rival.measure, pl.col("p").is_not_null(), *rival.only)
+        if estimates.is_empty():
             continue
         p = p_values(rival, answers)
         on = [name for name in p.columns if name != "p_rival"]
-        parts.append(own.join(p, on=on, how="left").select("row", "family", "p_rival"))
+        parts.append(estimates.join(p, on=on, how="left").select("row", "family", "p_rival"))
     if not parts:
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
-    found = pl.concat(parts)
+    tests = pl.concat(parts)
     holm = [
         part.select("row").with_columns(q_rival=pl.Series(adjust(part["p_rival"].to_numpy(), "holm")))
-        for part in found.drop_nulls("p_rival").partition_by("family")
+        for part in tests.drop_nulls("p_rival").partition_by("family")
     ]
     if not holm:
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))

@@ -126,13 +126,13 @@ class Runner:
     def _repeated(self, audits: Audits, condition: Condition, true: pl.DataFrame) -> pl.DataFrame:
         """Estimates of so many audits beside what they should be."""
         rows = []
-        own = pl.col("measure").is_in(self._calibration.own_pictures)
-        what = f"{self._protocol.name}, {audits.units} {self._calibration.counted}: {condition.name}"
-        for number in self._track(range(self._repetitions), what, self._repetitions):
-            judged = audits.judged(audits.answers(condition, TABLE, number + 1)).filter(~own)
+        of_pictures = pl.col("measure").is_in(self._calibration.own_pictures)
+        title = f"{self._protocol.name}, {audits.units} {self._calibration.counted}: {condition.name}"
+        for number in self._track(range(self._repetitions), title, self._repetitions):
+            judged = audits.judged(audits.answers(condition, TABLE, number + 1)).filter(~of_pictures)
             rows.append(judged.select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(number)))
-        found = pl.concat(rows, how="vertical_relaxed")
-        return found.join(true, on=["measure", *audits.keys], how="left", nulls_equal=True, maintain_order="left")
+        estimates = pl.concat(rows, how="vertical_relaxed")
+        return estimates.join(true, on=["measure", *audits.keys], how="left", nulls_equal=True, maintain_order="left")
 
     def _detectable(self, empty: pl.DataFrame) -> pl.DataFrame:
         """Plant an effect of the size that is stated to be found, and see how often it is."""
@@ -157,10 +157,10 @@ class Runner:
         lead = lead.filter(leads(pl.col("family"), self._middle.study.lead, lead))
         keys = ["measure", *self._middle.keys]
         each = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
-        known = each.filter(pl.col("mde").is_not_null()).sort("clusters", "mde", maintain_order=True)
-        if known.is_empty():
+        candidates = each.filter(pl.col("mde").is_not_null()).sort("clusters", "mde", maintain_order=True)
+        if candidates.is_empty():
             return None
-        row = known.row(0, named=True)
+        row = candidates.row(0, named=True)
         return {name: row[name] for name in [*keys, "mde"] if row[name] is not None}
 
     def _planned(self, audits: Audits) -> float | None:
@@ -171,17 +171,17 @@ class Runner:
         spread = plan.spread(iter([audits.answers(NOTHING, TABLE, 0)]), "pilot")
         study = replace(audits.study, precision=replace(plan, default=spread))
         size = audits.study.design.size * audits.study.repeats
-        found = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
-        return None if found.detectable is None else unit * found.detectable
+        reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
+        return None if reach.detectable is None else unit * reach.detectable
 
     def _lone(self, name: str, effect: float, target: Mapping[str, str | float]) -> dict[str, object]:
         """How often a lone effect of this size is found."""
         labels = {key: str(level) for key, level in target.items() if key != "measure"}
         condition, planted = self._sized_effect(effect, Condition(name, target=labels), target)
-        own = self._of(self._repeated(self._middle, condition, self._truth(condition)), target)
+        estimates = self._of(self._repeated(self._middle, condition, self._truth(condition)), target)
         return {
             "stated": name, "measure": target["measure"], "effect": effect, "planted": planted,
-            "found": own.select(_FOUND.mean()).item() if planted is not None else None, "equivalent": None,
+            "found": estimates.select(_FOUND.mean()).item() if planted is not None else None, "equivalent": None,
         }  # fmt: skip
 
     def _sized_effect(
@@ -224,8 +224,8 @@ class Runner:
 
 def covers() -> pl.Expr:
     """Whether an interval holds the true value, which has an error of its own; null where either is unknown."""
-    own, other = pl.col("high") - pl.col("low"), pl.col("true_high") - pl.col("true_low")
-    wider = pl.when((own > EVEN) & (other > EVEN)).then((1 + (other / own) ** 2).sqrt()).otherwise(1.0)
+    width, true_width = pl.col("high") - pl.col("low"), pl.col("true_high") - pl.col("true_low")
+    wider = pl.when((width > EVEN) & (true_width > EVEN)).then((1 + (true_width / width) ** 2).sqrt()).otherwise(1.0)
     low = pl.col("value") - wider * (pl.col("value") - pl.col("low"))
     high = pl.col("value") + wider * (pl.col("high") - pl.col("value"))
     return (low <= pl.col("true") + EVEN) & (pl.col("true") <= high + EVEN)
@@ -257,9 +257,9 @@ def by_family(empty: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
         beside=(pl.col("q") < ALPHA).filter(beside & _MOVED).mean(),
         rival=(pl.col("q_rival") < ALPHA).filter(beside & _MOVED).mean(),
     )  # fmt: skip
-    found = false.join(held, on=keys, maintain_order="left").join(power, on=keys, maintain_order="left")
+    families = false.join(held, on=keys, maintain_order="left").join(power, on=keys, maintain_order="left")
     low = pl.col("beside") < LEAST_POWER * pl.col("rival")
-    return found.with_columns(defect=pl.when(low).then(pl.lit("power")).otherwise(pl.lit(""))).select(
+    return families.with_columns(defect=pl.when(low).then(pl.lit("power")).otherwise(pl.lit(""))).select(
         *keys, "tests", *_OF_FAMILIES
     )
 

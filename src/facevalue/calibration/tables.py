@@ -42,11 +42,11 @@ def calibrated(
         Audits of each condition and size. The standard error of a share s is sqrt(s (1 - s) / repetitions) at most,
         .05 of 20 audits where s is .05.
     """
-    found = [Runner(protocol, sizes, repetitions, track).summary() for protocol in protocols]
+    summaries = [Runner(protocol, sizes, repetitions, track).summary() for protocol in protocols]
     pairs = [comparisons(one, calibration_of(one), repetitions, track) for one in protocols]
     error = f"Monte-Carlo standard error of a share of .05 of audits: {(0.05 * 0.95 / repetitions) ** 0.5:.3f}"
     tables = []
-    for protocol, one, two in zip(protocols, found, pairs, strict=True):
+    for protocol, one, two in zip(protocols, summaries, pairs, strict=True):
         tables += [
             Table.of(
                 f"{protocol.name}: families", _FAMILIES, one.families.iter_rows(named=True),
@@ -72,9 +72,9 @@ def calibrated(
             ),
         ]  # fmt: skip
     frames = {
-        "": pl.concat(one.families for one in found),
-        "-conditions": pl.concat([one.conditions for one in found], how="vertical_relaxed"),
-        "-detectable": pl.concat(one.detectable for one in found),
+        "": pl.concat(one.families for one in summaries),
+        "-conditions": pl.concat([one.conditions for one in summaries], how="vertical_relaxed"),
+        "-detectable": pl.concat(one.detectable for one in summaries),
         "-comparisons": pl.concat(pairs),
     }
     return Calibrated(tables, frames)

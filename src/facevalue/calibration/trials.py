@@ -37,7 +37,9 @@ class Asked:
 
     def matches(self, labels: Mapping[str, str]) -> Flags:
         """Rows whose question agrees with the labels of an estimate."""
-        agrees = [all(own.get(name) in (None, "", level) for name, level in labels.items()) for own in self.factors]
+        agrees = [
+            all(factors.get(name) in (None, "", level) for name, level in labels.items()) for factors in self.factors
+        ]
         return np.array(agrees, dtype=np.bool_)[self.question]
 
 
@@ -83,16 +85,16 @@ class Trials:
         self.stimulus = np.tile(study.design.stimulus_numbers(plain["trial"].to_numpy()), repeats).astype(np.int64)
         self.levels = {name: levels for name in planted if (levels := self._levels(name))}
         self._planted, self._named = planted, units
-        asked = study.ask(plain)
-        known: dict[int, int] = {}
-        codes = np.array([known.setdefault(id(question), len(known)) for question in asked], dtype=np.int64)
-        distinct = list({id(question): question for question in asked}.values())
+        questions = study.ask(plain)
+        numbers: dict[int, int] = {}
+        codes = np.array([numbers.setdefault(id(question), len(numbers)) for question in questions], dtype=np.int64)
+        distinct = list({id(question): question for question in questions}.values())
         self._question = np.tile(codes, repeats)
         self.kinds, self.written = _kinds(distinct, self._question, plain.columns, self.levels)
 
     def _levels(self, name: str) -> list[str]:
-        found = [self.frame[name + side].cast(pl.String) for side in SIDES if name + side in self.frame.columns]
-        return pl.concat(found).drop_nulls().unique().sort().to_list() if found else []
+        columns = [self.frame[name + side].cast(pl.String) for side in SIDES if name + side in self.frame.columns]
+        return pl.concat(columns).drop_nulls().unique().sort().to_list() if columns else []
 
     def codes(self, name: str, side: str) -> Codes | None:
         """Level of a planted factor that each row shows on a side; -1 for none, None where no row has it."""
@@ -128,8 +130,8 @@ class Trials:
     def times(self) -> Array:
         """When each row is asked in the order of a run, from -.5 at the first to .5 at the last."""
         design = self.study.design
-        asked = asked_at(design, self.study.asked_together, 0) - 0.5
-        return np.tile(asked, self.frame.height // design.size)
+        moments = asked_at(design, self.study.asked_together, 0) - 0.5
+        return np.tile(moments, self.frame.height // design.size)
 
     def pictures(self, side: str) -> Codes | None:
         """Picture that each row shows on a side; -1 for none."""
@@ -148,17 +150,19 @@ class Trials:
         if f"image{side}" in frame.columns:
             images = frame[f"image{side}"].cast(pl.String)
             owner = next((name for name in ("identity", "set") if name in manifest.columns), "image")
-            who = dict(manifest.select("image", owner).rows())
-            return _dense(images), _dense(images.replace(who))
-        own = [name + side for name in self._planted if side and name + side in frame.columns]
-        if not own:
+            person_of = dict(manifest.select("image", owner).rows())
+            return _dense(images), _dense(images.replace(person_of))
+        columns_of_side = [name + side for name in self._planted if side and name + side in frame.columns]
+        if not columns_of_side:
             return None, None
         axes = (axis for block in self.study.design.blocks for axis in block.stimulus)
         columns = (column.name for axis in axes for column in axis.columns())
         shared = [name for name in dict.fromkeys(columns) if not name.endswith(SIDES[1:]) and name in frame.columns]
         people = [name for name in self._named if name in frame.columns]
-        nobody = frame[own[0]].is_null()
-        pictures, persons = (_joined(frame, [*own, *others]).set(nobody, None) for others in (shared, people))
+        nobody = frame[columns_of_side[0]].is_null()
+        pictures, persons = (
+            _joined(frame, [*columns_of_side, *others]).set(nobody, None) for others in (shared, people)
+        )
         return _dense(pictures), _dense(persons)
 
 
@@ -207,20 +211,20 @@ def _kinds(
         place = np.full(len(distinct), -1, dtype=np.int64)
         place[of] = np.arange(len(of))
         rows = np.flatnonzero(place[codes] >= 0)
-        asked = place[codes[rows]]
-        own = [distinct[at] for at in of]
-        names = list(dict.fromkeys(_key(question) for question in own))
-        factors = [next(q.factors for q in own if _key(q) == name) for name in names]
+        number = place[codes[rows]]
+        questions = [distinct[at] for at in of]
+        names = list(dict.fromkeys(_key(question) for question in questions))
+        factors = [next(q.factors for q in questions if _key(q) == name) for name in names]
         facts = (
             tuple(names),
-            np.array([names.index(_key(q)) for q in own])[asked],
+            np.array([names.index(_key(q)) for q in questions])[number],
             [_told(f, planted) for f in factors],
         )
-        if own[0].options:
-            kinds.append(_kind(own, rows, asked, facts, two))
+        if questions[0].options:
+            kinds.append(_kind(questions, rows, number, facts, two))
         else:
-            wants = next((name for name in _TEXTS if own[0].factors.get(name)), "")
-            written.append(Written(rows, *facts, _scenario(own[0]), wants, own[0].factors.get(wants) or ""))
+            wants = next((name for name in _TEXTS if questions[0].factors.get(name)), "")
+            written.append(Written(rows, *facts, _scenario(questions[0]), wants, questions[0].factors.get(wants) or ""))
     return kinds, written
 
 
@@ -228,15 +232,17 @@ def _told(factors: Mapping[str, str | None], planted: Mapping[str, Sequence[str]
     return {name: level for name, level in factors.items() if name not in planted}
 
 
-def _kind(own: Sequence[Question], rows: Codes, asked: Codes, facts: _Facts, two: bool) -> Kind:
-    levels = tuple(option.level for option in own[0].options)
-    scenarios = sorted({_scenario(question) for question in own})
-    scenario = np.array([scenarios.index(_scenario(question)) for question in own])
-    order = np.array([[levels.index(option.level) for option in question.options] for question in own])
-    texts = [option.label or option.text for question in own for option in question.options]
-    about = np.array([-1.0 if question.factors.get(ABOUT) == "2" else 1.0 for question in own])
-    compared = set(levels) in (set(PAIR), set(FOUR)) or (set(levels) == set(YES_NO) and two and ABOUT in own[0].factors)
+def _kind(questions: Sequence[Question], rows: Codes, number: Codes, facts: _Facts, two: bool) -> Kind:
+    levels = tuple(option.level for option in questions[0].options)
+    scenarios = sorted({_scenario(question) for question in questions})
+    scenario = np.array([scenarios.index(_scenario(question)) for question in questions])
+    order = np.array([[levels.index(option.level) for option in question.options] for question in questions])
+    texts = [option.label or option.text for question in questions for option in question.options]
+    about = np.array([-1.0 if question.factors.get(ABOUT) == "2" else 1.0 for question in questions])
+    compared = set(levels) in (set(PAIR), set(FOUR)) or (
+        set(levels) == set(YES_NO) and two and ABOUT in questions[0].factors
+    )
     return Kind(
-        rows, *facts, levels, tuple(scenarios), scenario[asked], order[asked], pl.Series(texts, dtype=pl.String), asked,
-        compared, about[asked],
+        rows, *facts, levels, tuple(scenarios), scenario[number], order[number], pl.Series(texts, dtype=pl.String),
+        number, compared, about[number],
     )  # fmt: skip

@@ -38,23 +38,23 @@ def refusing(text: pl.Series, refused: npt.NDArray[np.bool_]) -> pl.Series:
     return pl.select(instead.alias("text")).to_series()
 
 
-def replies(trials: Trials, drawn: "Drawn", part: Written) -> pl.DataFrame:
+def replies(trials: Trials, audit: "Drawn", part: Written) -> pl.DataFrame:
     """Replies to rows that are asked for words or numbers."""
-    hit = drawn.hit(part)
+    hit = audit.hit(part)
     if part.wants == STATED:
-        text, score = _stated(drawn, part, hit)
+        text, score = _stated(audit, part, hit)
     elif part.wants == FIELDS:
-        text, score = _forms(trials, drawn, part)
+        text, score = _forms(trials, audit, part)
     elif part.wants == KEYWORDS:
         lists: list[list[str]] = json.loads(part.listed)
-        words = drawn.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+        words = audit.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
         text, score = (
             _joined([pl.Series(one).gather(words[:, at]) for at, one in enumerate(lists)], ", "),
             _score(words, lists),
         )
     else:
-        text, score = _described(drawn, part, hit)
-    refused = drawn.refused(part.rows, {"": score > 0.5})
+        text, score = _described(audit, part, hit)
+    refused = audit.refused(part.rows, {"": score > 0.5})
     return reply_frame(part.rows, refusing(text, refused), np.where(refused, np.nan, score))
 
 
@@ -69,30 +69,30 @@ def _score(words: Codes, lists: Sequence[Sequence[str]]) -> Array:
     return np.asarray(1 - (words / np.array([max(len(one) - 1, 1) for one in lists])).mean(axis=1))
 
 
-def _described(drawn: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _described(audit: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     lists = [words for _, words in SENTENCES]
-    words = drawn.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
-    kept = drawn.kept(words.shape, _KEPT)
-    kept[:, 0] = True
+    words = audit.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+    present = audit.kept(words.shape, _KEPT)
+    present[:, 0] = True
     sentences = []
     for at, (template, listed) in enumerate(SENTENCES):
-        known = pl.Series([template.format(word) for word in listed])
-        sentences.append(known.gather(words[:, at]).set(pl.Series(~kept[:, at]), None))
+        sentence = pl.Series([template.format(word) for word in listed])
+        sentences.append(sentence.gather(words[:, at]).set(pl.Series(~present[:, at]), None))
     return _joined(sentences, " "), _score(words, lists)
 
 
-def _stated(drawn: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
-    wanted: Mapping[str, Sequence[str | float]] = json.loads(part.listed)
+def _stated(audit: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+    fields: Mapping[str, Sequence[str | float]] = json.loads(part.listed)
     columns, scores = {}, []
-    for name, listed in wanted.items():
+    for name, listed in fields.items():
         named = [one for one in listed if isinstance(one, str)]
         if named:
-            words = drawn.words(part.rows, [(f"{part.scenario} {name}", named)], hit)
+            words = audit.words(part.rows, [(f"{part.scenario} {name}", named)], hit)
             columns[name] = pl.Series(named).gather(words[:, 0])
             scores.append(_score(words, [named]))
             continue
         low, high = (float(end) for end in listed)
-        share = np.clip(0.5 + _SCALE * drawn.more(part.rows, f"{part.scenario} {name}".strip(), hit), 0, 1)
+        share = np.clip(0.5 + _SCALE * audit.more(part.rows, f"{part.scenario} {name}".strip(), hit), 0, 1)
         columns[name] = pl.Series(np.rint(low + (high - low) * share).astype(np.int64))
         scores.append(share)
     score = np.mean(scores, axis=0)
@@ -101,21 +101,21 @@ def _stated(drawn: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
 
 
-def _forms(trials: Trials, drawn: "Drawn", part: Written) -> tuple[pl.Series, Array]:
+def _forms(trials: Trials, audit: "Drawn", part: Written) -> tuple[pl.Series, Array]:
     """Forms whose filled fields stay, and shift what is put in the others."""
     fields: Mapping[str, list[str]] = json.loads(part.listed)
     column = trials.frame[FILLED].cast(pl.String).gather(part.rows)
     distinct = column.unique(maintain_order=True).drop_nulls()
-    known = [json.loads(text) for text in distinct]
+    forms = [json.loads(text) for text in distinct]
     at = column.replace_strict(
         dict(zip(distinct, range(distinct.len()), strict=True)), default=-1, return_dtype=pl.Int64
     )
     filled = {
-        name: np.array([*(listed.index(one[name]) if one.get(name) in listed else -1 for one in known), -1])[at]
+        name: np.array([*(listed.index(one[name]) if one.get(name) in listed else -1 for one in forms), -1])[at]
         for name, listed in fields.items()
     }
     columns = {}
     for name, listed in fields.items():
-        chosen = drawn.associated(name, listed, filled, fields)
+        chosen = audit.associated(name, listed, filled, fields)
         columns[name] = pl.Series(listed).gather(np.where(filled[name] >= 0, filled[name], chosen))
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(part.rows.size)

@@ -55,7 +55,7 @@ def calibrate(study: tuple[str, ...], model: str, repetitions: int, sizes: str |
     if kind == "planted":
         from facevalue.calibration.tables import calibrated  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        shown = calibrated(protocols, repetitions, _track, numbers)
+        results = calibrated(protocols, repetitions, _track, numbers)
     else:
         audited = protocols[0].extras.reference
         if audited is None or len(protocols) > 1:
@@ -64,31 +64,31 @@ def calibrate(study: tuple[str, ...], model: str, repetitions: int, sizes: str |
                 f"The reference model is not audited by {' and '.join(one.name for one in protocols)}: leave out "
                 f"--model reference, or calibrate {listed(others, 'or')}."
             )
-        shown = audited(CalibrationRequest(numbers, repetitions, variant, _track, _say))
-    _show(shown, out)
+        results = audited(CalibrationRequest(numbers, repetitions, variant, _track, _say))
+    _show(results, out)
 
 
 def _sizes(text: str, kind: str) -> tuple[int, ...]:
     least = 2 if kind == "reference" else 1
     if not all(part.strip().isdigit() and least <= int(part) <= _MOST[kind] for part in text.split(",")):
-        what = "faces" if kind == "reference" else "times the smallest audit"
+        unit = "faces" if kind == "reference" else "times the smallest audit"
         raise click.BadParameter(
-            f"write numbers of {what} from {least} to {_MOST[kind]}, such as {_USUAL[kind]}", param_hint="--sizes"
+            f"write numbers of {unit} from {least} to {_MOST[kind]}, such as {_USUAL[kind]}", param_hint="--sizes"
         )
     return tuple(int(size) for size in text.split(","))
 
 
-def _show(shown: Calibrated, out: Sequence[Path]) -> None:
+def _show(results: Calibrated, out: Sequence[Path]) -> None:
     console = terminal()
-    for number, table in enumerate(shown.tables):
+    for number, table in enumerate(results.tables):
         if number:
             console.print()
         console.print(rich_table(table))
     for path in out:
         if path.suffix == ".md":
-            files = {path: markdown("Calibration", shown.tables)}
+            files = {path: markdown("Calibration", results.tables)}
         else:
-            written = {ending: frame.write_csv(float_precision=4) for ending, frame in shown.frames.items()}
+            written = {ending: frame.write_csv(float_precision=4) for ending, frame in results.frames.items()}
             files = {path.with_stem(path.stem + ending): text for ending, text in written.items()}
         for file, text in files.items():
             write_whole(file, text.encode())

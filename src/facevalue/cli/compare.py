@@ -58,86 +58,88 @@ def compare(first: str, second: str, as_json: bool, margin: float | None, out: P
     if out is not None and out.suffix != ".csv":
         raise click.UsageError(f"{out.name} is not a .csv file.")
     one, two = open_named(first), open_named(second)
-    found = compare_runs(one, two, margin)
+    agreement = compare_runs(one, two, margin)
     if out is not None:
         buffer = io.BytesIO()
-        write_csv(found.cells, buffer)
+        write_csv(agreement.cells, buffer)
         write_whole(out, buffer.getvalue())
     if as_json:
-        click.echo(json.dumps(found.json(), indent=2))
+        click.echo(json.dumps(agreement.json(), indent=2))
         return
-    show(found, terminal(), (one.facts.name or one.folder.name, two.facts.name or two.folder.name))
+    show(agreement, terminal(), (one.facts.name or one.folder.name, two.facts.name or two.folder.name))
 
 
-def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
+def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None:
     """Print a comparison for people."""
-    for note in (*found.notes, found.units.sentence):
+    for note in (*agreement.notes, agreement.units.sentence):
         console.print(note, highlight=False, markup=False)
-    for name, only in zip(names, (found.only_first, found.only_second), strict=True):
+    for name, only in zip(names, (agreement.only_first, agreement.only_second), strict=True):
         if only.height:
-            few = _titled(only.head(_NAMED), found)
+            few = _titled(only.head(_NAMED), agreement)
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
-    within, beside = list(found.compared.within), found.compared.beside
-    low, high = found.measure.limits
+    within, beside = list(agreement.compared.within), agreement.compared.beside
+    low, high = agreement.measure.limits
     apart = high - low
     if isinf(apart):
-        apart = found.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
+        apart = agreement.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
     digits = 1 if apart >= _COARSE else 3
-    console.print(_answer(found, names, digits), style="bold", highlight=False, markup=False)
-    title = f"Over all: {names[1]} minus {names[0]}, {found.unit}"
-    console.print(_summary(found.overall, within, title, digits))
-    if found.beside.height:
-        console.print(_summary(found.beside, [*within, beside], f"By {beside}", digits))
-    if found.also.height:
-        console.print(rich_table(_also(found)))
-    for table in found.further:
+    console.print(_answer(agreement, names, digits), style="bold", highlight=False, markup=False)
+    title = f"Over all: {names[1]} minus {names[0]}, {agreement.unit}"
+    console.print(_summary(agreement.overall, within, title, digits))
+    if agreement.beside.height:
+        console.print(_summary(agreement.beside, [*within, beside], f"By {beside}", digits))
+    if agreement.also.height:
+        console.print(rich_table(_also(agreement)))
+    for table in agreement.further:
         console.print(rich_table(table))
-    console.print(_by_cell(_titled(found.cells, found), found, max(digits, 2)))
+    console.print(_by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2)))
 
 
-def _answer(found: Agreement, names: tuple[str, str], digits: int) -> str:
+def _answer(agreement: Agreement, names: tuple[str, str], digits: int) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
-    total, differing = found.cells.height, found.differing
+    total, differing = agreement.cells.height, agreement.differing
     if differing.height:
         unless = differing.filter(pl.col("why").str.contains("unless")).height
         cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
-        said = f"{names[1]} differs from {names[0]} in {cells}"
-        said += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
+        sentence = f"{names[1]} differs from {names[0]} in {cells}"
+        sentence += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
     else:
-        said = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
-    margins = found.cells["margin"].drop_nulls().to_list()
+        sentence = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
+    margins = agreement.cells["margin"].drop_nulls().to_list()
     if margins:
-        alike = found.cells.filter(pl.col("verdict") == "equivalent within the margin").height
-        said += f" {alike:,} are equivalent within {margins[0]:g}."
-    largest = found.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
+        alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
+        sentence += f" {alike:,} are equivalent within {margins[0]:g}."
+    largest = agreement.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
     if largest:
-        said += f" None differs by more than {max(largest):.{digits}f} {found.unit} (all of them together, 95%)."
-    return said
+        sentence += (
+            f" None differs by more than {max(largest):.{digits}f} {agreement.unit} (all of them together, 95%)."
+        )
+    return sentence
 
 
-def _also(found: Agreement) -> Shown:
+def _also(agreement: Agreement) -> Shown:
     """Differences of what is compared besides."""
     rows = []
-    for row in found.also.iter_rows(named=True):
-        labels = [str(row[name]) for name in label_columns(found.also) if row[name] is not None]
+    for row in agreement.also.iter_rows(named=True):
+        labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] is not None]
         interval = "no interval" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}"
         value = "" if row["value"] is None else f"{row['value']:+.3f}"
-        what = str(row["measure"]).removeprefix(PREFIX)
-        rows.append((what, ", ".join(labels), value, interval, row["unit"], row["verdict"] or ""))
+        measure = str(row["measure"]).removeprefix(PREFIX)
+        rows.append((measure, ", ".join(labels), value, interval, row["unit"], row["verdict"] or ""))
     columns = ("measure", "of", "difference", "95% interval", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
 
-def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
-    titles = {name: found.titles[name] for name in _who(found) if name in found.titles}
+def _titled(cells: pl.DataFrame, agreement: Agreement) -> pl.DataFrame:
+    titles = {name: agreement.titles[name] for name in _who(agreement) if name in agreement.titles}
     return cells.with_columns(pl.col(name).replace(levels) for name, levels in titles.items())
 
 
-def _who(found: Agreement) -> tuple[str, ...]:
-    named = found.compared
-    return named.who or tuple(name for name in named.cells if name not in (*named.within, named.beside))
+def _who(agreement: Agreement) -> tuple[str, ...]:
+    compared = agreement.compared
+    return compared.who or tuple(name for name in compared.cells if name not in (*compared.within, compared.beside))
 
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Table:
@@ -147,14 +149,14 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Tabl
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right", overflow="fold")
-    parts = [own for _, own in rows.group_by(by, maintain_order=True)] if by else [rows]
-    for own in parts:
-        found = {row["statistic"]: row for row in own.iter_rows(named=True)}
-        n = f"{max(own['cells'].to_list()):,}"
+    parts = [part for _, part in rows.group_by(by, maintain_order=True)] if by else [rows]
+    for part in parts:
+        by_statistic = {row["statistic"]: row for row in part.iter_rows(named=True)}
+        n = f"{max(part['cells'].to_list()):,}"
         table.add_row(
-            *(own[name][0] for name in by),
+            *(part[name][0] for name in by),
             n,
-            *(_statistic(found[name], digits) if name in found else "" for name in _TITLES),
+            *(_statistic(by_statistic[name], digits) if name in by_statistic else "" for name in _TITLES),
         )
     return table
 
@@ -171,9 +173,9 @@ def _statistic(row: dict[str, Any], digits: int) -> str:
     return f"[bold]{_number(row['value'], max(digits, 2))}[/]\n{interval}{chance}" + (f"\n{verdict}" if verdict else "")
 
 
-def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
+def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
     """As Tables 15 to 19 where few levels stand side by side; the largest deltas otherwise."""
-    how, who = found.compared, _who(found)
+    how, who = agreement.compared, _who(agreement)
     beside, asked = how.beside, how.asked or how.within
     columns = {"who": who, "asked": asked}
     cells = cells.with_columns(

@@ -99,8 +99,8 @@ def thresholds(p: Array, method: str, alpha: float) -> Array:
         out[order] = alpha / (m - others)
         return out
     level = alpha if method == "bh" else alpha / float((1 / (rank + 1)).sum())
-    found = np.flatnonzero(ranked * m < level * (rank + 1))
-    last = int(found[-1]) + 1 if found.size else 0
+    passing = np.flatnonzero(ranked * m < level * (rank + 1))
+    last = int(passing[-1]) + 1 if passing.size else 0
     lifted = np.where(ranked * m < level * (rank + 2), rank + 2, 1)  # found, had one after it moved to the front
     before = np.append(1, np.maximum.accumulate(lifted)[:-1])
     out[order] = level / m * np.where(rank < last, last, before)

@@ -67,12 +67,13 @@ def compare(
         method[smaller == size] = method_for(int(size), paired=False)
     if pooled and not quick:
         common, common_df = pooled_error(parts)
-        own = _student(value, common, common_df)
-        wider = (method == WELCH) & (own.p > p)
+        of_pooled = _student(value, common, common_df)
+        wider = (method == WELCH) & (of_pooled.p > p)
         low, high = (
-            np.where(wider, pick(a, b), a) for pick, a, b in ((np.fmin, low, own.low), (np.fmax, high, own.high))
+            np.where(wider, pick(a, b), a)
+            for pick, a, b in ((np.fmin, low, of_pooled.low), (np.fmax, high, of_pooled.high))
         )
-        p, se = np.where(wider, own.p, p), np.where(wider, np.fmax(se, common), se)
+        p, se = np.where(wider, of_pooled.p, p), np.where(wider, np.fmax(se, common), se)
         method[wider] = POOLED
     why = np.full(value.shape, "", dtype=object)
     why[(smaller >= 2) & ~(se > 0)] = "the clusters of neither group differ, so that their spread is unknown"

@@ -337,12 +337,12 @@ class _Table:
         """
         if not self._whole or self._smoothing.prior != "marginal":
             return np.full(p.shape, np.nan), np.full(p.shape, np.nan)
-        found, least = p.copy(), least_p(self.base, self.counts.sum(axis=1))
+        p_exact, least = p.copy(), least_p(self.base, self.counts.sum(axis=1))
         for row in np.flatnonzero(p < PROMISING):
-            found[row] = exact_p(self.base, self.counts[row], self._smoothing.amount)
+            p_exact[row] = exact_p(self.base, self.counts[row], self._smoothing.amount)
         if np.count_nonzero(self.base) < 3:  # of two categories the divergence says all there is
-            return found, least
-        return np.minimum(2 * np.fmin(found, category_p(self.base, self.counts)), 1.0), 2 * least
+            return p_exact, least
+        return np.minimum(2 * np.fmin(p_exact, category_p(self.base, self.counts)), 1.0), 2 * least
 
     def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
         """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
@@ -374,8 +374,8 @@ class _Table:
 def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
     """Exact p-values of all rows, as far as they are known (`_Table.exact`)."""
     parts = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
-    found = [table.exact(part) for table, part in zip(tables, parts, strict=True)]
-    return np.concatenate([one for one, _ in found]), np.concatenate([least for _, least in found])
+    by_table = [table.exact(part) for table, part in zip(tables, parts, strict=True)]
+    return np.concatenate([one for one, _ in by_table]), np.concatenate([least for _, least in by_table])
 
 
 def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:

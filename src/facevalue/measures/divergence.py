@@ -299,11 +299,11 @@ class _Compared:
         """Counts under so many deals, shape (size, groups, questions, choices)."""
         counts = np.zeros((size, *self.shape))
         for at, deal in enumerate(self._deals):
-            labels, asked = deal.drawn(size, rng), self._pattern == at
-            said = self._weights[self._patterns[:, at]][:, asked]
-            said = said.reshape(len(said), asked.sum() * self.shape[2])
+            labels, columns = deal.drawn(size, rng), self._pattern == at
+            weights = self._weights[self._patterns[:, at]][:, columns]
+            weights = weights.reshape(len(weights), columns.sum() * self.shape[2])
             for number in range(self.shape[0]):
-                counts[:, number, asked] = ((labels == number) @ said).reshape(size, -1, self.shape[2])
+                counts[:, number, columns] = ((labels == number) @ weights).reshape(size, -1, self.shape[2])
         return counts
 
     def estimates(self, floor: Floor) -> Estimates:

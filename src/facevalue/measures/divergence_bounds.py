@@ -47,32 +47,32 @@ def _ends(counts: Array, missing: Array) -> tuple[Array, Array]:
     if not chosen.size or not missing.any():
         value = jsd(counts)
         return value, value
-    known = counts[:, chosen]
+    observed = counts[:, chosen]
     one = np.eye(groups, dtype=np.bool_)[:, None, None, :, None]
     # Of each group: its own missing answers at one choice, and those of all others at one.
     corners = np.eye(chosen.size)
     moved = np.where(one, corners[None, :, None, None, :], corners[None, None, :, None, :]) * missing[:, None]
-    largest = np.diagonal(jsd(known + moved), axis1=0, axis2=3)
-    return _least(known, missing), np.fmax.reduce(largest, axis=(0, 1))
+    largest = np.diagonal(jsd(observed + moved), axis1=0, axis2=3)
+    return _least(observed, missing), np.fmax.reduce(largest, axis=(0, 1))
 
 
 def _least(counts: Array, missing: Array) -> Array:
     groups = len(counts)
     total = counts.sum(axis=1) + missing
-    there = total > 0
-    share = np.where(there, missing / np.maximum(total, 1e-300), 0.0)[:, None]
+    answered = total > 0
+    share = np.where(answered, missing / np.maximum(total, 1e-300), 0.0)[:, None]
     fixed = counts / np.maximum(total, 1e-300)[:, None]
     start = (counts + 0.5) / (counts + 0.5).sum(axis=1, keepdims=True)
-    where = np.tile(start, (groups, 1, 1))  # of each group's problem: where all groups' missing answers go
-    mine = np.eye(groups)[:, :, None]
-    weight = there / max(there.sum(), 1)
+    placed = np.tile(start, (groups, 1, 1))  # of each group's problem: where all groups' missing answers go
+    itself = np.eye(groups)[:, :, None]
+    weight = answered / max(answered.sum(), 1)
     for _ in range(_ITERATIONS):
-        shares = fixed + share * where + 1e-12
+        shares = fixed + share * placed + 1e-12
         every = (weight[:, None] * shares).sum(axis=1)
-        own = (mine * shares).sum(axis=1)
-        middle = (own + every) / 2
-        slope = mine * np.log(own / middle)[:, None] + weight[:, None] * np.log(every / middle)[:, None]
-        where = where * np.exp(-2 * slope)  # four times the gradient over the share that may move: no step overshoots
-        where /= where.sum(axis=2, keepdims=True)
-    moved = jsd(counts + missing[:, None] * where)
+        of_itself = (itself * shares).sum(axis=1)
+        middle = (of_itself + every) / 2
+        slope = itself * np.log(of_itself / middle)[:, None] + weight[:, None] * np.log(every / middle)[:, None]
+        placed = placed * np.exp(-2 * slope)  # four times the gradient over the share that may move: no step overshoots
+        placed /= placed.sum(axis=2, keepdims=True)
+    moved = jsd(counts + missing[:, None] * placed)
     return np.asarray(np.diagonal(moved))

@@ -85,8 +85,8 @@ class Course:
         table = EstimateTable(study, model)
         cells = self._cells.frame()
         for name in self._outcomes:
-            own = cells.filter(pl.col("outcome") == name) if cells.height else cells
-            found, p = _slope(own, untimed)
+            of_outcome = cells.filter(pl.col("outcome") == name) if cells.height else cells
+            found, p = _slope(of_outcome, untimed)
             if self._cells.one_of > 1 and np.isfinite(found.value[0]):
                 found.method[0] += f", {PART}"
             labels = {} if name in ("", _MISSING) else {"score": [name]}

@@ -163,9 +163,11 @@ def covariance(error: Array, part: Array, people: tuple[Codes, Codes]) -> Array:
     values, vectors = np.linalg.eigh(by_person.T @ by_person - shared.T @ shared)
     whole = vectors * np.maximum(values, 0.0) @ vectors.T
     least = (by_couple**2).sum(axis=0)
-    own = np.diag(whole)
-    wider = np.sqrt(np.divide(np.maximum(own, least), own, out=np.ones_like(own), where=own > 0))
-    return whole * np.outer(wider, wider) + np.diag(np.where(own > 0, 0.0, least))
+    variances = np.diag(whole)
+    wider = np.sqrt(
+        np.divide(np.maximum(variances, least), variances, out=np.ones_like(variances), where=variances > 0)
+    )
+    return whole * np.outer(wider, wider) + np.diag(np.where(variances > 0, 0.0, least))
 
 
 def _moves(key: Codes, pairs: Codes, error: Array, part: Array) -> Array:

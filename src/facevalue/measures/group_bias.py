@@ -102,9 +102,13 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     many = np.broadcast_to(c.chosen.sum(axis=2, keepdims=True), c.chosen.shape)
     plain = _Sizes.of(c.chosen, c.shown, c.even, c.people)
     shares = _Sizes.of(c.chosen, many, 1 / c.chosen.shape[2], c.people)
-    found = {"valid": plain.score(seed, resamples), "share": shares.score(seed, resamples)}
+    by_definition = {"valid": plain.score(seed, resamples), "share": shares.score(seed, resamples)}
     bounds = _bounds(c)
-    scores = {"all": (found["valid"], answered), "valid": (found["valid"], 1.0), "share": (found["share"], answered)}
+    scores = {
+        "all": (by_definition["valid"], answered),
+        "valid": (by_definition["valid"], 1.0),
+        "share": (by_definition["share"], answered),
+    }
     out = {name: _scaled(score, by, bounds) for name, (score, by) in scores.items()}
     none = np.full(1, np.nan)
     valid = out["valid"]
@@ -116,8 +120,8 @@ def _scaled(score: Score, by: float, bounds: Bounds) -> Score:
     """A score of valid answers times their share; missing answers could have made the same of both."""
     value, low, high, se = (by * x for x in (score.value, score.low, score.high, score.se))
     floor = Floor(by * score.floor.mean, by * score.floor.high, score.floor.p)
-    own = replace(bounds, value=np.array([value]))
-    return Score(value, low, high, se, floor, score.clusters, own)
+    of_row = replace(bounds, value=np.array([value]))
+    return Score(value, low, high, se, floor, score.clusters, of_row)
 
 
 def _bounds(c: Choices) -> Bounds:

@@ -41,24 +41,24 @@ def group_levels(sums: Array, counts: Array, seed: int) -> Estimates:
     >>> found.value.round(2).tolist(), (found.high > 0.1).tolist()
     ([0.06, 0.0], [True, True])
     """
-    found = cluster_bootstrap.means(sums, counts, seed, level=True)
-    few = (found.method == T) & (found.clusters < FEW)
-    if only_values() or found.se is None or not few.any():
-        return found
-    apart = np.where(counts > 0, ratio(sums, counts) - found.value, np.nan)[:, few]
+    levels = cluster_bootstrap.means(sums, counts, seed, level=True)
+    few = (levels.method == T) & (levels.clusters < FEW)
+    if only_values() or levels.se is None or not few.any():
+        return levels
+    apart = np.where(counts > 0, ratio(sums, counts) - levels.value, np.nan)[:, few]
     square = float(np.nanmean(apart**2))
-    if not square > _FLAT * float(np.nanmean(found.value[few] ** 2)):
-        return found
+    if not square > _FLAT * float(np.nanmean(levels.value[few] ** 2)):
+        return levels
     skewness = float(np.nanmean(apart**3)) / square**1.5
-    units = found.clusters[few]
-    se = np.sqrt(np.fmax(found.se[few] ** 2, _LEAST * np.nanmean(found.se[few] ** 2)))
+    units = levels.clusters[few]
+    se = np.sqrt(np.fmax(levels.se[few] ** 2, _LEAST * np.nanmean(levels.se[few] ** 2)))
     reach = np.asarray(special.stdtrit(units - 1, 0.5 + LEVEL / 2), dtype=np.float64)
-    low, high = found.low.copy(), found.high.copy()
-    low[few] = found.value[few] - se * _unskewed(reach, skewness / np.sqrt(units))
-    high[few] = found.value[few] - se * _unskewed(-reach, skewness / np.sqrt(units))
-    method = found.method.copy()
+    low, high = levels.low.copy(), levels.high.copy()
+    low[few] = levels.value[few] - se * _unskewed(reach, skewness / np.sqrt(units))
+    high[few] = levels.value[few] - se * _unskewed(-reach, skewness / np.sqrt(units))
+    method = levels.method.copy()
     method[few] = METHOD
-    return replace(found, low=low, high=high, method=method)
+    return replace(levels, low=low, high=high, method=method)
 
 
 def _unskewed(u: Array, a: Array) -> Array:

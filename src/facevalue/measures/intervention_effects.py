@@ -82,10 +82,10 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
         if size > 1:
             se = 100 * float(np.sqrt(size / (size - 1) * ((parts[1] - parts[0]) ** 2).sum()))
     of_all = Change(*(np.array([float(x)]) for x in (value, se, max(size - 1, 1), size)))
-    found, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
+    estimate, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
     method = "t over clusters, both conditions of each"
-    found = replace(found, method=np.where(se > 0, method, found.method).astype(object))
-    table.add(missing_change(unit), {}, found, p=p, family="change in missing answers")
+    estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
+    table.add(missing_change(unit), {}, estimate, p=p, family="change in missing answers")
 
 
 def reading_share(unit: str) -> Measure:

@@ -195,19 +195,19 @@ def _page_intervals(
     declared: Preregistration | None,
     df: np.ndarray,
     largest: np.ndarray,
-    found: np.ndarray,
+    is_found: np.ndarray,
     of_family: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Interval of each row at the page's level of its test, and that level; NaN where the page tests nothing."""
     methods = {family.name: family.method for family in declared.families} if declared is not None else {}
     value, low, high, p, q, q_page = (to_array(out[name]) for name in ("value", "low", "high", "p", "q", "q_page"))
     by_name = pl.col("family").is_in(list(methods))  # a declared family may hold several models
-    where = (pl.when(~by_name).then(pl.col(name)) for name in ("model", "intervention", "measure"))
-    rows = out.select(pl.struct(*where, "family").rank("dense").alias("code") - 1, "family")
+    scope = (pl.when(~by_name).then(pl.col(name)) for name in ("model", "intervention", "measure"))
+    rows = out.select(pl.struct(*scope, "family").rank("dense").alias("code") - 1, "family")
     code = rows["code"].cast(pl.Int64).to_numpy()
     named = dict(rows.unique().iter_rows())
     how = [methods.get(named[number], "bh") for number in range(len(named))]
-    levels = row_levels(p, q, found, np.where(np.isfinite(q_page), code, -1), how, of_family)
+    levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), how, of_family)
     limits = {measure.name: measure.limits for measure in measures}
     least, most = (
         out["measure"]

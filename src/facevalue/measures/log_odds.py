@@ -89,7 +89,7 @@ def log_odds_between(
     size = int(group.max()) + 1 if group.size else 0
     x, n = np.where(seen, chosen, 0.0), np.where(seen, options, 0.0)
     y = x if beside is None else np.where(seen, beside, 0.0)
-    own, one = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
+    of_one, one = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
 
     def others(values: Array) -> Array:
         values = np.where(seen, values, 0.0)
@@ -104,7 +104,7 @@ def log_odds_between(
         fewer = (1 / n - others(1 / n) / count) / (p * (1 - p))
         variance = scatter * (1 + 1 / count) + np.maximum(fewer, 0.0)
     known = seen & (n_rest > 0)
-    value = np.where(known, own - together, np.nan)
+    value = np.where(known, of_one - together, np.nan)
     se = np.where(known & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
     df = np.maximum(count - 1, 1)
     return value, se, *t_limits(value, se, df), df

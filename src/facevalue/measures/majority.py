@@ -72,9 +72,9 @@ def group_effects(values: Array) -> GroupEffects:
     >>> group_effects(values).mean.round(3).tolist()[:2]
     [-1.5, 1.5]
     """
-    there = np.isfinite(values)
-    counts = there.sum(axis=2).astype(np.float64)
-    sums = np.where(there, values, 0.0).sum(axis=2)
+    answered = np.isfinite(values)
+    counts = answered.sum(axis=2).astype(np.float64)
+    sums = np.where(answered, values, 0.0).sum(axis=2)
     used = (counts > 0).sum(axis=1) > 1
     counts, sums = counts[used], sums[used]
     seen = np.flatnonzero(counts.sum(axis=0) > 0)
@@ -101,9 +101,9 @@ def group_effects(values: Array) -> GroupEffects:
     weight = np.maximum(_shares(np.diag(inverse)), _SLACK)
     pooled = weight * max(robust.sum(), 0.0) / weight.sum()
     further = ((centred @ inverse) ** 2).sum(axis=0) / many
-    own = robust > pooled * (1 + _WIDER * np.sqrt(2 / (many - 1)))
-    variance[seen] = np.maximum(np.where(own, robust, pooled), further.mean())
-    df[seen] = np.where(own, many - 1.0, (many - 1.0) * (k - 1.0))
+    wider = robust > pooled * (1 + _WIDER * np.sqrt(2 / (many - 1)))
+    variance[seen] = np.maximum(np.where(wider, robust, pooled), further.mean())
+    df[seen] = np.where(wider, many - 1.0, (many - 1.0) * (k - 1.0))
     return GroupEffects(mean, variance, df, n, sets)
 
 
@@ -173,33 +173,33 @@ def from_majority(
     [True, True, False, False, False, False]
     """
     effects = group_effects(values)
-    known = np.flatnonzero(np.isfinite(effects.variance) & (effects.variance > _SLACK))
+    measurable = np.flatnonzero(np.isfinite(effects.variance) & (effects.variance > _SLACK))
     out = _plain(effects)
-    if known.size < 2:
+    if measurable.size < 2:
         if limits is not None:
             out = _widened(out, limits)
         return Contrasts(out, _no_bounds(out.value), np.nan, np.nan)
-    mean, variance, df = effects.mean[known], effects.variance[known], effects.df[known]
-    if known.size == 2:
+    mean, variance, df = effects.mean[measurable], effects.variance[measurable], effects.df[measurable]
+    if measurable.size == 2:
         value, low, high, se, p, p_any = _pair(mean, variance, float(df.min()))
         others = 1 - np.eye(2)
     else:
-        found = _Explained(mean[None, :], variance[None, :])
-        value, se, others = mean - found.centre[0], found.error[0], found.others()
-        low, high, p, p_any = _tested(found, variance, df, seed)
+        explained = _Explained(mean[None, :], variance[None, :])
+        value, se, others = mean - explained.centre[0], explained.error[0], explained.others()
+        low, high, p, p_any = _tested(explained, variance, df, seed)
         low, high = mean - high, mean - low
     weight = others / variance
     weight /= weight.sum(axis=1, keepdims=True)
-    ends = _bounded(values[:, known], None if asked is None else asked[:, known], limits, weight)
+    ends = _bounded(values[:, measurable], None if asked is None else asked[:, measurable], limits, weight)
     bounds = _no_bounds(out.value)
-    bounds.low[known], bounds.high[known] = np.fmin(ends.low, value), np.fmax(ends.high, value)
-    bounds.missing[known], bounds.se[known] = ends.missing, ends.se
+    bounds.low[measurable], bounds.high[measurable] = np.fmin(ends.low, value), np.fmax(ends.high, value)
+    bounds.missing[measurable], bounds.se[measurable] = ends.missing, ends.se
     targets = (out.value, out.low, out.high, out.se, out.p_zero, bounds.value)
     for target, part in zip(targets, (value, low, high, se, p, value), strict=True):
         assert target is not None
-        target[known] = part
-    out.method[known] = PAIR if known.size == 2 else METHOD
-    return Contrasts(out, bounds, p_any, 1 / (1 + _draws(known.size)[-1]) if known.size > 2 else np.nan)
+        target[measurable] = part
+    out.method[measurable] = PAIR if measurable.size == 2 else METHOD
+    return Contrasts(out, bounds, p_any, 1 / (1 + _draws(measurable.size)[-1]) if measurable.size > 2 else np.nan)
 
 
 def _draws(groups: int) -> tuple[int, ...]:
@@ -214,19 +214,25 @@ def _pair(mean: Array, variance: Array, df: float) -> tuple[Array, Array, Array,
     return value, value - reach, value + reach, se, p, float(p[0])
 
 
-def _tested(found: "_Explained", variance: Array, df: Array, seed: int) -> tuple[Array, Array, Array, float]:
+def _tested(explained: "_Explained", variance: Array, df: Array, seed: int) -> tuple[Array, Array, Array, float]:
     """Between what each group could lie, the others as they are; its p; and that of all groups being alike."""
     none = np.full(variance.shape, np.nan)
     if only_values():
         return none, none, none, np.nan
     for draws in _draws(variance.size):
         spreads, *null = _worlds(*_rounded(variance, df), draws, seed)
-        hits = np.max([own.size - np.searchsorted(own, found.evidence[0] - _SLACK) for own in null], axis=0)
+        hits = np.max(
+            [
+                draws_of_group.size - np.searchsorted(draws_of_group, explained.evidence[0] - _SLACK)
+                for draws_of_group in null
+            ],
+            axis=0,
+        )
         if hits.min() >= ENOUGH:
             break
-    limit = max(float(own[int(np.ceil(LEVEL * (draws + 1))) - 1]) for own in null)
-    p_any = (1 + spreads.size - np.searchsorted(spreads, found.spread[0] - _SLACK)) / (1 + draws)
-    low, high = found.ends(limit)
+    limit = max(float(draws_of_group[int(np.ceil(LEVEL * (draws + 1))) - 1]) for draws_of_group in null)
+    p_any = (1 + spreads.size - np.searchsorted(spreads, explained.spread[0] - _SLACK)) / (1 + draws)
+    low, high = explained.ends(limit)
     return low[0], high[0], (1 + hits) / (1 + draws), float(p_any)
 
 
@@ -234,15 +240,15 @@ def _bounded(
     values: Array, asked: npt.NDArray[np.bool_] | None, limits: tuple[float, float] | None, weight: Array
 ) -> Bounds:
     """Bounds of each group's distance from weighted others, shape (groups, groups), with standard errors over sets."""
-    there = np.isfinite(values)
-    wanted = (there if asked is None else asked | there).sum(axis=2)
-    lost = wanted - there.sum(axis=2)
-    poles = limits or (float(values[there].min()), float(values[there].max()))
-    sums = np.where(there, np.clip(values, *poles), 0.0).sum(axis=2)
-    whole = (wanted > 0).all(axis=1)
-    low, high = (ratio(sums + pole * lost, wanted)[whole] for pole in poles)
+    answered = np.isfinite(values)
+    requests = (answered if asked is None else asked | answered).sum(axis=2)
+    lost = requests - answered.sum(axis=2)
+    poles = limits or (float(values[answered].min()), float(values[answered].max()))
+    sums = np.where(answered, np.clip(values, *poles), 0.0).sum(axis=2)
+    whole = (requests > 0).all(axis=1)
+    low, high = (ratio(sums + pole * lost, requests)[whole] for pole in poles)
     ends = low - high @ weight.T, high - low @ weight.T
-    missing = ratio(lost.sum(axis=0), wanted.sum(axis=0))
+    missing = ratio(lost.sum(axis=0), requests.sum(axis=0))
     few, sets = np.full(missing.shape, np.nan), int(whole.sum())
     if not sets:
         return Bounds(few, few, few, missing, few)
@@ -265,18 +271,23 @@ def _plain(effects: GroupEffects) -> Estimates:
     )  # fmt: skip
 
 
-def _widened(found: Estimates, limits: tuple[float, float]) -> Estimates:
+def _widened(estimates: Estimates, limits: tuple[float, float]) -> Estimates:
     """The same; where no set differs from another, with the interval of `unseen.widened`."""
-    flat = np.isfinite(found.value) & (found.clusters > 1)
+    flat = np.isfinite(estimates.value) & (estimates.clusters > 1)
     if only_values() or not flat.any():
-        return found
-    low, high, p, method = found.low.copy(), found.high.copy(), np.full(flat.shape, np.nan), found.method.copy()
+        return estimates
+    low, high, p, method = (
+        estimates.low.copy(),
+        estimates.high.copy(),
+        np.full(flat.shape, np.nan),
+        estimates.method.copy(),
+    )
     se, span = np.zeros(int(flat.sum())), limits[1] - limits[0]
     low[flat], high[flat], p[flat] = widened(
-        found.value[flat], se, found.clusters[flat], found.value[flat], span, LEVEL
+        estimates.value[flat], se, estimates.clusters[flat], estimates.value[flat], span, LEVEL
     )
     method[flat] = SAME
-    return replace(found, low=low, high=high, p_zero=p, method=method)
+    return replace(estimates, low=low, high=high, p_zero=p, method=method)
 
 
 class _Explained:
@@ -329,15 +340,15 @@ class _Explained:
         mean and the variance of the group's distance from it.
         """
         w = 1 / self._v
-        own = np.stack([w, w * self._z, w * self._z**2])
-        total = np.concatenate([np.zeros((*own.shape[:2], 1)), own.cumsum(axis=2)], axis=2)
+        moments = np.stack([w, w * self._z, w * self._z**2])
+        total = np.concatenate([np.zeros((*moments.shape[:2], 1)), moments.cumsum(axis=2)], axis=2)
         k = w.shape[1]
         place = np.arange(k)
         for size in range(self._half - 1, k):
             for start in range(k - size):
                 low, high = start + (place <= start), start + size + (place < start + size)
                 inside = (place >= low) & (place < high)
-                weight, first, second = total[:, :, high] - total[:, :, low] - inside * own
+                weight, first, second = total[:, :, high] - total[:, :, low] - inside * moments
                 cost = np.maximum(second - first**2 / weight, 0.0) + _PRICE * (k - 1 - size)
                 yield low, high, cost, first / weight, self._v + 1 / weight
 

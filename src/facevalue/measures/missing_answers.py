@@ -91,8 +91,13 @@ class MissingAnswers:
 
     def _add(self, rows: pl.DataFrame, dimension: pl.Expr, group: pl.Expr, unit: pl.Expr) -> None:
         """Add up rows by their columns as they are, and these by what they say."""
-        done = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
-        says = {"intervention": done, "dimension": dimension, "group": group, "prompt": self.by.asked(rows.columns)}
+        intervention = pl.col("intervention").cast(pl.String) if "intervention" in rows.columns else pl.lit(PLAIN)
+        says = {
+            "intervention": intervention,
+            "dimension": dimension,
+            "group": group,
+            "prompt": self.by.asked(rows.columns),
+        }
         says["unit"] = unit
         used = list(dict.fromkeys(name for one in says.values() for name in one.meta.root_names()))
         sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
@@ -105,12 +110,12 @@ class MissingAnswers:
         """Shares and gaps of everything that was asked, and with each intervention."""
         cells = self._cells.frame()
         tables = []
-        done = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
-        for name in done:
+        interventions = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
+        for name in interventions:
             table = EstimateTable(study, model, LABELS, None if name == PLAIN else name)
-            own = cells.filter(pl.col("intervention") == name) if cells.height else cells
-            if own.height:
-                _add_estimates(table, own, self._cells.one_of > 1)
+            of_intervention = cells.filter(pl.col("intervention") == name) if cells.height else cells
+            if of_intervention.height:
+                _add_estimates(table, of_intervention, self._cells.one_of > 1)
             tables.append(table.frame())
         return pl.concat(tables)
 
@@ -163,8 +168,8 @@ def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason
     low, high = proportions.wilson(share, proportions.effective_size(share, se, size), np.maximum(size - 1, 1))
     method = np.where(size > 1, proportions.WILSON, "no interval: one unit only").astype(object)
     labels = {name: out[name].to_list() for name in by}
-    found = Estimates(share, low, high, x["a"].astype(np.int64), size.astype(np.int64), method, se)
-    table.add(SHARE, {**labels, "reason": [reason] * share.size}, found)
+    estimates = Estimates(share, low, high, x["a"].astype(np.int64), size.astype(np.int64), method, se)
+    table.add(SHARE, {**labels, "reason": [reason] * share.size}, estimates)
 
 
 @dataclass(frozen=True)
@@ -266,8 +271,8 @@ class _Compared:
         n, size = np.bincount(self.block)[:, None], len(self.groups)
         counts = np.bincount(self.block * size + self.label, minlength=n.size * size).reshape(n.size, -1)
         first, second = (_by(self.block, part) for part in (self.excess, self.excess**2))
-        drawn = counts * (n - counts) / (n * np.maximum(n - 1, 1))
-        return self._root(drawn.T @ (second - first**2 / n))
+        variance = counts * (n - counts) / (n * np.maximum(n - 1, 1))
+        return self._root(variance.T @ (second - first**2 / n))
 
     def limits(self, value: Array) -> tuple[Array, Array, Array]:
         """Standard error of gaps of this size, each group with a variance of its own, and the gaps' low and high.
@@ -340,12 +345,12 @@ def _add_gaps(table: EstimateTable, compared: Sequence[_Compared], partly: bool)
     )
     start = 0
     for one in compared:
-        own = slice(start, start + one.size)
+        rows_of_one = slice(start, start + one.size)
         start += one.size
-        _add_gap(table, one, tested, own, partly)
+        _add_gap(table, one, tested, rows_of_one, partly)
 
 
-def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice, partly: bool) -> None:
+def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice, partly: bool) -> None:
     """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
 
     Equation
@@ -358,7 +363,7 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice,
     interval is nowhere narrower than `_Compared.limits`; the test still says whether it holds zero (`EstimateTable`).
     """
     weight = one.weight.ravel()
-    p, df = tested.p[own], max(one.units - 1, 1)
+    p, df = tested.p[rows], max(one.units - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(weight > 0, one.observed() / weight, np.nan)
     null = one.null_error().ravel()
@@ -375,8 +380,10 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, own: slice,
         "reason": [one.reason] * weight.size,
     }
     how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
-    found = Estimates(
+    estimates = Estimates(
         value, np.fmin(value - half, lowest), np.fmax(value + half, highest), np.tile(one.asked, len(one.groups)),
         np.full(weight.size, one.units), np.full(weight.size, how, dtype=object), se,
     )  # fmt: skip
-    table.add(GAP, labels, found, p=p, q=tested.q[own], p_least=tested.p_least[own], family=FAMILY, keep=weight > 0)
+    table.add(
+        GAP, labels, estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows], family=FAMILY, keep=weight > 0
+    )

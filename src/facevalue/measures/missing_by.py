@@ -50,12 +50,12 @@ class Grouped:
         sides = (Person((f"{column}_{k}",), tuple(f"{name}_{k}" for name in unit)) for k in (1, 2))
         return cls(column, tuple(sides))
 
-    def columns(self, known: Collection[str]) -> Iterator[tuple[pl.Expr, pl.Expr, pl.Expr]]:
+    def columns(self, columns: Collection[str]) -> Iterator[tuple[pl.Expr, pl.Expr, pl.Expr]]:
         """Dimension, group and unit of each person, as far as a frame with these columns has any."""
         for person in self.people:
-            group, unit = (_first(names, known) for names in (person.group, person.unit))
-            if group is not None and (not self.named or self.dimension in known):
-                apart = [pl.col(name).cast(pl.String).fill_null("") for name in self.within if name in known]
+            group, unit = (_first(names, columns) for names in (person.group, person.unit))
+            if group is not None and (not self.named or self.dimension in columns):
+                apart = [pl.col(name).cast(pl.String).fill_null("") for name in self.within if name in columns]
                 whole = pl.lit("") if unit is None else unit.fill_null("")
                 yield (
                     pl.col(self.dimension).cast(pl.String) if self.named else pl.lit(self.dimension),
@@ -78,15 +78,15 @@ class MissingBy:
     groups: tuple[Grouped, ...] = ()
     prompt: tuple[str, ...] = ()
 
-    def asked(self, known: Collection[str]) -> pl.Expr:
+    def asked(self, columns: Collection[str]) -> pl.Expr:
         """What was asked, of a frame with these columns; null for what has no name."""
-        names = [pl.col(name).cast(pl.String) for name in self.prompt if name in known]
+        names = [pl.col(name).cast(pl.String) for name in self.prompt if name in columns]
         if not names:
             return pl.lit(None, pl.String)
         named = pl.concat_str(names, separator=", ", ignore_nulls=True)
         return pl.when(named != "").then(named)
 
 
-def _first(names: tuple[str, ...], known: Collection[str]) -> pl.Expr | None:
-    columns = [pl.col(name).cast(pl.String) for name in names if name in known]
+def _first(names: tuple[str, ...], frame_columns: Collection[str]) -> pl.Expr | None:
+    columns = [pl.col(name).cast(pl.String) for name in names if name in frame_columns]
     return pl.coalesce(columns) if columns else None

@@ -101,8 +101,8 @@ def averaged(bounds: Bounds) -> Bounds:
     """Bounds of the mean over cells, each of which may be at its own end; cells without any are left out."""
 
     def mean(values: Array) -> Array:
-        known = np.isfinite(values)
-        return np.array([values[known].mean() if known.any() else np.nan])
+        finite = np.isfinite(values)
+        return np.array([values[finite].mean() if finite.any() else np.nan])
 
     return Bounds(*(mean(getattr(bounds, name)) for name in Bounds.__slots__))
 
@@ -297,8 +297,8 @@ def _worst(parts: Sequence[Bounds]) -> tuple[Array, Array]:
 
 def _most(values: Array) -> Array:
     """The largest over groups of those that are known; NaN where none is."""
-    found = np.where(np.isfinite(values), values, -np.inf).max(axis=0)
-    return np.where(np.isfinite(found), found, np.nan)
+    largest = np.where(np.isfinite(values), values, -np.inf).max(axis=0)
+    return np.where(np.isfinite(largest), largest, np.nan)
 
 
 def _deviation(values: Array) -> Array:

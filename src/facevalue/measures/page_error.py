@@ -83,8 +83,8 @@ def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bo
     tested = np.isfinite(q) & (family >= 0)
     first, rest = tested & lead, tested & ~lead
     level[first], every = _family_levels(q[first], family[first], LEAD_SHARE * alpha)
-    kept = 1.0 if not first.any() or every else 1.0 - LEAD_SHARE
-    level[rest], _ = _family_levels(q[rest], family[rest], kept * alpha)
+    share_left = 1.0 if not first.any() or every else 1.0 - LEAD_SHARE
+    level[rest], _ = _family_levels(q[rest], family[rest], share_left * alpha)
     share = level / alpha
     return PageLevel(np.minimum(q / share, 1.0), share)
 

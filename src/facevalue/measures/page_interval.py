@@ -58,8 +58,8 @@ def row_levels(
         if not rows.size:
             continue
         method = methods[family[rows[0]]]
-        own = adjust(p[rows], method)
-        share = np.min(own / q[rows], initial=1.0, where=(q[rows] > own) & (q[rows] < 1))
+        adjusted = adjust(p[rows], method)
+        share = np.min(adjusted / q[rows], initial=1.0, where=(q[rows] > adjusted) & (q[rows] < 1))
         for level in np.unique(alpha[rows]):
             at = rows[alpha[rows] == level]
             out[at] = thresholds(p[rows], method, level * share)[alpha[rows] == level]
@@ -129,8 +129,8 @@ def page_interval(
         reach = np.where(agree, line, distance * page / test)
         wider = np.where(near > 0, reach / near, page / row)
         ends = np.where(above, -reach, -far * wider), np.where(above, far * wider, reach)
-    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(reach)
+    measurable = np.isfinite(low) & np.isfinite(high) & np.isfinite(reach)
     return (
-        np.where(known, np.maximum(value + ends[0], limits[0]), np.nan),
-        np.where(known, np.minimum(value + ends[1], limits[1]), np.nan),
+        np.where(measurable, np.maximum(value + ends[0], limits[0]), np.nan),
+        np.where(measurable, np.minimum(value + ends[1], limits[1]), np.nan),
     )

@@ -78,12 +78,12 @@ def _with_bounds(
     """
     if "asked" not in sums.columns or only_values():
         return frame
-    asked = pl.max_horizontal("asked", "n")
+    requests = pl.max_horizontal("asked", "n")
     out = frame
-    for end, chosen in (("low", pl.col("s")), ("high", pl.col("s") + asked - pl.col("n"))):
-        found, first, second, _ = compare(sums.with_columns(n=asked, s=chosen))
+    for end, chosen in (("low", pl.col("s")), ("high", pl.col("s") + requests - pl.col("n"))):
+        labels, first, second, _ = compare(sums.with_columns(n=requests, s=chosen))
         columns = {"share_1": first.share, "se_1": first.se, "share_2": second.share, "se_2": second.se}
-        numbers = found.select(by).with_columns(pl.Series(f"{name}_{end}", x) for name, x in columns.items())
+        numbers = labels.select(by).with_columns(pl.Series(f"{name}_{end}", x) for name, x in columns.items())
         out = out.join(numbers, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     one, two = (pl.max_horizontal(f"se_{side}_low", f"se_{side}_high") for side in (1, 2))
     ends = {
@@ -187,9 +187,9 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     >>> polarity(sums, ["identity"]).select("value", pl.col("low", "high").round(1), "clusters").row(0)
     (-50.0, -141.9, 41.9, 4)
     """
-    found, first, second, covariance = _by_valence(sums, by)
+    counts, first, second, covariance = _by_valence(sums, by)
     value, se, bottom, top, p = difference(first, second, covariance)
-    column = {name: to_array(found[name]) for name in ("s_high", "n_high", "s_low", "n_low")}
+    column = {name: to_array(counts[name]) for name in ("s_high", "n_high", "s_low", "n_low")}
     tables = [
         column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
         for side in ("high", "low")
@@ -197,13 +197,13 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ]
     published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
     numbers = {"value": value, "low": bottom, "high": top, "se": se}
-    frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
-    asked = sums.select(by).unique(maintain_order=True)
+    frame = counts.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
+    cells = sums.select(by).unique(maintain_order=True)
     frame = frame.with_columns(
         *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
         pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
     )  # fmt: skip
-    both = asked.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    both = cells.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     both = both.with_columns(pl.col("n", "clusters").fill_null(0))
     return _with_bounds(both, by, sums, lambda filled: _by_valence(filled, by))
 

@@ -208,13 +208,13 @@ class Changes:
         for layer, moves in by_layer.items():
             m = of_held(np.stack(self._held[layer])).sum(axis=0)
             with np.errstate(invalid="ignore", divide="ignore"):
-                own = np.where(m > 1, (m - 1) / m * (of_moves(np.stack(moves)) ** 2).sum(axis=0), 0.0)
-            own[(m == 1) & (layer != PAIRS)] = np.nan  # one group of a kind says nothing of its kind
+                of_layer = np.where(m > 1, (m - 1) / m * (of_moves(np.stack(moves)) ** 2).sum(axis=0), 0.0)
+            of_layer[(m == 1) & (layer != PAIRS)] = np.nan  # one group of a kind says nothing of its kind
             if layer == PAIRS:
-                pairs, freedom = own, np.where(m > 1, m - 1.0, np.inf)
+                pairs, freedom = of_layer, np.where(m > 1, m - 1.0, np.inf)
                 continue
-            variance += own
-            squares += own**2 / np.maximum(m - 1, 1)
+            variance += of_layer
+            squares += of_layer**2 / np.maximum(m - 1, 1)
             groups += m
         if PAIRS in self._moves:
             rest = np.fmax(variance - pairs, pairs)
@@ -254,17 +254,17 @@ class Changes:
         """
         labels = _keys(self.frame)[1:]
         out = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
-        known = {measure.name: measure for measure in measures}
+        definitions = {measure.name: measure for measure in measures}
         measured = self.frame["measure"]
         for name in measured.unique(maintain_order=True):
-            if name not in known:
+            if name not in definitions:
                 continue
             rows = np.flatnonzero((measured == name).to_numpy())
-            changed, p = self.estimates(rows, change_of(known[name]))
-            untested = self.frame["(floored)"].to_numpy()[rows] & (not known[name].signed)
+            changed, p = self.estimates(rows, change_of(definitions[name]))
+            untested = self.frame["(floored)"].to_numpy()[rows] & (not definitions[name].signed)
             levels = {label: self.frame[label].gather(rows).to_list() for label in labels}
             out.add(
-                change_of(known[name]), levels, changed, p=np.where(untested, np.nan, p),
+                change_of(definitions[name]), levels, changed, p=np.where(untested, np.nan, p),
                 family=f"changes in {name}", bounds=self.bounds(rows),
             )  # fmt: skip
         return out.frame()

@@ -142,10 +142,10 @@ def finds(units: Array, clusters: int, alpha: float, power: float = POWER, large
         return False
     if clusters > MANY:
         return bool(detectable(units.std(), clusters, alpha, power) <= abs(units.mean()) * (1 + _CLOSE))
-    drawn = units[np.random.default_rng(0).integers(0, units.size, (clusters, AUDITS))]
-    found = cluster_bootstrap.means(drawn, np.ones_like(drawn), 0, largest=largest)
-    assert found.p_zero is not None
-    return bool(np.mean((found.p_zero < alpha) & (found.value * units.mean() > 0)) >= power)
+    audits = units[np.random.default_rng(0).integers(0, units.size, (clusters, AUDITS))]
+    estimates = cluster_bootstrap.means(audits, np.ones_like(audits), 0, largest=largest)
+    assert estimates.p_zero is not None
+    return bool(np.mean((estimates.p_zero < alpha) & (estimates.value * units.mean() > 0)) >= power)
 
 
 def fewest_clusters(units: Array, alpha: float, power: float = POWER, largest: float | None = None) -> float:

@@ -55,15 +55,15 @@ def rankings(
     cell = np.concatenate([item * len(levels) + at for at in range(len(levels))])
     cells = items * len(levels)
     pair = np.tile(people[0], len(levels)), np.tile(people[1], len(levels))
-    found = dyads.shares(above, above + below, pair, cell, cells)
+    estimates = dyads.shares(above, above + below, pair, cell, cells)
     ends = (
         dyads.shares(up, above + below + lost, pair, cell, cells) for up, lost in ((above, least), (above + most, most))
     )
     totals = [np.bincount(cell, weights=x, minlength=cells).astype(np.float64) for x in (above, below, most, least)]
-    gap = replace(found, value=found.value - 0.5, low=found.low - 0.5, high=found.high - 0.5)
+    gap = replace(estimates, value=estimates.value - 0.5, low=estimates.low - 0.5, high=estimates.high - 0.5)
     error = np.array([end.se for end in ends]).max(axis=0)
     bounds = replace(_bounds(*totals), se=error)
-    return Rankings(gap, bounds, found.p(0.5), found.p_least(0.5))
+    return Rankings(gap, bounds, estimates.p(0.5), estimates.p_least(0.5))
 
 
 def _bounds(above: Array, below: Array, most: Array, least: Array) -> Bounds:

@@ -186,12 +186,12 @@ def _saddlepoint(
         first, r, slope = tail(side * low)
         return side * first, side * r, np.minimum(slope / cgf(side * low)[2], 1.0)
 
-    wanted = np.asarray(-special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
+    target = np.asarray(-special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
     up = np.ones(distance.shape)
     reach, edges = [], [edge(up), edge(-up)]
     for side, (last, most, slope) in zip((up, -up), edges, strict=True):
-        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(wanted, most), side))[0]
-        reach.append(np.where(wanted > most, last + (wanted - most) / slope, within))
+        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(target, most), side))[0]
+        reach.append(np.where(target > most, last + (target - most) / slope, within))
     side = np.where(distance < 0, -1.0, 1.0)
     last, most, slope = (np.where(side > 0, *both) for both in zip(*edges, strict=True))
     size = np.maximum(np.abs(distance), _NEAR)
@@ -215,8 +215,8 @@ def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side
         low, high = np.where(above, low, t), np.where(above, t, high)
         step = t - (value - target) / slope
         moved = np.where((step > low) & (step < high), step, (low + high) / 2)
-        done = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-8
+        converged = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-8
         t = moved
-        if done:
+        if converged:
             break
     return side * t

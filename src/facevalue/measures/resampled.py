@@ -107,32 +107,34 @@ def by_shuffles(
     scale = _Scale(observed, null, starts, signed=signed)
     zeroed = np.nan_to_num(null[:, starts])
     mean, high = zeroed.mean(axis=0), np.quantile(zeroed, 0.95, axis=0)
-    known = np.isfinite(observed[starts])
+    tested_family = np.isfinite(observed[starts])
     size = scale.of(observed[None, :])[0]
-    hits, family, drawn = np.zeros(size.size, dtype=np.int64), np.zeros(size.size, dtype=np.int64), 0
+    hits, family, shuffles = np.zeros(size.size, dtype=np.int64), np.zeros(size.size, dtype=np.int64), 0
     while True:
         alone, among = scale.hits(null, size)
-        hits, family, drawn = hits + alone, family + among, drawn + len(null)
-        if drawn >= most or not known.any() or family[known].min() >= ENOUGH:
+        hits, family, shuffles = hits + alone, family + among, shuffles + len(null)
+        if shuffles >= most or not tested_family.any() or family[tested_family].min() >= ENOUGH:
             break
-        null = draw(min(block, most - drawn))
-    p, p_family = (np.where(known, (1.0 + h) / (1.0 + drawn), np.nan) for h in (hits, family))
+        null = draw(min(block, most - shuffles))
+    p, p_family = (np.where(tested_family, (1.0 + h) / (1.0 + shuffles), np.nan) for h in (hits, family))
     surely = np.full(p.shape, np.nan)
     if exact is not None:
         better, surely = exact(p)
         p = np.where(np.isfinite(better), better, p)
     clearest = np.argsort(-size, kind="stable")
     p_family[clearest] = np.fmax.accumulate(p_family[clearest])
-    tests, q, largest, many = int(known.sum()), p, 1.0, 1.0
+    tests, q, largest, many = int(tested_family.sum()), p, 1.0, 1.0
     if tests > 1:
         largest, many = (LONE, 1 - LONE) if exact is None else (1 - LONE, LONE)
         corrected = adjust(p, "bh")
         nothing = min(np.nanmin(p_family) / largest, np.nanmin(corrected) / many)
         q = np.minimum(np.maximum(np.fmin(corrected, p_family), nothing), 1.0)
-    floor = Floor(*(np.where(known, x, np.nan) for x in (mean, high, p)))
+    floor = Floor(*(np.where(tested_family, x, np.nan) for x in (mean, high, p)))
     least = max(1.0 / (1.0 + most), 1.0 / labelings) / largest / max(tests, 1)
-    p_least = np.where(known, np.where(np.isfinite(surely), surely / many, least), np.nan)
-    return Shuffled(p, np.where(known, p_family, np.nan), q, p_least, np.where(known, size, np.nan), floor, drawn)
+    p_least = np.where(tested_family, np.where(np.isfinite(surely), surely / many, least), np.nan)
+    return Shuffled(
+        p, np.where(tested_family, p_family, np.nan), q, p_least, np.where(tested_family, size, np.nan), floor, shuffles
+    )
 
 
 class _Scale:
@@ -156,10 +158,10 @@ class _Scale:
 
     def of(self, values: Array) -> Array:
         """Sizes of tests; minus infinity where one does not vary."""
-        known, unsigned = np.nan_to_num(values), ~self._signed
+        finite, unsigned = np.nan_to_num(values), ~self._signed
         with np.errstate(invalid="ignore", divide="ignore"):
-            out = np.abs(known) / self._unit
-            roots = self._roots(known[:, unsigned], self._unit[unsigned])
+            out = np.abs(finite) / self._unit
+            roots = self._roots(finite[:, unsigned], self._unit[unsigned])
             out[:, unsigned] = (roots - self._middle[unsigned]) / self._spread[unsigned]
         out = np.where(self._varies, out, -np.inf)
         return np.maximum.reduceat(out, self._starts, axis=1) if self._starts.size < out.shape[1] else out

@@ -86,8 +86,8 @@ def _table(frame: pl.DataFrame, keys: Sequence[str], limits: tuple[float, float]
     out = frame.select(*(pl.col(name).cast(pl.String) for name in keys), value).filter(pl.col("value").is_not_null())
     wrong = out.filter(~pl.col("value").is_between(limits[0] - _SLACK, limits[1] + _SLACK))
     if wrong.height:
-        what = "no percentage" if limits == PERCENT else f"not between {limits[0]:g} and {limits[1]:g}"
-        raise DataError(f"{wrong['value'][0]:g} is {what}: {_example(wrong, keys)}.")
+        problem = "no percentage" if limits == PERCENT else f"not between {limits[0]:g} and {limits[1]:g}"
+        raise DataError(f"{wrong['value'][0]:g} is {problem}: {_example(wrong, keys)}.")
     twice = out.filter(pl.struct(keys).is_duplicated())
     if twice.height:
         raise DataError(f"Two rows for one cell: {_example(twice, keys)}.")

@@ -86,25 +86,27 @@ def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -
     if not noisy.size:
         return out
     null, scale = changes.drawn(noisy, DRAWS, SEED), changes.each.se[noisy]
-    found = changes.value[noisy]
+    measured = changes.value[noisy]
     df = float(np.median(changes.each.df[noisy]))
     none = float("nan")
 
-    def row(name: str, value: float, low: float, high: float, drawn: Array, against: float) -> Summary:
-        p = (1.0 + (drawn >= against - _ZERO).sum()) / (1.0 + drawn.size)
-        floor = Floor(*(np.array([x]) for x in (drawn.mean(), np.quantile(drawn, 0.95), p)))
+    def row(name: str, value: float, low: float, high: float, null_values: Array, against: float) -> Summary:
+        p = (1.0 + (null_values >= against - _ZERO).sum()) / (1.0 + null_values.size)
+        floor = Floor(*(np.array([x]) for x in (null_values.mean(), np.quantile(null_values, 0.95), p)))
         return Summary(name, single(value, low, high, none, n, clusters, NOISE), float(p), floor)
 
     sizes, squares = np.abs(null).mean(axis=1), np.sqrt((null**2).mean(axis=1))
-    out.append(row(SIZE, float(np.abs(d).mean()), none, none, sizes, float(np.abs(found).mean())))
-    rms = float(np.sqrt((found**2).mean()))
+    out.append(row(SIZE, float(np.abs(d).mean()), none, none, sizes, float(np.abs(measured).mean())))
+    rms = float(np.sqrt((measured**2).mean()))
     out.append(
         row(RMS, float(np.sqrt((d**2).mean())), *spread_interval(rms, squares, noisy.size + 1, df), squares, rms)
     )
     reach = float(np.quantile((np.abs(null) / scale).max(axis=1), 0.95)) * scale
-    bottom, top = np.max(np.abs(found) - reach), np.max(np.abs(found) + reach)
+    bottom, top = np.max(np.abs(measured) - reach), np.max(np.abs(measured) + reach)
     largest = np.abs(null).max(axis=1)
-    out.append(row(LARGEST, float(np.abs(d).max()), max(float(bottom), 0.0), float(top), largest, np.abs(found).max()))
+    out.append(
+        row(LARGEST, float(np.abs(d).max()), max(float(bottom), 0.0), float(top), largest, np.abs(measured).max())
+    )
     return out
 
 

@@ -278,8 +278,8 @@ def verdicts(
     >>> out.why[3]
     'The measure is not defined for these answers.'
     """
-    given = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters)
-    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given))
+    columns = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters)
+    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in columns))
     values, lows, highs, qs, own, equivalence, margins, levels, floors, observed, units = arrays
     check_margin(margins[~np.isnan(margins)])
     if not ((levels > 0) & (levels < 1)).all():

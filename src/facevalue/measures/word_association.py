@@ -117,7 +117,7 @@ class Presence:
         return (self.mask >> self.mask.dtype.type(group)) & self.mask.dtype.type(1) > 0
 
 
-def label_tests(found: Presence, tested: npt.NDArray[np.bool_] | None = None) -> Array:
+def label_tests(presence: Presence, tested: npt.NDArray[np.bool_] | None = None) -> Array:
     """Whether more of a group's images have a word than labels dealt out by chance would give: one-sided p-values.
 
     Parameters
@@ -157,22 +157,22 @@ def label_tests(found: Presence, tested: npt.NDArray[np.bool_] | None = None) ->
     >>> label_tests(longer).round(1).tolist()
     [[0.6], [1.0]]
     """
-    groups = found.lengths.shape[1]
-    wanted = np.ones((groups, found.words), dtype=np.bool_) if tested is None else tested
-    out = np.full(wanted.shape, np.nan)
-    if not found.in_sets:
-        return _among_all(found, wanted, out)
-    size = np.bitwise_count(found.mask).astype(np.int64)
-    some = np.flatnonzero(wanted.sum(axis=0))
-    rows = np.flatnonzero((size < groups) & np.isin(found.word, some))
-    every = np.unique(found.unit[rows] * groups + size[rows], return_inverse=True)
+    groups = presence.lengths.shape[1]
+    cells = np.ones((groups, presence.words), dtype=np.bool_) if tested is None else tested
+    out = np.full(cells.shape, np.nan)
+    if not presence.in_sets:
+        return _among_all(presence, cells, out)
+    size = np.bitwise_count(presence.mask).astype(np.int64)
+    some = np.flatnonzero(cells.sum(axis=0))
+    rows = np.flatnonzero((size < groups) & np.isin(presence.word, some))
+    every = np.unique(presence.unit[rows] * groups + size[rows], return_inverse=True)
     cases, case = every[0], every[1]
-    chances = _included(found.lengths[cases // groups], cases % groups)
+    chances = _included(presence.lengths[cases // groups], cases % groups)
     for group in range(groups):
-        own = wanted[group][found.word[rows]]
-        word, has = found.word[rows][own], found.has(group)[rows][own]
-        seen = np.bincount(word, has, found.words).astype(np.float64)
-        out[group] = np.where(wanted[group], _upper(seen, chances[case[own], group], word, found.words), np.nan)
+        is_tested = cells[group][presence.word[rows]]
+        word, has = presence.word[rows][is_tested], presence.has(group)[rows][is_tested]
+        seen = np.bincount(word, has, presence.words).astype(np.float64)
+        out[group] = np.where(cells[group], _upper(seen, chances[case[is_tested], group], word, presence.words), np.nan)
     return out
 
 
@@ -193,17 +193,21 @@ def _included(lengths: Array, size: Places) -> Array:
     return out
 
 
-def _among_all(found: Presence, wanted: npt.NDArray[np.bool_], out: Array) -> Array:
-    images, shown = found.images, (found.lengths > 0).sum(axis=0)
-    has, total = images.sum(axis=0), int(shown.sum())
-    own = ratio(found.lengths.sum(axis=0), shown.astype(np.float64))
-    others = ratio(found.lengths.sum() - found.lengths.sum(axis=0), (total - shown).astype(np.float64))
-    for group, word in zip(*np.nonzero(wanted), strict=True):
+def _among_all(presence: Presence, cells: npt.NDArray[np.bool_], out: Array) -> Array:
+    images, pictures = presence.images, (presence.lengths > 0).sum(axis=0)
+    has, total = images.sum(axis=0), int(pictures.sum())
+    mean_length = ratio(presence.lengths.sum(axis=0), pictures.astype(np.float64))
+    others = ratio(presence.lengths.sum() - presence.lengths.sum(axis=0), (total - pictures).astype(np.float64))
+    for group, word in zip(*np.nonzero(cells), strict=True):
         ends = (
-            np.array([own[group], others[group]]) / found.lengths.sum() * has[word] * total / max(total - has[word], 1)
+            np.array([mean_length[group], others[group]])
+            / presence.lengths.sum()
+            * has[word]
+            * total
+            / max(total - has[word], 1)
         )
         odds = np.divide(*np.expm1(np.minimum(ends, _FARTHEST)))
-        sides = (total, int(has[word]), int(shown[group]))
+        sides = (total, int(has[word]), int(pictures[group]))
         seen = images[group, word] - 1
         alike = abs(odds - 1) < _SLACK or not np.isfinite(odds)
         out[group, word] = (

@@ -57,9 +57,9 @@ def worst_p(
     ...         ([0.2, 0.1, -0.1], [0.2, 0.3, 0.4], [0.05] * 3)).round(3).tolist()
     [0.001, 0.083, 1.0]
     """
-    given = (value, p, se, df, *bounds, null)
+    columns = (value, p, se, df, *bounds, null)
     values, tested, errors, freedom, low, high, ends, zeros = np.broadcast_arrays(
-        *(np.asarray(x, dtype=np.float64) for x in given)
+        *(np.asarray(x, dtype=np.float64) for x in columns)
     )
     unsigned = np.isfinite(zeros)
     size = values - np.where(unsigned, zeros, 0.0)
@@ -68,13 +68,13 @@ def worst_p(
     freedom = np.where(freedom > 0, freedom, np.inf)
     tails = np.where(unsigned, 1.0, 2.0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        own = np.abs(size) / -special.stdtrit(freedom, np.clip(tested / tails, 0.0, 0.5))
+        p_error = np.abs(size) / -special.stdtrit(freedom, np.clip(tested / tails, 0.0, 0.5))
         more = np.nan_to_num(ends) ** 2 - np.nan_to_num(errors) ** 2
-        spread = np.sqrt(own**2 + np.maximum(more, 0.0))
+        spread = np.sqrt(p_error**2 + np.maximum(more, 0.0))
         worst = np.where(end > 0, np.minimum(tails * special.stdtr(freedom, -end / spread), 1.0), 1.0)
     complete = high - low <= _SAME * np.fmax(np.abs(values), 1.0)
-    known = np.isfinite(end) & ~complete & np.isfinite(tested)
-    return np.where(known, np.fmax(np.where(np.isfinite(worst), worst, 1.0), tested), tested)
+    bounded = np.isfinite(end) & ~complete & np.isfinite(tested)
+    return np.where(bounded, np.fmax(np.where(np.isfinite(worst), worst, 1.0), tested), tested)
 
 
 def worst_tests(estimates: pl.DataFrame, df: Array, unsigned: npt.NDArray[np.bool_]) -> pl.DataFrame:
@@ -97,8 +97,8 @@ def worst_tests(estimates: pl.DataFrame, df: Array, unsigned: npt.NDArray[np.boo
     family = np.where(tested, of["model"].to_numpy() - 1, -1)
     tests = np.bincount(family[tested], minlength=1)[family]
     by_largest = x["q"] < within(x["p"], family) * (1 - _SAME)
-    own = np.where(by_largest, np.fmin(x["p"], x["q"] / np.maximum(tests, 1)), x["p"])
-    p = worst_p(x["value"], own, x["se"], df, bounds, null)
+    p_of_row = np.where(by_largest, np.fmin(x["p"], x["q"] / np.maximum(tests, 1)), x["p"])
+    p = worst_p(x["value"], p_of_row, x["se"], df, bounds, null)
     p = np.where(unsigned & (bounds[0] <= x["floor_high"]) & tested, 1.0, p)
     q = np.where(tested, np.fmax(within(p, family), x["q"]), x["q"])
     return estimates.with_columns(pl.Series("p", p).fill_nan(None), pl.Series("q", q).fill_nan(None))

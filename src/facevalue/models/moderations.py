@@ -89,15 +89,15 @@ class Moderations:
 
 def _scores(payload: Mapping[str, object], labels: Sequence[str]) -> Mapping[str, float]:
     results = payload.get("results")
-    given = results[0].get("category_scores") if _is_one(results) else None
-    if not isinstance(given, dict):
+    by_label = results[0].get("category_scores") if _is_one(results) else None
+    if not isinstance(by_label, dict):
         raise Failure("The reply holds no scores of one text.", status=200, transient=True)
     for label in labels:
-        score = given.get(label)
+        score = by_label.get(label)
         if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-            said = f"{str(score)[:40]} as a score" if label in given else "no score"
-            raise Failure(f"The reply has {said} of {label!r}: it must be from 0 to 1.", status=200, transient=True)
-    return {label: float(given[label]) for label in labels}
+            problem = f"{str(score)[:40]} as a score" if label in by_label else "no score"
+            raise Failure(f"The reply has {problem} of {label!r}: it must be from 0 to 1.", status=200, transient=True)
+    return {label: float(by_label[label]) for label in labels}
 
 
 def _is_one(results: object) -> TypeGuard[list[dict[str, object]]]:

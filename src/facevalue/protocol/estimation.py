@@ -111,8 +111,8 @@ class Estimator:
             replies = [self._split(part, at, rows, columns, levels, take)[0] for part in own]
             if on_shift:
                 of = self.parts.sets.base_of
-                there = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
-                base = [self._split(part, at, rows, columns, levels, take)[0] for part in there]
+                bases = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
+                base = [self._split(part, at, rows, columns, levels, take)[0] for part in bases]
         found, kept, bounds, named = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
         for level, other in self.parts.contrasts(take):
             one = [levels.index(level)]
@@ -182,10 +182,10 @@ def _gap_bounds(
 ) -> Bounds:
     """Bounds of a gap between means, or, with bases, between shifts from them."""
 
-    def replies(parts: Sequence[Array], own: list[int]) -> Replies:
-        return Replies(*(part[:, own].sum(axis=1) for part in parts))
+    def replies(parts: Sequence[Array], of_side: list[int]) -> Replies:
+        return Replies(*(part[:, of_side].sum(axis=1) for part in parts))
 
-    one, two = (replies(varied, own) for own in sides)
+    one, two = (replies(varied, of_side) for of_side in sides)
     if base is None:
         return shift_bounds(two, one, poles, paired=paired)
     return contrast_bounds([one, replies(base, sides[0]), two, replies(base, sides[1])], [1, -1, -1, 1], poles)

@@ -54,8 +54,8 @@ class StudyUnits:
         sides = self._declared(answers)
         rest = sides[0].is_null()
         if rest.any():
-            shown = self._shown(answers)
-            sides = [side.zip_with(~rest, other) for side, other in zip(sides, shown, strict=True)]
+            pictured = self._shown(answers)
+            sides = [side.zip_with(~rest, other) for side, other in zip(sides, pictured, strict=True)]
         return answers.with_columns(
             self._names.coded(side).alias(name) for side, name in zip(sides, COLUMNS, strict=True)
         )
@@ -77,8 +77,8 @@ class StudyUnits:
         """The people in the pictures, or else what is shown, by number."""
         numbers = answers["trial"].to_numpy().astype(np.int64)
         block = np.searchsorted(self._study.design.offsets, numbers, side="right") - 1
-        shown = self._study.design.stimulus_numbers(numbers) - self._shift[block]
-        number = pl.Series("stimulus " + pl.Series(shown).cast(pl.String))
+        stimulus = self._study.design.stimulus_numbers(numbers) - self._shift[block]
+        number = pl.Series("stimulus " + pl.Series(stimulus).cast(pl.String))
         sides = []
         for columns in (("image", "image_1"), ("image", "image_2")):
             pictures = [pl.col(name).cast(pl.String) for name in columns if name in answers.columns]

@@ -74,6 +74,6 @@ def limits(
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
     replies = Replies(*(shift.cells(part, unit, rows, items, units).sums for part in totals))
     cells = phi_bounds(replies, poles)
-    own = np.arange(len(groups) * len(items)).reshape(len(groups), -1)
-    out = spread_bounds([cells.at(at) for at in own])
+    cell_of = np.arange(len(groups) * len(items)).reshape(len(groups), -1)
+    out = spread_bounds([cells.at(at) for at in cell_of])
     return averaged(out) if mean else out

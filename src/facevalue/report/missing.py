@@ -21,8 +21,8 @@ _BY = ("dimension", "group", "prompt?")
 def _gaps(reason: str | None) -> Of:
     alone = " (refusals alone)" if reason else ""
     note = f"{{dimension}}, {{prompt|all prompts}}{alone}"
-    where = {"reason": reason}
-    return Of(GAP.name, _BY, where, label="{group}", note=note, order="found", most=_SHOWN, points=True)
+    by_reason = {"reason": reason}
+    return Of(GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN, points=True)
 
 
 def _rows(measure: str, reason: str | None) -> Of:
@@ -57,21 +57,21 @@ def sections(view: View) -> tuple[Section, ...]:
 
 def missing_card(view: View) -> list[Card]:
     """Say for each model who was declined more often, on which prompt; no card for tables of earlier versions."""
-    known = [model for model in view.models if view.at(model).one(SHARE.name) is not None]
-    if not known:
+    measured = [model for model in view.models if view.at(model).one(SHARE.name) is not None]
+    if not measured:
         return []
-    found = {model: [e for e in _compared(view, model) if view.found(e)] for model in known}
-    many = len(known) > 1
+    findings = {model: [e for e in _compared(view, model) if view.found(e)] for model in measured}
+    many = len(measured) > 1
     lines = []
-    for model in known:
-        worst = sorted(found[model], key=lambda e: -abs(e.value or 0.0))[:_LINES]
+    for model in measured:
+        worst = sorted(findings[model], key=lambda e: -abs(e.value or 0.0))[:_LINES]
         for e in worst or _compared(view, model)[:1]:
             verdict = "" if e in worst else "; no difference found"
             lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
-    clear = [model for model in known if found[model]]
-    lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in known)
+    clear = [model for model in measured if findings[model]]
+    lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in measured)
     if clear:
-        value = f"{sum(map(len, found.values()))} found" + (f": {', '.join(clear)}" if many else "")
+        value = f"{sum(map(len, findings.values()))} found" + (f": {', '.join(clear)}" if many else "")
     elif not lost:
         value = "Every reply has an answer"
     else:

@@ -49,8 +49,8 @@ def annotate(
 
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):
-            asked = chunk.filter(read)
-            yield from (asked[name] for name in scored.texts)
+            replies = chunk.filter(read)
+            yield from (replies[name] for name in scored.texts)
 
     meter, begun = Meter(), False
 

@@ -56,8 +56,8 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
             "of one study."
         )
     plain = first.plain(), second.plain()
-    with _kept(plain) as kept:
-        return replace(compare_answers(kept, margin), notes=differences(first, second))
+    with _kept(plain) as answers_of_both:
+        return replace(compare_answers(answers_of_both, margin), notes=differences(first, second))
 
 
 def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
@@ -97,22 +97,22 @@ def _kept(runs: tuple[StoredRun, StoredRun]) -> Iterator[tuple[KeptAnswers, Kept
         both = []
         for at, run in enumerate(runs):
             tally = Tally()
-            kept = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
+            run_answers = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
             for chunk in answers(run, tally):
-                kept.add(chunk, to_disk=kept.rows > MOST_ROWS // 2)
+                run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // 2)
             if not tally.valid:
                 raise RunError(f"{run.folder} has no valid answer to compare.")
-            both.append(kept)
+            both.append(run_answers)
         yield both[0], both[1]
 
 
 def _missing(
-    kept: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
+    both: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
 ) -> tuple[pl.DataFrame, Sequence[Measure]]:
     """The difference in the share of replies without a valid answer, where both are about the same units."""
-    table = EstimateTable(study.name, kept[1].model, study.labels)
+    table = EstimateTable(study.name, both[1].model, study.labels)
     if units.paired:
-        intervention_effects.add_missing_change(table, *asked(*kept), units.unit)
+        intervention_effects.add_missing_change(table, *asked(*both), units.unit)
     return table.frame(), (intervention_effects.missing_change(units.unit),)
 
 

@@ -15,6 +15,7 @@ from facevalue.measures.page_error import leads
 from facevalue.measures.paired_changes import Changes, LeftOut, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
 from facevalue.measures.table_entries import family_names
+from facevalue.measures.value_limits import check_margins
 from facevalue.protocol.offers import Compared, Table
 from facevalue.protocol.study import Study
 
@@ -136,30 +137,31 @@ def compare_estimates(
     `besides`: further rows for the page, and their `definitions`.
     """
     measure, compared = comparable(study, tables)
-    if margin is not None and not 0 < margin < measure.limits[1] - measure.limits[0]:
-        raise DataError(f"A margin of {measure.name} is above 0 and below {measure.limits[1] - measure.limits[0]:g}.")
+    if margin is not None:  # before everything is taken again
+        check_margins({measure.name: margin}, [replace(difference_of(measure), name=measure.name)])
     cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
-    known = {one.name: one for one in study.measures}
+    definition_of = {one.name: one for one in study.measures}
     also = [name for name in compared.also if all((table["measure"] == name).any() for table in tables)]
-    wanted = [
+    estimates = [
         pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
         for table, rows in zip(tables, cells, strict=True)
     ]
     alone = [
-        mine.join(other, on=[*compared.cells], how="anti", nulls_equal=True) for mine, other in (cells, cells[::-1])
+        present.join(other, on=[*compared.cells], how="anti", nulls_equal=True)
+        for present, other in (cells, cells[::-1])
     ]
     keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
-    both = wanted[0].join(wanted[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    both = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
     if not (both["measure"] == measure.name).any():
         one, two = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {one} in the first, {two} in the second.")
-    changes = Changes(both, wanted[1], without)
+    changes = Changes(both, estimates[1], without)
     table = EstimateTable(study.name, tables[1]["model"][0], study.labels)
     for name in (measure.name, *also):
-        _enter_cells(table, changes, known[name], compared.within if name == measure.name else ())
+        _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
     overall = _overall(table, changes, measure, compared.within)
     compared_measures = (difference_of(measure), mean_of(measure), size_of(measure))
-    further = [*(difference_of(known[name]) for name in also), *definitions]
+    further = [*(difference_of(definition_of[name]) for name in also), *definitions]
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
     margins = {} if margin is None else {one.name: margin for one in compared_measures[:2]}
     judged = judge(rows, (*compared_measures, *further), margins=margins, lead=(_family(measure),))
@@ -203,12 +205,12 @@ def _overall(table: EstimateTable | None, changes: Changes, measure: Measure, wi
     usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
     frame = changes.frame.with_row_index("row").filter(usable)
     parts = []
-    for levels, own in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
-        if not own.height or (table is None and levels[-1] is None):
+    for levels, cells in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
+        if not cells.height or (table is None and levels[-1] is None):
             continue
         labels = dict(zip(within, levels, strict=True))
-        for one in summaries(changes, own["row"].to_numpy().astype(np.int64), measure):
-            parts.append({**labels, **as_row(one), "cells": own.height})
+        for one in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
+            parts.append({**labels, **as_row(one), "cells": cells.height})
             kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(one.name)
             if table is not None and kind is not None:
                 columns = {name: [level] for name, level in labels.items()}
@@ -262,9 +264,9 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     measures, compared = {one.name: one for one in study.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
         return measures[compared.measure], _named(compared, tables)
-    known = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
+    with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
     for name in study.lead:
-        leading = [table.filter(leads(pl.col("family"), (name,), table)) for table in known]
+        leading = [table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors]
         for measure in leading[0]["measure"].unique(maintain_order=True):
             if measures[measure].signed and (leading[1]["measure"] == measure).any():
                 families = tuple(leading[0].filter(pl.col("measure") == measure)["family"].unique(maintain_order=True))

@@ -30,8 +30,8 @@ class Followed:
 
         study = runs[0].study
         prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
-        asked = dict.fromkeys(axis.columns()[0].name for axis in prompts)
-        return cls(Course(study.followed, list(asked)), MissingAnswers(study.missing_by))
+        questions = dict.fromkeys(axis.columns()[0].name for axis in prompts)
+        return cls(Course(study.followed, list(questions)), MissingAnswers(study.missing_by))
 
     def passing(self, run: StoredRun, tally: Tally, part: int = 0) -> Iterator[pl.DataFrame]:
         """A run's answers, looked at as they pass."""

@@ -161,16 +161,16 @@ def _reach(
 
 
 def _reach_of_respondents(
-    spread: Respondents, items: float, own: int, share: float, tests: int, level: float, effect: float | None,
+    spread: Respondents, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None,
     largest: float,
 ) -> Reach:  # fmt: skip
     from facevalue.measures.power import fewest_clusters, smallest_effect  # noqa: PLC0415 - slow to import
 
-    reach = smallest_effect(lambda size: spread.shifts(items, size), own, level, largest, POWER)
+    reach = smallest_effect(lambda size: spread.shifts(items, size), clusters, level, largest, POWER)
     needed = None
     if effect is not None:
         needed = int(np.ceil(fewest_clusters(spread.shifts(items, effect), level, POWER, largest) / share - 1e-9))
-    return Reach(tests, own, reach if np.isfinite(reach) else None, needed)
+    return Reach(tests, clusters, reach if np.isfinite(reach) else None, needed)
 
 
 def _reach_of_square(
@@ -195,10 +195,10 @@ def _sample(
     from facevalue.measures.power import finds  # noqa: PLC0415 - slow to import
 
     per_item = requests / (clusters * items)
-    own = int(np.floor(plan.clusters * share + 1e-9))
+    rarest = int(np.floor(plan.clusters * share + 1e-9))
     for k in range(1, int(plan.items) + 1):
         if isinstance(spread, Respondents):
-            enough = finds(spread.shifts(k, effect), own, level, POWER, plan.largest)
+            enough = finds(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
         elif np.isfinite(spread.at(k)):
             reach = _reach(spread, k, plan.clusters, share, 1, level, None, largest=plan.largest).detectable
             enough = reach is not None and reach <= effect

@@ -32,15 +32,15 @@ def asked_blocks(study: Study, design: Design, interventions: Sequence[Intervent
     out = [np.arange(len(design.blocks))]
     for one in interventions:
         only = study.intervened.get(one.name, {})
-        kept = [
+        numbers = [
             at
             for at, block in enumerate(design.blocks)
             if all(block.constants.get(name) in levels for name, levels in only.items())
         ]
-        if not kept:
-            what = ", ".join(f"{name} {' or '.join(levels)}" for name, levels in only.items())
-            raise DataError(f"{one.name} is asked of {what} alone, of which nothing is asked: leave it out.")
-        out.append(np.array(kept, dtype=np.int64))
+        if not numbers:
+            levels_asked = ", ".join(f"{name} {' or '.join(levels)}" for name, levels in only.items())
+            raise DataError(f"{one.name} is asked of {levels_asked} alone, of which nothing is asked: leave it out.")
+        out.append(np.array(numbers, dtype=np.int64))
     return out
 
 

@@ -25,8 +25,8 @@ _UNIT = COLUMNS[0]
 def measures(plain: Sequence[Measure], *, ciphered: bool) -> tuple[Measure, ...]:
     """Definitions of what is measured besides the plain study's own measures."""
     unit = unit_of(plain)
-    own = [*map(change_of, plain), intervention_effects.missing_change(unit)]
-    return (*own, intervention_effects.reading_share(unit)) if ciphered else tuple(own)
+    changes = [*map(change_of, plain), intervention_effects.missing_change(unit)]
+    return (*changes, intervention_effects.reading_share(unit)) if ciphered else tuple(changes)
 
 
 def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -41,10 +41,10 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
             model: _split(conditions, model, chunks, Path(folder) / str(at))
             for at, (model, chunks) in enumerate(answers.items())
         }
-        parts = [study.analyse({model: own[0].chunks() for model, own in kept.items()})]
-        for model, own in kept.items():
+        parts = [study.analyse({model: conditions_of[0].chunks() for model, conditions_of in kept.items()})]
+        for model, conditions_of in kept.items():
             plain = parts[0].filter(pl.col("model") == model) if parts[0].height else parts[0]
-            parts += _model(conditions, model, own, plain)
+            parts += _model(conditions, model, conditions_of, plain)
     return stacked([part for part in parts if part.height] or parts[:1])
 
 
@@ -56,21 +56,23 @@ def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], f
     for chunk in chunks:
         plain = conditions.plain(chunk)
         condition = pl.Series(conditions.of(chunk))
-        for c, kept in enumerate(out):
+        for c, answers in enumerate(out):
             part = plain.filter(condition == c)
             if part.height:
-                kept.add(part, to_disk=sum(one.rows for one in out) > MOST_ROWS)
+                answers.add(part, to_disk=sum(one.rows for one in out) > MOST_ROWS)
     return out
 
 
-def _model(conditions: Conditions, model: str, kept: Sequence[KeptAnswers], plain: pl.DataFrame) -> list[pl.DataFrame]:
+def _model(
+    conditions: Conditions, model: str, by_condition: Sequence[KeptAnswers], plain: pl.DataFrame
+) -> list[pl.DataFrame]:
     """Estimates and changes of one model under every intervention."""
     study, unit = conditions.study, unit_of(conditions.study.measures)
-    base = kept[0]
-    groups = grouped(kept, paired=True)
-    known: dict[bytes, tuple[pl.DataFrame, list[pl.DataFrame]]] = {}
+    base = by_condition[0]
+    groups = grouped(by_condition, paired=True)
+    plain_taken: dict[bytes, tuple[pl.DataFrame, list[pl.DataFrame]]] = {}
     parts = []
-    for intervention, changed in zip(conditions.interventions, kept[1:], strict=True):
+    for intervention, changed in zip(conditions.interventions, by_condition[1:], strict=True):
         if not changed.rows:
             continue
         name = intervention.name
@@ -83,11 +85,11 @@ def _model(conditions: Conditions, model: str, kept: Sequence[KeptAnswers], plai
             both = np.intersect1d(base.trials(), changed.trials())
             whole = both.size == base.trials().size == changed.trials().size
             first, second = (base, changed) if whole else (base.of_trials(both), changed.of_trials(both))
-            if both.tobytes() not in known:
-                known[both.tobytes()] = _taken(first, groups, plain if whole else None)
-            before, after = known[both.tobytes()], _taken(second, groups, estimates if whole else None)
-            found = Changes(before[0], after[0], left_out(before[1], after[1], groups))
-            parts.append(found.table(study.measures, study.name, model, name))
+            if both.tobytes() not in plain_taken:
+                plain_taken[both.tobytes()] = _taken(first, groups, plain if whole else None)
+            before, after = plain_taken[both.tobytes()], _taken(second, groups, estimates if whole else None)
+            changes = Changes(before[0], after[0], left_out(before[1], after[1], groups))
+            parts.append(changes.table(study.measures, study.name, model, name))
             intervention_effects.add_missing_change(table, *asked(first, second), unit)
             if study.alike is not None:
                 parts.append(study.alike(model, name, first.chunks(), second.chunks()))
@@ -95,10 +97,10 @@ def _model(conditions: Conditions, model: str, kept: Sequence[KeptAnswers], plai
     return parts
 
 
-def _taken(kept: KeptAnswers, groups: Groups, whole: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+def _taken(answers: KeptAnswers, groups: Groups, whole: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """The estimates of one condition, and their values without each group."""
-    estimates = kept.estimates() if whole is None else whole
-    return reduced(estimates), list(kept.without(groups))
+    estimates = answers.estimates() if whole is None else whole
+    return reduced(estimates), list(answers.without(groups))
 
 
 def asked(first: KeptAnswers, second: KeptAnswers) -> tuple[Asked, Asked]:
@@ -109,17 +111,17 @@ def asked(first: KeptAnswers, second: KeptAnswers) -> tuple[Asked, Asked]:
     return Asked(columns["replies"], columns["missing"]), Asked(columns["replies_other"], columns["missing_other"])
 
 
-def _totals(kept: KeptAnswers) -> pl.DataFrame:
+def _totals(answers: KeptAnswers) -> pl.DataFrame:
     parts = []
-    for rows in kept.raw():
+    for rows in answers.raw():
         valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
         mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
         parts.append(rows.group_by(_UNIT).agg(replies=pl.len().cast(pl.Float64), missing=(1 - mass).sum()))
     return pl.concat(parts).group_by(_UNIT).agg(pl.all().sum()).sort(_UNIT)
 
 
-def _add_readings(table: EstimateTable, kept: KeptAnswers, unit: str) -> None:
-    parts = [chunk.filter(pl.col(READING).is_not_null()).group_by(_UNIT, READING).len() for chunk in kept.raw()]
+def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None:
+    parts = [chunk.filter(pl.col(READING).is_not_null()).group_by(_UNIT, READING).len() for chunk in answers.raw()]
     counted = pl.concat(parts).group_by(_UNIT, READING).agg(pl.col("len").sum()).sort(_UNIT)
     if not counted.height:
         return

@@ -55,8 +55,8 @@ class Answers:
                 known = self._kinds.setdefault((kind, at), np.full(self._size, NOT_ASKED, dtype=np.int8))
                 known[trial[rows]] = codes[rows]
         if "declined" in chunk.columns and scores:
-            own = ("trial", "repeat", f"^({REFUSED_SCORE}|{UNREAD}).*$")
-            self._declined.append(chunk.filter(pl.col("declined").is_not_null()).select(own))
+            columns = ("trial", "repeat", f"^({REFUSED_SCORE}|{UNREAD}).*$")
+            self._declined.append(chunk.filter(pl.col("declined").is_not_null()).select(columns))
         if "text" in chunk.columns:
             self.texts.add(trial, chunk["text"])
 
@@ -91,14 +91,18 @@ class Answers:
         None where no refusal says anything.
         """
         at = pl.col("trial").cast(pl.Int64) - part.start
-        asked = at // part.draws
-        here = at.is_between(0, part.trials.stop - part.start, closed="left") & (asked % len(part.prompts) == prompt)
-        rows = pl.concat([one.filter(here) for one in self._declined]) if self._declined else pl.DataFrame()
+        of_prompt = at // part.draws
+        in_block = at.is_between(0, part.trials.stop - part.start, closed="left") & (
+            of_prompt % len(part.prompts) == prompt
+        )
+        rows = pl.concat([one.filter(in_block) for one in self._declined]) if self._declined else pl.DataFrame()
         if not rows.height:
             return None
-        known = [repeat for repeat in range(self.repeats) if (f"{SCORE}{name}", repeat) in self._numbers]
-        drawn = pl.col("repeat").replace_strict(known, range(len(known)), return_dtype=pl.Int64) * part.draws
-        image, draw = rows.select(asked // len(part.prompts), draw=drawn + at % part.draws)
+        repeats = [repeat for repeat in range(self.repeats) if (f"{SCORE}{name}", repeat) in self._numbers]
+        place_of_repeat = (
+            pl.col("repeat").replace_strict(repeats, range(len(repeats)), return_dtype=pl.Int64) * part.draws
+        )
+        image, draw = rows.select(of_prompt // len(part.prompts), draw=place_of_repeat + at % part.draws)
         scores = self.number(part, f"{SCORE}{name}", prompt)
         scores[image.to_numpy(), draw.to_numpy()] = rows[f"{REFUSED_SCORE}{name}"].fill_null(float("nan")).to_numpy()
         return scores, bool(rows[f"{UNREAD}{name.partition('/')[0]}"].any())

@@ -113,14 +113,14 @@ def _quantiles(part: Part, scores: Array) -> Estimates:
 
 
 def _add_released(
-    table: EstimateTable, part: Part, found: tuple[Array, bool] | None, about: dict[str, str], name: str
+    table: EstimateTable, part: Part, released: tuple[Array, bool] | None, about: dict[str, str], name: str
 ) -> None:
     """The same with the scores of what refusals say; nothing where none says anything, since they are the same then."""
-    if found is None:
+    if released is None:
         return
     scorer, _, label = name.partition("/")
     about = {**about, "scorer": scorer, "score": label}
-    scores, unread = found
+    scores, unread = released
     if not np.isfinite(scores).any():
         return
     if unread:
@@ -157,17 +157,17 @@ def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
 def _add_means(
     table: EstimateTable,
     part: Part,
-    found: Array,
+    values: Array,
     about: Mapping[str, str],
     quantity: m.Compared,
     asked: npt.NDArray[np.bool_],
 ) -> Estimates:
     """Mean of each group and of all, and groups beside the others of their sets; returns the groups' means."""
-    sums, counts = by_cluster(part, *_totals(found))
+    sums, counts = by_cluster(part, *_totals(values))
     means = levels(sums, counts)
     enter(table, quantity.level, {**about, "group": [*part.groups, None]}, means)
     if len(part.sets):
-        add_contrasts(table, part.groups, part.in_sets(found), about, quantity, part.in_sets(asked))
+        add_contrasts(table, part.groups, part.in_sets(values), about, quantity, part.in_sets(asked))
     return means.at(slice(0, len(part.groups)))
 
 

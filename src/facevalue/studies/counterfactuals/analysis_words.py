@@ -69,10 +69,10 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     listed, score = counts >= frequency, association(counts, sizes)
     occurring = texts.occurrences(part, often)
     se = standard_errors(occurring, None if len(part.sets) else texts.shown(part))
-    own = _Words(part, words.gather(often), counts, occurring.images, found, se)
-    own.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
+    listing = _Words(part, words.gather(often), counts, occurring.images, found, se)
+    listing.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)
-    own.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
+    listing.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
     if found is None:
         return
     named = words.is_in(_masked(part)).to_numpy()
@@ -85,7 +85,7 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     p = np.where(tests, 1.0, np.nan)  # of words that are not listed no test could say more
     p[wanted] = label_tests(found, wanted)[wanted]
     q = adjust(p.ravel(), "bh").reshape(p.shape)
-    own.add(table, m.PMI_STRICT, score, wanted, p, q)
+    listing.add(table, m.PMI_STRICT, score, wanted, p, q)
 
 
 class _Words:
@@ -152,12 +152,12 @@ def _add_lists(
     for (measure, at), means in zip(kinds, (levels(*cells) for cells in sums), strict=True):
         enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
     if len(part.sets):
-        asked = ~np.isnan(own.kind(part, "reason", prompt))
-        reply = np.arange(asked.shape[1])  # a picture's replies all have its mean share: sets are what vary
-        there, wanted = (part.in_sets(reply < many[:, None]) for many in (size, asked.sum(axis=1)))
+        requested = ~np.isnan(own.kind(part, "reason", prompt))
+        reply = np.arange(requested.shape[1])  # a picture's replies all have its mean share: sets are what vary
+        answered, expected = (part.in_sets(reply < many[:, None]) for many in (size, requested.sum(axis=1)))
         for name, hits in zip(lists.names, known, strict=False):
-            share = np.where(there, part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
-            add_contrasts(table, part.groups, share, {**about, "word_list": name}, m.WORDS, wanted)
+            share = np.where(answered, part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
+            add_contrasts(table, part.groups, share, {**about, "word_list": name}, m.WORDS, expected)
 
 
 def _cells(part: Part, texts: Texts) -> list[Array]:

@@ -13,8 +13,8 @@ def _from_set(value: str, only: pl.Expr) -> Callable[[pl.DataFrame], pl.DataFram
     """What a reply says of a picture, less the mean of its set."""
 
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        own = answers.with_columns(pl.col(*_ABOUT, "set").cast(pl.String)).filter(only, pl.col(value).is_not_null())
-        means = own.group_by(*_ABOUT, "set").agg(pl.col(value).mean())
+        scored = answers.with_columns(pl.col(*_ABOUT, "set").cast(pl.String)).filter(only, pl.col(value).is_not_null())
+        means = scored.group_by(*_ABOUT, "set").agg(pl.col(value).mean())
         mean = pl.col(value).mean().over("subset", "prompt", "set")
         return means.select(*_ABOUT, pl.col("set").alias(UNIT), (pl.col(value) - mean).alias(VALUE))
 

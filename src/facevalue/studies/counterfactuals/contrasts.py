@@ -40,18 +40,18 @@ def add_contrasts(
     if quantity.family == m.GROUP_SCORES and not ((values < 0) | (values > 1)).any():
         low, high = 0.0, 1.0
     bounded = np.isfinite([low, high]).all() and quantity is not m.SALARIES
-    found = from_majority(values, SEED, asked, (low, high) if bounded else None)
+    contrast = from_majority(values, SEED, asked, (low, high) if bounded else None)
     labels = {**about, "group": groups}
-    p = found.estimates.p_zero
+    p = contrast.estimates.p_zero
     named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
     enter(
-        table, quantity.gap, labels, found.estimates, p=p, q=p, p_least=np.full(len(groups), found.p_least),
-        family=m.family(quantity.family, *named), bounds=found.bounds,
+        table, quantity.gap, labels, contrast.estimates, p=p, q=p, p_least=np.full(len(groups), contrast.p_least),
+        family=m.family(quantity.family, *named), bounds=contrast.bounds,
     )  # fmt: skip
     enter(table, quantity.from_mean, labels, from_set_mean(values))
-    if only_values() or not np.isfinite(found.p_any):
+    if only_values() or not np.isfinite(contrast.p_any):
         return
     assert p is not None
-    many, sets = len(groups), int(found.estimates.clusters.max())
+    many, sets = len(groups), int(contrast.estimates.clusters.max())
     apart = single(float((p < _LEVEL).sum()), np.nan, np.nan, np.nan, many, sets, f"no interval: {METHOD}")
-    enter(table, quantity.apart, about, apart, p=np.array([found.p_any]))
+    enter(table, quantity.apart, about, apart, p=np.array([contrast.p_any]))

@@ -169,16 +169,16 @@ class Texts:
         lengths[part.cluster[images], part.group[images]] = self._lengths[id(part)][images]
         place = np.full(len(self.vocabulary), -1, dtype=np.int64)
         place[words] = np.arange(words.size)
-        kept = lengths.sum(axis=1) > 0
-        found, units, masks = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
+        has_text = lengths.sum(axis=1) > 0
+        codes, units, masks = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
         for key, mask in sets.pairs():
             at = place[key & _WORD]
-            there = (at >= 0) & kept[key >> 32]
-            found.append(at[there])
+            there = (at >= 0) & has_text[key >> 32]
+            codes.append(at[there])
             units.append(key[there] >> 32)
             masks.append(mask[there])
         return Presence(
-            np.concatenate(found), np.concatenate(units), np.concatenate(masks), words.size, lengths, in_sets
+            np.concatenate(codes), np.concatenate(units), np.concatenate(masks), words.size, lengths, in_sets
         )
 
 

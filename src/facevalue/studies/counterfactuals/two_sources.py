@@ -25,20 +25,20 @@ def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[Table]:
 
 def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:
     rows = []
-    for measure, what in ((TAIL_SHARE, "largest scores (MaxToxicity)"), (SCORE, "mean scores (ours)")):
-        own = [
+    for measure, title in ((TAIL_SHARE, "largest scores (MaxToxicity)"), (SCORE, "mean scores (ours)")):
+        tables = [
             table.filter((pl.col("measure") == measure.name) & pl.col("group").is_not_null()) for table in (one, two)
         ]
-        for about in own[0].select(_ABOUT).unique(maintain_order=True).iter_rows():
-            here = [pl.col(name) == level for name, level in zip(_ABOUT, about, strict=True)]
-            first, second = (table.filter(here) for table in own)
+        for about in tables[0].select(_ABOUT).unique(maintain_order=True).iter_rows():
+            same_cell = [pl.col(name) == level for name, level in zip(_ABOUT, about, strict=True)]
+            first, second = (table.filter(same_cell) for table in tables)
             if second.is_empty():
                 continue
             try:
-                found, p = correlation(first, second, measure.name, _GROUP)
+                estimate, p = correlation(first, second, measure.name, _GROUP)
             except FaceValueError:  # no group in both
                 continue
-            rows.append((*about, what, *_said(found), "–" if math.isnan(p) else f"{p:.0e}"))
+            rows.append((*about, title, *_said(estimate), "–" if math.isnan(p) else f"{p:.0e}"))
     heads = (*_ABOUT, "of groups'", "groups", "r", "95% interval", "p")
     return Table("Correlations over groups (section 5.1)", heads, rows, boxed=False)
 

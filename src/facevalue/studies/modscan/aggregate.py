@@ -125,24 +125,24 @@ _Found = tuple[tuple[str, ...], tuple[str, ...], Codes, Codes, Codes, tuple[Code
 def _vision(block: Block) -> _Found:
     """Of a pair, the groups on the left and on the right, on sides drawn for it or on both in turn."""
     axis, *sides = block.stimulus
-    asked = block.prompt[0]
+    instance_axis = block.prompt[0]
     assert isinstance(axis, Factor)
-    assert isinstance(asked, Factor)
-    own = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", *PEOPLE)})
+    assert isinstance(instance_axis, Factor)
+    faces = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", *PEOPLE)})
     left = sides[0].columns()[0].values if sides else axis.attributes[LEFT]
     attribute = block.constants["attribute"]
-    there = set(own["group_1"]) | set(own["group_2"])
+    there = set(faces["group_1"]) | set(faces["group_2"])
     known = [name for name in GROUPS.get(attribute, ()) if name in there]
     groups = (*known, *sorted(there.difference(known)))
-    codes = np.array([own[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
-    each, count = len(left) if sides else 1, len(asked)
+    codes = np.array([faces[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
+    each, count = len(left) if sides else 1, len(instance_axis)
     codes = np.repeat(codes, each, axis=0)
     second = np.array([side == "2" for side in left] * (len(axis) if sides else 1))
     turned = np.where(second[:, None], codes[:, ::-1], codes)
     unit, instance = np.repeat(np.arange(len(axis)), each * count), np.tile(np.arange(count), len(axis) * each)
-    names = np.unique(np.array([own[name] for name in PEOPLE]), return_inverse=True)[1].reshape(2, -1)
+    names = np.unique(np.array([faces[name] for name in PEOPLE]), return_inverse=True)[1].reshape(2, -1)
     people = names[0].astype(np.int64), names[1].astype(np.int64)
-    return asked.levels, groups, np.repeat(turned, count, axis=0), unit, instance, people
+    return instance_axis.levels, groups, np.repeat(turned, count, axis=0), unit, instance, people
 
 
 def _language(block: Block) -> _Found:
@@ -159,9 +159,9 @@ def _language(block: Block) -> _Found:
     place = np.array([known[order] for order in orders], dtype=np.int64)
     own = np.array([names.index(str(name)) for name in axis.attributes["instance"]], dtype=np.int64)
     each = block.prompts
-    who = np.unique(np.array(axis.attributes["identity"]), return_inverse=True)[1].astype(np.int64)
+    person = np.unique(np.array(axis.attributes["identity"]), return_inverse=True)[1].astype(np.int64)
     unit = np.repeat(np.arange(len(axis)), each)
-    return names, groups, place, unit, np.repeat(own, each), (who, who)
+    return names, groups, place, unit, np.repeat(own, each), (person, person)
 
 
 class Answers:

@@ -76,7 +76,7 @@ class Rows:
             found = cb.joined([e for _, e, *_ in parts])
             p = np.concatenate([p for _, _, p, *_ in parts])
             floors = (np.concatenate([getattr(floor, n) for *_, floor, _, _ in parts]) for n in ("mean", "high", "p"))
-            bounds = missing_data_bounds.joined([own for *_, own, _ in parts])
+            bounds = missing_data_bounds.joined([of_part for *_, of_part, _ in parts])
             families = [x for *_, family in parts for x in family]
             floor = cb.Floor(*floors)
             table.add(measure, labels, found, p=p, floor=floor, family=families, bounds=bounds)  # type: ignore[arg-type]
@@ -120,9 +120,9 @@ def _enter_score(
 ) -> None:  # fmt: skip
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
     n = round(float(choices.valid.sum()))
-    made = cb.single(score.value, score.low, score.high, score.se, n, score.clusters, f"{NOISE}{left_out}")
+    estimate = cb.single(score.value, score.low, score.high, score.se, n, score.clusters, f"{NOISE}{left_out}")
     floor = None if measure is m.SCORE_CORRECTED else score.floor
-    table.add(measure, labels, made, floor=floor, family=family, bounds=score.bounds)
+    table.add(measure, labels, estimate, floor=floor, family=family, bounds=score.bounds)
 
 
 def _shares(part: Part, chosen: cb.Array, shown: cb.Array) -> dyads.PairShares:
@@ -137,16 +137,16 @@ def _shares(part: Part, chosen: cb.Array, shown: cb.Array) -> dyads.PairShares:
         )  # fmt: skip
     one, other = (np.repeat(side, cells) for side in part.people)
     cell = np.tile(np.arange(cells), part.units)
-    found = dyads.shares(np.minimum(chosen, shown).ravel(), shown.ravel(), (one, other), cell, cells)
-    own = dyads.METHOD if part.modality == VISION else WILSON
-    method = np.where(found.method == dyads.METHOD, own, found.method)
-    return replace(found, method=np.where(total > 0, method, f"{NOT_MEASURABLE}: no valid answer"))
+    estimates = dyads.shares(np.minimum(chosen, shown).ravel(), shown.ravel(), (one, other), cell, cells)
+    interval_method = dyads.METHOD if part.modality == VISION else WILSON
+    method = np.where(estimates.method == dyads.METHOD, interval_method, estimates.method)
+    return replace(estimates, method=np.where(total > 0, method, f"{NOT_MEASURABLE}: no valid answer"))
 
 
-def _less(found: dyads.PairShares, null: cb.Array, at: npt.NDArray[np.int64]) -> tuple[cb.Estimates, cb.Array]:
+def _less(shares: dyads.PairShares, null: cb.Array, at: npt.NDArray[np.int64]) -> tuple[cb.Estimates, cb.Array]:
     """Shares less what they are compared with, and p of no difference; of some of them."""
-    own = found.at(at)
-    p = score_p(own.value, found.size[at], found.df[at], null)
+    own = shares.at(at)
+    p = score_p(own.value, shares.size[at], shares.df[at], null)
     return replace(own, value=own.value - null, low=own.low - null, high=own.high - null), p
 
 
@@ -157,15 +157,15 @@ def _add_shares(
     names = [name for name in part.instances for _ in groups]
     labels = {**part.labels, "instance": names, "group": [*groups] * count}
     chosen, shown, could = (x.reshape(part.units, -1) for x in (choices.chosen, choices.shown, choices.open))
-    found = _shares(part, chosen, shown)
+    shares = _shares(part, chosen, shown)
     bounds = _bounds(part, chosen, shown, could)
-    table.add(m.SHARE, labels, found, bounds=bounds)
+    table.add(m.SHARE, labels, shares, bounds=bounds)
 
     def only(keep: list[int]) -> dict[str, object]:
         return {n: [v[at] for at in keep] if isinstance(v, list) else v for n, v in labels.items()}
 
     at = np.arange(len(names)) if len(groups) > 2 else np.arange(0, len(names), 2)
-    gaps, p = _less(found, np.full(at.size, choices.even), at)
+    gaps, p = _less(shares, np.full(at.size, choices.even), at)
     family = f"gaps from chance ({part.modality}, {part.attribute})"
     table.add(
         m.CHANCE_GAP, only(at.tolist()), gaps, p=p, family=family,  # type: ignore[arg-type]
@@ -176,11 +176,13 @@ def _add_shares(
         if known:
             cells = [real[names[i], str(labels["group"][i])] for i in known]  # type: ignore[index]
             null = np.array([share for share, _ in cells])
-            own, p = _less(found, null, np.array(known))
-            how = np.array([f"{a}; real share: {b}" for a, (_, b) in zip(own.method, cells, strict=True)], object)
-            own = replace(own, method=how)
+            differences, p = _less(shares, null, np.array(known))
+            how = np.array(
+                [f"{a}; real share: {b}" for a, (_, b) in zip(differences.method, cells, strict=True)], object
+            )
+            differences = replace(differences, method=how)
             table.add(
-                m.REAL_GAP, only(known), own, p=p, family="against real shares",  # type: ignore[arg-type]
+                m.REAL_GAP, only(known), differences, p=p, family="against real shares",  # type: ignore[arg-type]
                 bounds=bounds.at(np.array(known)).less(null),
             )  # fmt: skip
     asked = choices.asked[:, :, None]
@@ -236,11 +238,11 @@ def _add_beside(table: Rows, part: Part, own: Answers) -> None:
         table.add(m.BESIDE, labels, _linear(_shares(part, *both), 100.0))
 
 
-def _linear(found: cb.Estimates, times: float, more: float = 0.0) -> cb.Estimates:
+def _linear(estimates: cb.Estimates, times: float, more: float = 0.0) -> cb.Estimates:
     """Estimates in another unit."""
-    assert found.se is not None
-    value, low, high = (times * x + more for x in (found.value, found.low, found.high))
-    return replace(found, value=value, low=low, high=high, se=times * found.se)
+    assert estimates.se is not None
+    value, low, high = (times * x + more for x in (estimates.value, estimates.low, estimates.high))
+    return replace(estimates, value=value, low=low, high=high, se=times * estimates.se)
 
 
 def _add_agreement(tables: Mapping[str, Rows], part: Part, found: Mapping[str, Answers]) -> None:

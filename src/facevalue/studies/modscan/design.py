@@ -29,8 +29,10 @@ def layout(pictures: Pictures, chosen: Selection) -> Layout:
     A unit is one question about a pair, on both sides where it is shown so, or a scene with all orders of terms; strata
     are what is asked about.
     """
-    known = ("pair", LEFT) if chosen.both_sides else ("pair",)
-    pairs = {name: Factor("pair", tuple(own["pair"]), _columns(own, *known)) for name, own in pictures.pairs.items()}
+    columns = ("pair", LEFT) if chosen.both_sides else ("pair",)
+    pairs = {
+        name: Factor("pair", tuple(table["pair"]), _columns(table, *columns)) for name, table in pictures.pairs.items()
+    }
     return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
 
 
@@ -65,15 +67,15 @@ def _vision(pairs: Mapping[str, Factor], chosen: Selection) -> Iterator[Units]:
             asked = [one.name for one in instances(kind) if one.name in chosen.instances]
             if asked:
                 facts = {"modality": VISION, "attribute": attribute.replace("_", " "), "scenario_kind": kind}
-                shown = (axis, Factor(LEFT, ("1", "2"))) if chosen.both_sides else (axis,)
-                block = Block(" ".join(facts.values()), shown, (Factor("instance", tuple(asked)),), facts)
-                yield Units(block, len(shown), list(range(len(asked))) * len(axis), len(asked))
+                stimulus = (axis, Factor(LEFT, ("1", "2"))) if chosen.both_sides else (axis,)
+                block = Block(" ".join(facts.values()), stimulus, (Factor("instance", tuple(asked)),), facts)
+                yield Units(block, len(stimulus), list(range(len(asked))) * len(axis), len(asked))
 
 
 def _scene_axis(scenes: pl.DataFrame, chosen: Selection) -> Factor | None:
     if scenes.is_empty():
         return None
-    columns: dict[str, tuple[str | None, ...]] = {name: tuple(scenes[own]) for name, own in _OF_SCENES.items()}
+    columns: dict[str, tuple[str | None, ...]] = {name: tuple(scenes[column]) for name, column in _OF_SCENES.items()}
     if not chosen.balanced:
         for attribute in chosen.attributes:
             rng = np.random.default_rng([chosen.scene_seed, list(GROUPS).index(attribute)])

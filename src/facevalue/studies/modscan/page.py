@@ -129,18 +129,18 @@ def caution(look: Look) -> Sequence[str]:
             continue
         title = look.title("intervention", name)
         rose = [e for e, _ in changes if e.low is not None and e.low > 0]
-        said = f"{title}: the bias score surely fell in {len(fell) or 'none'} of {len(changes)} settings"
-        said += f" and rose in {len(rose)}" if rose else ""
+        sentence = f"{title}: the bias score surely fell in {len(fell) or 'none'} of {len(changes)} settings"
+        sentence += f" and rose in {len(rose)}" if rose else ""
         left = [e for e, _ in changes if e.low is not None and e.high is not None and e.low <= 0 <= e.high]
         if left:
             ends = min(e.low or 0.0 for e in left), max(e.high or 0.0 for e in left)
-            said += f"; in {len(left)} it is open, from {ends[0]:+.2f} to {ends[1]:+.2f}"
+            sentence += f"; in {len(left)} it is open, from {ends[0]:+.2f} to {ends[1]:+.2f}"
         if fell and fewer:
             all_ = "all where it fell" if len(fewer) == len(fell) else f"{len(fewer)} of those where it fell"
-            said += f"; in {all_} that of valid answers did not surely fall: fewer answers, not fairer ones"
+            sentence += f"; in {all_} that of valid answers did not surely fall: fewer answers, not fairer ones"
         elif fell:
-            said += "; where it fell, so did that of valid answers"
-        out.append(f"{said}.")
+            sentence += "; where it fell, so did that of valid answers"
+        out.append(f"{sentence}.")
     return out
 
 

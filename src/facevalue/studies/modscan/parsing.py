@@ -161,9 +161,11 @@ def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = Non
     """
     placed = frame.with_row_index(_PLACE)
     parts = [
-        read.with_columns(part[_PLACE])
+        answers.with_columns(part[_PLACE])
         for modality, part in _by_modality(placed)
-        for read in [_vision(part, style, source) if modality == VISION else _language(part, str(part["attribute"][0]))]
+        for answers in [
+            _vision(part, style, source) if modality == VISION else _language(part, str(part["attribute"][0]))
+        ]
     ]
     found = pl.concat(parts, how="diagonal") if parts else placed.select(_PLACE)
     for name in (*WEIGHTS, "mass"):
@@ -184,28 +186,28 @@ def _heights(part: pl.DataFrame, source: Source | None) -> pl.Series:
     Each pair is looked at once, and only where a reply about it with such text has numbers, as boxes have.
     """
     boxed = pl.col("captioned").is_not_null() & pl.col("text").str.contains(r"\d+\D+\d+\D+\d+\D+\d+")
-    shown = part.filter(boxed).unique(_SHOWN, maintain_order=True)
+    pairs = part.filter(boxed).unique(_SHOWN, maintain_order=True)
     shares = []
-    for row in shown.iter_rows(named=True):
+    for row in pairs.iter_rows(named=True):
         try:
             (image,) = source.stimulus(0, row).load() if source is not None else ()
             shares.append(_caption(row["captioned"]).share_left(image.data))
         except (DataError, ValueError):
             shares.append(_UNKNOWN)
-    known = shown.select(_SHOWN).with_columns(pl.Series("height", shares, pl.Float64))
-    found = part.select(_SHOWN).join(known, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
-    return found["height"].fill_null(1.0)
+    heights = pairs.select(_SHOWN).with_columns(pl.Series("height", shares, pl.Float64))
+    by_row = part.select(_SHOWN).join(heights, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
+    return by_row["height"].fill_null(1.0)
 
 
 _caption = lru_cache(maxsize=16)(Caption)
 
 
 def _vision(part: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
-    read = sides(part["text"], style, _heights(part, source) if "captioned" in part.columns else 1.0)
+    places = sides(part["text"], style, _heights(part, source) if "captioned" in part.columns else 1.0)
     shown = turned(part)
-    code = read["code"]
+    code = places["code"]
     groups = pl.select(pl.when(code == _LEFT).then(shown["left"]).when(code == _RIGHT).then(shown["right"]))
-    return _answers(part, read, groups.to_series(), 2)
+    return _answers(part, places, groups.to_series(), 2)
 
 
 def _language(part: pl.DataFrame, attribute: str) -> pl.DataFrame:

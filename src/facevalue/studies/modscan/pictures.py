@@ -309,8 +309,8 @@ def face_pairs(
     known = faces.drop_nulls([attribute, *same]).sort(*same, "image")
     for key, part in known.group_by(same, maintain_order=True):
         levels = tuple(map(str, key))
-        listed = {name: own for (name,), own in part.group_by(attribute, maintain_order=True)}
-        images = {name: own["image"].to_list() for name, own in listed.items()}
+        listed = {name: of_level for (name,), of_level in part.group_by(attribute, maintain_order=True)}
+        images = {name: of_level["image"].to_list() for name, of_level in listed.items()}
         for one, other in combinations(groups, 2):
             named = " ".join([*levels, *([one, other] if len(groups) > 2 else [])])
             sizes = len(images.get(one, ())), len(images.get(other, ()))
@@ -334,8 +334,10 @@ def _couples(one: pl.DataFrame, other: pl.DataFrame, most: int, rng: np.random.G
     """Pairs of pictures of people who are paired at random: a picture of each couple, then a second one of each, ..."""
     people = []
     for side in (one, other):
-        own = [images.to_list() for images in side.group_by("identity", maintain_order=True).agg("image")["image"]]
-        people.append([own[at] for at in rng.permutation(len(own))])
+        by_person = [
+            images.to_list() for images in side.group_by("identity", maintain_order=True).agg("image")["image"]
+        ]
+        people.append([by_person[at] for at in rng.permutation(len(by_person))])
     couples = [[[images[at] for at in rng.permutation(len(images))] for images in pair] for pair in zip(*people)]  # noqa: B905
     rounds = max(len(first) for first, _ in couples)
     beside = [(a[at], b[at]) for at in range(rounds) for a, b in couples if at < min(len(a), len(b))]
@@ -344,9 +346,9 @@ def _couples(one: pl.DataFrame, other: pl.DataFrame, most: int, rng: np.random.G
 
 def _numbered(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
     left = np.where(left_first(np.arange(frame.height), seed), "1", "2")
-    who = dict(faces.select("image", "identity").iter_rows())
+    person_of = dict(faces.select("image", "identity").iter_rows())
     return frame.with_columns(
-        *(pl.col(f"image_{n}").replace(who).alias(name) for n, name in enumerate(PEOPLE, 1)),
+        *(pl.col(f"image_{n}").replace(person_of).alias(name) for n, name in enumerate(PEOPLE, 1)),
         pl.concat_str("image_1", "image_2", separator=" + ").alias("pair"),
         pl.concat_str(same, separator=" ").alias("cell") if frame.height else pl.lit(None, pl.String).alias("cell"),
         pl.Series("left", left, dtype=pl.String),

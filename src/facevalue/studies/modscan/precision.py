@@ -30,36 +30,40 @@ def precision(design: Design) -> Precision | None:
         return None
     families = {tuple(block.constants[name] for name in FAMILIES) for block in design.blocks}
     modality = blocks[0].constants["modality"]
-    own = [block for block in blocks if block.constants["modality"] == modality]
-    names = sorted({name for block in own for name in block.choices()["instance"]})
+    of_modality = [block for block in blocks if block.constants["modality"] == modality]
+    names = sorted({name for block in of_modality for name in block.choices()["instance"]})
     unit = "pair" if modality == VISION else "image"
-    both = LEFT in {axis.columns()[0].name for axis in own[0].stimulus} or (modality != VISION and bool(own[0].prompt))
-    units = sum(len(block.stimulus[0]) for block in own) / (len(own) if modality == VISION else len(names))
+    both = LEFT in {axis.columns()[0].name for axis in of_modality[0].stimulus} or (
+        modality != VISION and bool(of_modality[0].prompt)
+    )
+    units = sum(len(block.stimulus[0]) for block in of_modality) / (
+        len(of_modality) if modality == VISION else len(names)
+    )
 
     def asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
         frame = design.trials(numbers).filter(_of(modality))
         return frame.select(unit, "instance").unique().height // len(names), 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        found = pl.concat(_chosen(chunk.filter(_of(modality)), unit) for chunk in chunks)
-        each = found.group_by("unit", "instance").agg(pl.col("men", "mass").sum()).filter(pl.col("mass") > 0)
+        chosen = pl.concat(_chosen(chunk.filter(_of(modality)), unit) for chunk in chunks)
+        each = chosen.group_by("unit", "instance").agg(pl.col("men", "mass").sum()).filter(pl.col("mass") > 0)
         shares = each.with_columns(share=pl.col("men") / pl.col("mass"))
         squares = shares.group_by("instance").agg(pl.col("share").var()).drop_nulls()["share"]
         return Spread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
 
-    what = "pairs of a man and a woman" if modality == VISION else "scenes of each persona trait"
+    counted = "pairs of a man and a woman" if modality == VISION else "scenes of each persona trait"
     return Precision(
         what=f"a gap between the share of men and one half, about one question ({modality}, gender)",
         tests=len(names),
         clusters=round(units),
         items=1.0,
-        cluster=what,
+        cluster=counted,
         item="question",
         units=asked,
         spread=spread,
         default=Spread(SD[both], np.nan, 1.0, ASSUMED),
         sure=1 / len(families),
-        each=sum(block.size for block in own) / units,
+        each=sum(block.size for block in of_modality) / units,
         largest=0.5,
     )
 

@@ -139,8 +139,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
 def _sampled(design: Design) -> tuple[pl.Expr, ...]:
     """The person on either side of a pair, or the scene; empty where only the number of pictures is known."""
-    known = {name for block in design.blocks for name in block.choices()}
-    sides = [[pl.col(name).cast(pl.String) for name in (person, "identity") if name in known] for person in PEOPLE]
+    names = {name for block in design.blocks for name in block.choices()}
+    sides = [[pl.col(name).cast(pl.String) for name in (person, "identity") if name in names] for person in PEOPLE]
     return tuple(pl.coalesce(columns) for columns in sides if columns)
 
 

@@ -23,12 +23,12 @@ def shifts(*labels: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Each picture's score less that of its base."""
 
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        found = scores(answers)
+        scored = scores(answers)
         control = pl.col("attribute") == CONTROL[0]
         keys = ["identity", "scenario"]
-        plain = found.filter(pl.col("attribute").is_null()).select(*keys, base="weight", fashion=pl.lit(value=False))
-        body = found.filter(control).select(*keys, base="weight", fashion=pl.lit(value=True))
-        varied = found.filter(pl.col("attribute").is_not_null() & ~control).with_columns(
+        plain = scored.filter(pl.col("attribute").is_null()).select(*keys, base="weight", fashion=pl.lit(value=False))
+        body = scored.filter(control).select(*keys, base="weight", fashion=pl.lit(value=True))
+        varied = scored.filter(pl.col("attribute").is_not_null() & ~control).with_columns(
             fashion=pl.col("attribute") == _FASHION, category=pl.col("scenario").replace(_CATEGORIES)
         )
         joined = varied.join(pl.concat([plain, body]), on=[*keys, "fashion"])

@@ -40,8 +40,8 @@ def summed_up(audits: Iterable[pl.DataFrame]) -> dict[str, float | None]:
         power=_FOUND.filter(~NONE).mean(), flagged_none=_FOUND.filter(NONE).mean(),
         wrong_sign=wrong.filter(_FOUND).mean().fill_null(0.0),
     ).row(0, named=True)  # fmt: skip
-    found = {"false_discovery_rate": "rate", "audits_with_false": "any"}
-    return {**shares, **{name: false.select(pl.col(of).mean()).item() for name, of in found.items()}, **findings}
+    statistics = {"false_discovery_rate": "rate", "audits_with_false": "any"}
+    return {**shares, **{name: false.select(pl.col(of).mean()).item() for name, of in statistics.items()}, **findings}
 
 
 def learning(effects: pl.DataFrame) -> dict[str, float | None]:
@@ -58,15 +58,15 @@ def learning(effects: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def audited(asked: CalibrationRequest) -> Calibrated:
+def audited(request: CalibrationRequest) -> Calibrated:
     """Audit the reference model."""
-    population = _population(asked)
+    population = _population(request)
     rows: list[dict[str, object]] = []
     first = pl.DataFrame()
-    for size in asked.track(asked.sizes, "Auditing"):
-        audits = list(islice(reference.audits(population, size), asked.repetitions))
+    for size in request.track(request.sizes, "Auditing"):
+        audits = list(islice(reference.audits(population, size), request.repetitions))
         first = audits[0] if not rows else first
-        rows.append({"condition": "reference", "faces": size, "repetitions": asked.repetitions, **summed_up(audits)})
+        rows.append({"condition": "reference", "faces": size, "repetitions": request.repetitions, **summed_up(audits)})
     all_audits, effects = pl.DataFrame(rows, infer_schema_length=None), reference.learning(population)
     summary = Table.of(
         "All audits of the reference model",
@@ -82,27 +82,27 @@ def audited(asked: CalibrationRequest) -> Calibrated:
         "to .98, flagged at most .05.",
         boxed=False,
     )  # fmt: skip
-    tables = [_one_audit(first, asked.sizes[0]), _learned(effects), summary]
+    tables = [_one_audit(first, request.sizes[0]), _learned(effects), summary]
     return Calibrated(tables, {"-effects": effects, "": all_audits})
 
 
-def _population(asked: CalibrationRequest) -> reference.Population:
+def _population(request: CalibrationRequest) -> reference.Population:
     """Read what the reference model, or a variant of it, says of everyone, but for what is kept already."""
-    folder = adapter.folder_of(asked.variant)
-    name = f"reference/{asked.variant}" if asked.variant else "reference"
+    folder = adapter.folder_of(request.variant)
+    name = f"reference/{request.variant}" if request.variant else "reference"
     model = adapter.ReferenceModel(name, folder)
     truth = Truth.read(folder / "truth.parquet")
     readings = reference.Readings(reference.audited_study(), model, reference.default_folder(), truth)
-    wanted = readings.unread
-    if wanted.height:
-        asked.say(
-            f"Reading the probabilities of {wanted.height * readings.questions:,} judgments of {wanted.height:,} "
+    unread = readings.unread
+    if unread.height:
+        request.say(
+            f"Reading the probabilities of {unread.height * readings.questions:,} judgments of {unread.height:,} "
             "pictures. They are kept, so that this is done once."
         )
-        drawing = drawn.draw_all(wanted, drawn.default_cache())
-        for _ in asked.track(drawing, "Drawing portraits", wanted.height):
+        drawing = drawn.draw_all(unread, drawn.default_cache())
+        for _ in request.track(drawing, "Drawing portraits", unread.height):
             pass
-        for _ in asked.track(readings.read(), "Reading people", wanted["identity"].n_unique()):
+        for _ in request.track(readings.read(), "Reading people", unread["identity"].n_unique()):
             pass
     return readings.population()
 
@@ -135,10 +135,10 @@ def _estimate(row: Mapping[str, Any]) -> Row:
 def _learned(effects: pl.DataFrame) -> Table:
     rows = []
     for name, value in learning(effects).items():
-        said, holds = "", ""
+        promise, holds = "", ""
         if name in PROMISED:
-            least, most, said = PROMISED[name]
+            least, most, promise = PROMISED[name]
             holds = "" if value is None else cell(least <= value <= most)
-        rows.append((name, cell(value), said, holds))
+        rows.append((name, cell(value), promise, holds))
     title = f"Learned against planted: {effects.height:,} effects of a variation on a scenario"
     return Table(title, ("", "measured", "promised", "holds"), rows, boxed=False)

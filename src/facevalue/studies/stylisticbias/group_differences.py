@@ -68,8 +68,10 @@ def judge_faces(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> No
 
 def _limits(s: Shifts, scores: Aggregate, groups: Slicing, *, mean: bool) -> Bounds:
     """What missing answers about base faces could have made of a spread."""
-    who = np.flatnonzero(s.faces.base >= 0)
-    return limits([part[s.faces.base[who]] for part in scores.totals], who, groups, s.by_scenario, mean=mean)
+    with_base = np.flatnonzero(s.faces.base >= 0)
+    return limits(
+        [part[s.faces.base[with_base]] for part in scores.totals], with_base, groups, s.by_scenario, mean=mean
+    )
 
 
 def judge_framing(table: EstimateTable, s: Shifts) -> None:
@@ -152,7 +154,7 @@ def compare_groups(table: EstimateTable, s: Shifts, scores: Aggregate | None = N
             found.append((comparison.compare(cells.sums, cells.counts, code, SEED), both))
             if replies is not None:
                 base, varied = replies
-                sides = [x.of(code == own) for own in (1, 0) for x in (varied, base)]
+                sides = [x.of(code == side) for side in (1, 0) for x in (varied, base)]
                 bounds.append(contrast_bounds(sides, [1, -1, -1, 1]))
             for name, value in (("dimension", dimension), ("group", group), ("other_group", other)):
                 labels[name] += [value] * len(variation)

@@ -121,9 +121,17 @@ def _chosen(tables: Tables) -> pl.DataFrame:
 
 def add_selection(table: EstimateTable, tables: Tables) -> None:
     """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
-    found, preferred = by_identity(tables), by_identity(tables, preferred=True)
-    even = _against_an_even_choice(found, preferred, [*_WITHIN, "identity"])
-    record(table, m.SELECTION, found, WILSON, p=even, p_paper=_against_the_rest(found), family="selection frequencies")
+    selected, preferred = by_identity(tables), by_identity(tables, preferred=True)
+    even = _against_an_even_choice(selected, preferred, [*_WITHIN, "identity"])
+    record(
+        table,
+        m.SELECTION,
+        selected,
+        WILSON,
+        p=even,
+        p_paper=_against_the_rest(selected),
+        family="selection frequencies",
+    )
     _gap(table, preferred)
     pooled = _no_gender(_chosen(tables)).with_columns(activity=pl.lit(None, pl.String))
     keys = [*_WITHIN, "identity"]
@@ -142,25 +150,27 @@ def _against_the_rest(found: pl.DataFrame) -> Array:
     return np.where((n > 0) & (others > 0), p, np.nan)
 
 
-def _against_an_even_choice(found: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> Array:
+def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> Array:
     """Test of each share, as of its `selection_gap`: answers that name both or none count half for each of the two."""
     tested = preferred.select(*keys, p=pl.Series(_even_p(preferred)))
-    return to_array(found.select(keys).join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")["p"])
+    return to_array(
+        selected.select(keys).join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")["p"]
+    )
 
 
-def _even_p(found: pl.DataFrame) -> Array:
-    share, size, df = (to_array(found[name]) for name in ("value", "size", "df"))
+def _even_p(selected: pl.DataFrame) -> Array:
+    share, size, df = (to_array(selected[name]) for name in ("value", "size", "df"))
     return score_p(share / 100, size, df)
 
 
-def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
-    size, df = (to_array(found[name]) for name in ("size", "df"))
-    p = _even_p(found)
+def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
+    size, df = (to_array(selected[name]) for name in ("size", "df"))
+    p = _even_p(selected)
     chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
     floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
     shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
     asked = pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")  # its four questions together
-    gaps = found.with_columns(*shifted, asked)
+    gaps = selected.with_columns(*shifted, asked)
     two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
     by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
     family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
@@ -179,9 +189,9 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
     even = balanced(tables.selected.filter(pl.col("paradigm") != "factuality"))
 
     def add(of: Callable[[pl.DataFrame], pl.DataFrame], by: list[str], family: str) -> None:
-        found = selection.cells(of(tables.selected), by).sort(by)
-        p = _against_an_even_choice(found, selection.cells(of(even), by), by)
-        record(table, m.SELECTION, found, WILSON, p=p, family=family)
+        selected = selection.cells(of(tables.selected), by).sort(by)
+        p = _against_an_even_choice(selected, selection.cells(of(even), by), by)
+        record(table, m.SELECTION, selected, WILSON, p=p, family=family)
 
     keys = [*_WITHIN[1:], "identity", "activity"]
     add(_heatmap, keys, "identity x activity")
@@ -190,8 +200,10 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
     if tables.selected.filter(decided)["gender"].n_unique() > 1:
         add(lambda rows: rows.filter(decided), ["gender", *keys], "identity x activity")
     between = pl.col("contrast") == "activity"
-    known = between & pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
-    add(lambda rows: rows.filter(known), keys, "activities of an identity")
+    between_identities = (
+        between & pl.col("identity").is_not_null()
+    )  # folders of composed pictures do not name who is in them
+    add(lambda rows: rows.filter(between_identities), keys, "activities of an identity")
     add(lambda rows: rows.filter(between), [name for name in keys if name != "identity"], "activities")
 
 
@@ -251,10 +263,10 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     wider = _wider(tables, both) / 100
     value, error, low, high, p, how, four = log_odds_cells(x, n, se * wider, df, group)
     published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
-    asked = both.select(keys).join(
+    cells = both.select(keys).join(
         selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
     )["asked"]
-    ends = log_odds_bounds(x, n, to_array(asked), to_array(both["bound_se"]) * wider, df, group)
+    ends = log_odds_bounds(x, n, to_array(cells), to_array(both["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
     frame = both.select(*keys, "n", "s", "clusters").with_columns(

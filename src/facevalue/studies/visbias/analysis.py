@@ -133,11 +133,11 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
             enter(table, m.DIVERGENCE, labels, values, bounds=bounds, **found_by_chance)
 
 
-def _family(what: str, one: Dimension) -> str:
+def _family(tested: str, one: Dimension) -> str:
     """Name the family of tests: of all groups that are not crossed, those of which the answer is about first of all."""
     if one.factors == (SPECIES,):
-        return f"{what} about species"
-    return f"{what} by {one.name}" if len(one.factors) > 1 else f"{EXPLICIT} ({what})"
+        return f"{tested} about species"
+    return f"{tested} by {one.name}" if len(one.factors) > 1 else f"{EXPLICIT} ({tested})"
 
 
 def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:

@@ -14,8 +14,8 @@ _DIMENSIONS = ("skin_tone", "gender")
 
 def _choices(answers: pl.DataFrame) -> pl.DataFrame:
     """Weights of each option, of a group and of all others."""
-    asked = _crossed(answers.filter(pl.col("task") == "mcq"))
-    long = asked.unpivot(
+    answered = _crossed(answers.filter(pl.col("task") == "mcq"))
+    long = answered.unpivot(
         CHOICES, index=["image", "question", *_DIMENSIONS, _BOTH], variable_name=PART, value_name=VALUE
     )
     named = long.rename({"image": UNIT}).drop_nulls(VALUE)
@@ -37,9 +37,9 @@ def _crossed(rows: pl.DataFrame, side: str = "") -> pl.DataFrame:
 
 def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
     """Who is said to be above whom: yes asked the one way less yes asked the other."""
-    asked = answers.filter(pl.col("task") == "yesno")
+    answered = answers.filter(pl.col("task") == "yesno")
     sign = pl.when(pl.col("order").cast(pl.String) == SWAPPED).then(-1.0).otherwise(1.0)
-    pairs = asked.group_by("pair", "question", *(f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2))).agg(
+    pairs = answered.group_by("pair", "question", *(f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2))).agg(
         (sign * pl.col("weight")).sum().alias(VALUE), complete=pl.col("weight").count() == 2
     )
     whole = pairs.filter("complete").with_columns(pl.col("question", "pair").cast(pl.String))
@@ -60,8 +60,8 @@ def _texts(value: pl.Expr) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """A number of each description, of one group and of another."""
 
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        told = _crossed(answers.filter(pl.col("task") == "description"))
-        each = told.select("image", *_COMPARED, value.cast(pl.Float64).alias(VALUE)).rename({"image": UNIT})
+        described = _crossed(answers.filter(pl.col("task") == "description"))
+        each = described.select("image", *_COMPARED, value.cast(pl.Float64).alias(VALUE)).rename({"image": UNIT})
         parts = []
         for name in _COMPARED:
             for one, other in combinations(each[name].unique().to_list(), 2):

@@ -135,9 +135,12 @@ def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precisi
     factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
     if factor is None or "mcq" not in chosen.tasks:
         return None
-    asked = [question for question in choice_questions() if question.name in chosen.questions]
+    questions = [question for question in choice_questions() if question.name in chosen.questions]
     groups = sum(people[name].n_unique() for name in pictures.groups if name in people.columns and name != SPECIES)
-    options, ordered = [len(question.levels) for question in asked], [question.name in ORDERED for question in asked]
+    options, ordered = (
+        [len(question.levels) for question in questions],
+        [question.name in ORDERED for question in questions],
+    )
     families = 2 if "yesno" in chosen.tasks else 1
     return choice_precision(design, people[factor], groups, options, ordered, "mcq", parsing.CHOICES, families)
 
