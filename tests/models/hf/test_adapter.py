@@ -74,7 +74,11 @@ def unsure(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Any:
-    return load(f"hf/{folder}", CPU)
+    """Tried already with both kinds of request, as a model is at the first of each: the order of tests is free."""
+    model = load(f"hf/{folder}", CPU)
+    for exact in (True, False):
+        answers(model, requests(shown("tried"), exact=exact))
+    return model
 
 
 def test_exact_requests_get_probabilities_and_others_replies(model: Any) -> None:
