@@ -27,6 +27,7 @@ class Instant(asyncio.Protocol):
     def __init__(self) -> None:
         self._head = bytearray()
         self._missing = 0
+        self._closes = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep it."""
@@ -44,9 +45,12 @@ class Instant(asyncio.Protocol):
             length = _LENGTH.search(head)
             assert length is not None
             self._missing = int(length[1])
+            self._closes = b"connection: close" in head.lower()
         self._missing -= len(data)
         if self._missing == 0:
             self._transport.write(_REPLY)
+            if self._closes:
+                self._transport.close()
 
 
 async def serve() -> None:

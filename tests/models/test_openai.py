@@ -18,7 +18,8 @@ from facevalue.errors import DataError, ModelError
 from facevalue.hashing import model_hash
 from facevalue.models import load
 from facevalue.models._budget import Budget
-from facevalue.models._http import MAX_BODY, MAX_ERROR, Waits, retry_after
+from facevalue.models._connections import MAX_BODY
+from facevalue.models._http import MAX_ERROR, Waits, retry_after
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -474,14 +475,14 @@ def test_requests_to_this_machine_go_past_a_proxy(
     assert one(make()).status is Status.OK
 
 
-def test_a_socks_proxy_without_its_package_and_missing_certificates_are_one_sentence(
+def test_a_proxy_of_an_unknown_kind_and_missing_certificates_are_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from facevalue.models import _http
 
     monkeypatch.delenv("NO_PROXY")
-    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    with pytest.raises(ModelError, match="socksio"):
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
+    with pytest.raises(ModelError, match="ALL_PROXY"):
         _http.Server("https://models.invalid/v1", "", 5).connections()
     monkeypatch.setenv("ALL_PROXY", "")
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/ca.pem")

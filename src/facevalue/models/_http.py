@@ -2,30 +2,28 @@
 
 import asyncio
 import json
+import os
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
-from http.cookiejar import CookieJar
-from ipaddress import ip_address
-from types import TracebackType
-from typing import Self
-from urllib.parse import quote, urlsplit
 
-import httpx
+import certifi
 
 from facevalue.errors import ModelError
+from facevalue.models._connections import BrokenReplyError, Connections, RawReply, UnreachableError
+from facevalue.models._secret import without_key
 from facevalue.printable import printable
-
-MAX_BODY = 8 * 2**20
-"""Bytes of a reply beyond which it is refused while it arrives."""
 
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""
+
+_MAX_VALUES = 2**19
+"""Values in a reply: one of 8 MiB has half as many where it lists 20 alternatives of every token with their bytes."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
 
@@ -81,80 +79,37 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
         self.connected = connected
 
 
-class Connections:
-    """HTTP clients of one connection each, no more of them than there ever were requests at once.
-
-    One client with many connections looks at all of them at every request.
-
-    `new`: makes a client. The first one is made at once.
-    """
-
-    def __init__(self, new: Callable[[], httpx.AsyncClient]) -> None:
-        self._new = new
-        self._idle = [new()]
-
-    @contextmanager
-    def one(self) -> Iterator[httpx.AsyncClient]:
-        """Lend a client for one request; the one used last comes first, as its connection is the likeliest to live."""
-        client = self._idle.pop() if self._idle else self._new()
-        try:
-            yield client
-        finally:
-            self._idle.append(client)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for client in self._idle:
-            await client.aclose()
-
-
 class Server:
     """A base address and the key for it.
 
-    `url`: base address without a slash at its end, without user, password or query. `key`: sent as a bearer token if
-    not empty. Appears in no text that leaves this class. `timeout`: seconds until a request counts as hung, from
-    sending to the last byte.
+    `url`: base address without a slash at its end, without user, password or query. `variable`: the environment
+    variable that holds the key, sent as a bearer token if not empty; it appears in no text that leaves this class.
+    `timeout`: seconds until a request counts as hung, from connecting to the last byte.
     """
 
-    def __init__(self, url: str, key: str, timeout: float) -> None:
+    def __init__(self, url: str, variable: str, timeout: float) -> None:
         self.url = url
-        self._key = key
+        self._variable = variable
+        self._key = os.environ.get(variable, "").strip()
         self._timeout = timeout
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
 
-    def connections(self) -> Connections:
-        """Return new connections; TLS is verified, proxies are taken from the environment.
+    def __reduce__(self) -> tuple[Callable[..., "Server"], tuple[str, str, float]]:
+        """Keep the key out of what is pickled: it is read again from the environment."""
+        return Server, (self.url, self._variable, self._timeout)
+
+    def connections(self) -> AbstractAsyncContextManager[Connections]:
+        """Return how to connect; TLS is verified, proxies are taken from the environment.
 
         A server on this machine is reached directly: no proxy has anything to do with it, nor with the key for it.
         """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = [("Accept", "application/json"), ("Accept-Encoding", "identity")]
         if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        direct = _is_local(self.url)
-        cookies = CookieJar()  # one for all: by a cookie some balancers keep a client at one server and its cache
-
-        def client() -> httpx.AsyncClient:
-            return httpx.AsyncClient(
-                headers=headers,
-                cookies=cookies,
-                verify=_tls(),
-                timeout=None,  # noqa: S113 - see `call`
-                trust_env=not direct,
-            )
-
+            headers.append(("Authorization", f"Bearer {self._key}"))
         try:
-            return Connections(client)
-        except ImportError:
-            raise ModelError(
-                "The environment names a SOCKS proxy (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY), which needs the package "
-                "socksio: pip install 'httpx[socks]'. Or unset the variable."
-            ) from None
+            return nullcontext(Connections(self.url, headers, _tls()))
         except (OSError, ValueError) as error:
             raise ModelError(
                 "The certificates or the proxy named in the environment (SSL_CERT_FILE, SSL_CERT_DIR, ALL_PROXY, "
@@ -163,47 +118,30 @@ class Server:
 
     async def call(self, connections: Connections, path: str, body: bytes | None = None) -> Mapping[str, object]:
         """Send one request, POST if it has a body (JSON), and return the decoded JSON object."""
-        method, headers = ("GET", None) if body is None else ("POST", {"Content-Type": "application/json"})
         try:
-            with connections.one() as client:
-                async with asyncio.timeout(self._timeout):
-                    async with client.stream(method, self.url + path, content=body, headers=headers) as response:
-                        raw = await self._read(response)
+            reply = await connections.ask("GET" if body is None else "POST", path, body, self._timeout)
         except TimeoutError:
             raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            text = self.clean(f"Nothing answers at {self.url} ({error or type(error).__name__}).")
+        except UnreachableError as error:
+            text = self.clean(f"Nothing answers at {self.url} ({error}).")
             raise Failure(text, transient=True, connected=False) from None
-        except httpx.HTTPError as error:
-            raise Failure(
-                self.clean(f"The connection broke: {error or type(error).__name__}"), transient=True
-            ) from None
-        if response.is_success:
-            return self._decode(raw)
-        raise self._failure(response, raw)
+        except BrokenReplyError as error:
+            raise Failure(self.clean(str(error)), transient=True) from None
+        if 200 <= reply.status < 300:
+            return self._decode(reply.body)
+        raise self._failure(reply)
 
     def clean(self, text: str) -> str:
         """Take the key out of a text, then control characters, and clip it to `MAX_ERROR` characters.
 
         In this order: a text that was cut before could end within the key, and show most of it.
         """
-        key = self._key
-        for secret in {key, quote(key, safe=""), json.dumps(key)[1:-1], key.replace("/", "\\/")} - {""}:
-            text = text.replace(secret, "[key]")
-        text = " ".join(printable(text).split())
+        text = printable(without_key(" ".join(text.split()), self._key))
         return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
 
-    async def _read(self, response: httpx.Response) -> bytes:
-        raw = bytearray()
-        async for chunk in response.aiter_bytes(2**16):
-            raw += chunk
-            if len(raw) > MAX_BODY:
-                raise Failure(f"The reply is larger than {MAX_BODY // 2**20} MiB.", transient=True)
-        return bytes(raw)
-
-    def _decode(self, raw: bytes) -> Mapping[str, object]:
+    def _decode(self, raw: bytearray) -> Mapping[str, object]:
         try:
-            value = json.loads(raw)
+            value = _parsed(raw)
         except (ValueError, RecursionError):
             shown = self.clean(raw.decode("utf-8", "replace"))[:80]
             raise Failure(f"The reply is no JSON: {shown!r}", transient=True) from None
@@ -211,39 +149,39 @@ class Server:
             raise Failure("The reply is no JSON object.", transient=True)
         return value
 
-    def _failure(self, response: httpx.Response, raw: bytes) -> Failure:
-        status = response.status_code
-        message, code = _error_of(raw)
+    def _failure(self, reply: RawReply) -> Failure:
+        status = reply.status
+        message, code = _error_of(reply.body)
+        if 300 <= status < 400 and (place := reply.headers.get("location")):
+            message = f"it sends to {place}, and no other address than the one that was named gets the key"
         said = f": {message}" if message else "."
         return Failure(
             self.clean(f"HTTP {status}{said}"),
             status=status,
             code=code,
             transient=status in _TRANSIENT or status >= 500,
-            retry_after=retry_after(response.headers, time.time()),
+            retry_after=retry_after(reply.headers, time.time()),
         )
 
 
-def _is_local(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _parsed(raw: bytearray) -> object:
+    """Read JSON, unless it would take many times its own size in memory."""
+    if sum(map(raw.count, (b"[", b"{", b","))) > _MAX_VALUES:
+        raise ValueError("too many values")
+    return json.loads(raw)
 
 
 @cache
 def _tls() -> ssl.SSLContext:
     """Return the context that verifies servers; reading all certificate authorities takes a while."""
-    return httpx.create_ssl_context()
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context(cafile=file or (None if folder else certifi.where()), capath=folder)
 
 
-def _error_of(raw: bytes) -> tuple[str, str | None]:
+def _error_of(raw: bytearray) -> tuple[str, str | None]:
     """Return a server's error message and code from the several shapes in use."""
     try:
-        value = json.loads(raw)
+        value = _parsed(raw)
     except (ValueError, RecursionError):
         return raw.decode("utf-8", "replace").strip(), None
     error = value.get("error", value) if isinstance(value, dict) else value

@@ -2,8 +2,8 @@
 
 import os
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
+from facevalue.addresses import split_address
 from facevalue.errors import ModelError
 
 
@@ -12,7 +12,6 @@ class Target(NamedTuple):
 
     url: str
     model: str
-    key: str
     variable: str
 
 
@@ -27,23 +26,21 @@ def target_of(spec: str) -> Target:
         url, _, model = spec.partition("#")
         variable, example, shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
     try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in ("http", "https"):
-        raise ModelError(f"{shown} is not a web address: write {example}, such as http://localhost:8000/v1.")
-    if "@" in parts.netloc:
-        raise ModelError(f"{shown} holds a user name or password. Put the key into {variable} instead.")
-    if parts.query:
+        parts = split_address(url)
+    except ValueError as error:
+        hint = f"Put the key into {variable} instead." if "password" in str(error) else f"Write {example}."
+        raise ModelError(f"{shown} {error}. {hint}") from None
+    if parts.query or parts.fragment:
         raise ModelError(
             f"{shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
         )
     if not model:
         raise ModelError(f"No model is named: write {example}.")
+    if not model.isprintable():
+        raise ModelError(f"The model's name holds control characters: write {example}.")
     key = os.environ.get(variable, "").strip()
     if variable == "OPENAI_API_KEY" and not key:
         raise ModelError(f"{spec!r} needs a key: set the environment variable {variable}.")
     if not (key.isascii() and all(33 <= ord(c) <= 126 for c in key)):
         raise ModelError(f"{variable} holds characters that no key has, such as blanks.")
-    return Target(url.rstrip("/"), model, key, variable)
+    return Target(url.rstrip("/"), model, variable)

@@ -6,7 +6,8 @@ from typing import NamedTuple, TypeGuard
 
 from facevalue.errors import ModelError
 from facevalue.models._chat import as_json
-from facevalue.models._http import Connections, Failure, Server, Waits
+from facevalue.models._connections import Connections
+from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._outage import Outage
 from facevalue.models._pool import Pool
 from facevalue.models._target import target_of
@@ -45,7 +46,7 @@ class Moderations:
         target = target_of(spec if served else f"openai/{spec or MODEL}")
         self.model, self.url, self._variable = target.model, target.url, target.variable
         self._options, self._waits = options, waits or Waits()
-        self._server = Server(target.url, target.key, options.timeout)
+        self._server = Server(target.url, target.variable, options.timeout)
         self._reached = False
         self._outage = Outage()
 

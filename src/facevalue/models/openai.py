@@ -10,8 +10,9 @@ from typing import NamedTuple
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
 from facevalue.models._chat import CUT_THINKING, Dialect, Reply, body, encoded, read, white_squares
+from facevalue.models._connections import Connections
 from facevalue.models._fallback import exact, instead, response_of
-from facevalue.models._http import Connections, Failure, Server, Waits
+from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._outage import Outage
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
@@ -66,7 +67,7 @@ class OpenAIModel:
             raise ModelError("Limits of tokens are whole numbers from 1.")
         target = target_of(spec)
         self._model, self._variable = target.model, target.variable
-        self._server = Server(target.url, target.key, options.timeout)
+        self._server = Server(target.url, target.variable, options.timeout)
         self._budget = Budget(options.rpm, options.tpm, self._waits)
         self._dialect = Dialect()
         self._sampling = Sampling()

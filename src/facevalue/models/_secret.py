@@ -1,0 +1,45 @@
+"""A key in a text, in whatever way servers, proxies and libraries write it."""
+
+import base64
+import re
+from functools import lru_cache
+
+_CODED = 6
+"""Fewer characters than these of base64 or hexadecimal could be anything."""
+_LONGEST = 12
+"""Characters as which one character of a key may be written."""
+_READ = 2**14
+
+
+@lru_cache(4)
+def _ways(key: str) -> re.Pattern[str]:
+    """A pattern of a key: as it is, with any characters escaped as in JSON, URLs or HTML, in base64 or hexadecimal."""
+    letters = []
+    for c in key:
+        code = ord(c)
+        escapes = rf"\\{{1,4}}(?:u00|x){code:02x}|%(?:25){{0,3}}{code:02x}|&#0{{0,4}}{code};|&#x0{{0,4}}{code:x};"
+        letters.append(rf"(?:\\{{0,4}}{re.escape(c)}|{escapes})")
+    coded = {key.encode().hex()}
+    for before in range(3):  # what stands before it shifts the letters of base64
+        whole = base64.b64encode(bytes(before) + key.encode()).decode().rstrip("=")
+        inner = whole[-(-before * 8 // 6) : len(whole) - ((before + len(key)) % 3 != 0)]
+        coded |= {inner, inner.replace("+", "-").replace("/", "_")}
+    long = sorted(one for one in coded if len(one) >= _CODED)
+    return re.compile("|".join(["".join(letters), *map(re.escape, long)]), re.IGNORECASE)
+
+
+def without_key(text: str, key: str) -> str:
+    r"""Return the first 16,384 characters of a text without a key, however that is written.
+
+    The cut leaves no part of a key behind.
+
+    Examples
+    --------
+    >>> without_key(r"sk-a/b, sk-a%2fb, sk-a\/b, Bearer c2stYS9i", "sk-a/b")
+    '[key], [key], [key], Bearer [key]'
+    """
+    cut = text[:_READ]
+    if not key:
+        return cut
+    clean = _ways(key).sub("[key]", cut)
+    return clean if cut == text else clean[: -_LONGEST * len(key)]
