@@ -42,7 +42,7 @@ def split_address(url: str) -> SplitResult:
         raise ValueError("is not a web address: a port is a number from 1 to 65535")
     if "@" in parts.netloc:
         raise ValueError("holds a user name or password")
-    if not (_is_number(parts.hostname) if "[" in parts.netloc else _is_name(parts.hostname)):
+    if not (number_of(parts.hostname) is not None if "[" in parts.netloc else _is_name(parts.hostname)):
         raise ValueError(f"is not a web address: no host has such a name, or one of over {_LONGEST} characters")
     return parts
 
@@ -55,13 +55,6 @@ def _is_name(host: str) -> bool:
     try:
         return all(label.encode().decode("idna") for label in labels)
     except UnicodeError:
-        return False
-
-
-def _is_number(host: str) -> bool:
-    try:
-        return bool(ip_address(host))
-    except ValueError:
         return False
 
 
@@ -83,17 +76,31 @@ def is_this_machine(host: str) -> bool:
     return _is_own_number(name) or name in _own_names() or (_is_first_label(name) and name == socket.getfqdn().lower())
 
 
+def number_of(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is, if it is one; IPv4 also as one number, in parts, octal or hexadecimal.
+
+    Examples
+    --------
+    >>> str(number_of("127.1")), number_of("localhost")
+    ('127.0.0.1', None)
+    """
+    try:
+        return ip_address(host)
+    except ValueError:
+        pass
+    if not re.fullmatch(r"(0x[0-9a-f]+|[0-9]+)(\.(0x[0-9a-f]+|[0-9]+)){0,3}", host):
+        return None
+    try:
+        return IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
 def _is_own_number(text: str) -> bool:
     """Whether this is an address of this machine: only those can be listened at."""
-    try:
-        address: IPv4Address | IPv6Address = ip_address(text)
-    except ValueError:
-        if not re.fullmatch(r"(0x[0-9a-f]+|[0-9]+)(\.(0x[0-9a-f]+|[0-9]+)){0,3}", text):
-            return False
-        try:
-            address = IPv4Address(socket.inet_aton(text))  # parts left out, octal, hexadecimal, one number
-        except OSError:
-            return False
+    address = number_of(text)
+    if address is None:
+        return False
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or address
     if address.is_loopback or address.is_unspecified:

@@ -2,26 +2,31 @@
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import obstore
 import polars as pl
 import pytest
+from obstore.exceptions import AlreadyExistsError
 from obstore.store import MemoryStore
 
 from facevalue.errors import ModelError, RunError
 from facevalue.measures.preregistration import Preregistration
 from facevalue.models import load
-from facevalue.parquet import read_table_of
 from facevalue.runs.pictures import shown
 from facevalue.runs.remote_pictures import key_of
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.unit_worker import LocalWorkers, UnitWorker, read_unit
 from facevalue.runs.units import Job
 from facevalue.store import lease
+from facevalue.store import objects as module
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, listed_units, read_run, run_data
 from facevalue.types import Request, Response
@@ -32,8 +37,8 @@ from tests.store.faulty import Lagging
 
 
 def answers(objects: Objects) -> pl.DataFrame:
-    found = [objects.get(one.key) for one in listed_units(objects)]
-    return pl.concat([read_table_of(one[0]) for one in found if one is not None])
+    run = read_run(objects)[0].id
+    return pl.concat([read_unit(objects, one.key, run) for one in listed_units(objects)])
 
 
 def test_every_request_is_asked_and_stored_once() -> None:
@@ -255,3 +260,48 @@ def test_counts_that_models_find_out_are_added_and_servers_listed() -> None:
     assert found == {"prompt_tokens_cached": 300, "prompt_tokens_counted": 3000, "served_by": "one; two"}
     assert summary.cached == 0.1
     assert "The server named 2 models" in summary.warnings[0]
+
+
+def test_a_store_that_refuses_every_first_write_loses_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 answers 409 where two writes meet: nothing is there yet, and what was asked for must be written again."""
+    real, seen = obstore.put, set[str]()
+
+    def put(store: MemoryStore, key: str, data: bytes, **how: Any) -> Any:
+        if key not in seen:
+            seen.add(key)
+            raise AlreadyExistsError("409 Conflict: ConditionalRequestConflict")
+        return real(store, key, data, **how)
+
+    monkeypatch.setattr(obstore, "put", put)
+    monkeypatch.setattr(module, "_PAUSE", 0)
+    objects, model = in_memory(), TinyModel()
+    summary = go(objects, model)
+    assert (summary.asked, summary.complete, summary.warnings) == (300, True, ())
+    assert answers(objects).height == len(model.asked) == 300
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[:-40], lambda data: data[:-40] + b"X" + data[-39:], lambda _: b""])
+def test_objects_that_come_changed_or_cut_every_other_time_are_intact(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[bytes], bytes]
+) -> None:
+    objects = in_memory()
+    go(objects, TinyModel(lambda r: failed(r) if r.trial % 30 == 0 else mixed(r)))
+    real, tail, turns = obstore.get, Objects.tail, count()
+
+    def spoilt(store: MemoryStore, key: str) -> Any:
+        found = real(store, key)
+        data, size = bytes(found.bytes()), found.meta["size"]
+        if key != "lease.json" and next(turns) % 2 == 0:
+            data = spoil(data)
+        return SimpleNamespace(meta={**found.meta, "size": min(size, len(data))}, stream=lambda: iter([data]))
+
+    def spoilt_tail(self: Objects, key: str, size: int, most: int) -> bytes | None:
+        data = tail(self, key, size, most)
+        return spoil(data) if data is not None and next(turns) % 2 == 0 else data
+
+    monkeypatch.setattr(obstore, "get", spoilt)
+    monkeypatch.setattr(Objects, "tail", spoilt_tail)
+    summary = go(objects)
+    assert (summary.asked, summary.complete) == (10, True)
+    assert answers(objects).filter(pl.col("status") == "ok").height == 300
+    assert next(turns) > 10

@@ -2,16 +2,26 @@
 
 import os
 import time
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pytest
-from obstore.exceptions import GenericError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    GenericError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
 from obstore.store import MemoryStore
 
 from facevalue.errors import FaceValueError, RunError, SettingError
 from facevalue.store import objects as module
 from facevalue.store.objects import Objects, checked_url, is_url
+from tests.models.raw_server import Line, RawServer
 from tests.store.faulty import URL, Faulty
 
 
@@ -146,3 +156,140 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(FaceValueError, match="Cannot write"):
         Objects.at((tmp_path / "run").as_uri(), make=True)
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str, error: Exception, times: int, *, after: bool = False) -> None:
+    """Have a function of obstore refuse so many times, without doing it or after it was done."""
+    real, left = getattr(obstore, name), [times]
+
+    def refuse(*arguments: Any, **how: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            if after:
+                real(*arguments, **how)
+            raise error
+        return real(*arguments, **how)
+
+    monkeypatch.setattr(obstore, name, refuse)
+
+
+CONFLICT = AlreadyExistsError("409 Conflict: ConditionalRequestConflict")
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("error", [CONFLICT, PreconditionError("412 Precondition Failed")])
+def test_a_refusal_to_create_or_replace_is_not_believed_before_the_object_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, after: bool
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0)
+    store = Objects(URL, MemoryStore())
+    refusing(monkeypatch, "put", CONFLICT if isinstance(error, PreconditionError) else error, 2 - after, after=after)
+    assert store.create("run.json", b"ours") is not after
+    found = store.get("run.json")
+    assert found is not None
+    assert found[0] == b"ours"
+    refusing(monkeypatch, "put", error, 2 - after, after=after)
+    tag = store.replace("run.json", b"ours, too", found[1])
+    assert (b"ours, too", tag) == store.get("run.json")
+    assert store.replace("run.json", b"theirs", found[1]) is None
+
+
+def test_a_store_that_refuses_what_is_not_there_is_given_up_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0)
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    refusing(monkeypatch, "put", CONFLICT, 10**9)
+    with pytest.raises(RunError, match="the store refuses, though nothing has changed there"):
+        Objects(URL, MemoryStore()).create("a", b"ours")
+
+
+class Changing:
+    """A result of obstore whose bytes are changed on the way."""
+
+    def __init__(self, found: Any, change: Callable[[bytes], bytes]) -> None:
+        self.meta = found.meta
+        self._data = change(bytes(found.bytes()))
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._data[:3]
+        yield self._data[3:]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda data: data[:-1], lambda data: b"", lambda data: data + b"x", lambda data: b"X" + data[1:]]
+)
+def test_what_was_cut_or_changed_on_its_way_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    store, real, left = Objects(URL, MemoryStore()), obstore.get, [2]
+    store.create("a", b"whole")
+
+    def get(*arguments: Any) -> Any:
+        left[0] -= 1
+        return Changing(real(*arguments), change if left[0] >= 0 else bytes)
+
+    def check(data: bytes) -> None:
+        if data != b"whole":
+            raise RunError("It is damaged.")
+
+    monkeypatch.setattr(obstore, "get", get)
+    found = store.get("a", check)
+    assert found is not None
+    assert found[0] == b"whole"
+    left[0] = 10**9
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with pytest.raises(RunError, match=r"It is damaged|Cannot read memory://bucket/run/a: more or fewer bytes came"):
+        store.get("a", check)
+
+
+PAGE = """<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name>
+<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken><KeyCount>1</KeyCount>{keys}
+</ListBucketResult>"""
+KEY = """<Contents><Key>run/responses/{0}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>"a"</ETag>
+<Size>1</Size></Contents>"""
+
+
+@pytest.mark.parametrize("kind", ["the same page", "empty pages", "ever more pages"])
+def test_a_listing_without_an_end_is_one_sentence(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(module, "_MOST_KEYS", 5000)
+    if kind == "empty pages":
+        monkeypatch.setattr(module, "PATIENCE", 0.5)
+        monkeypatch.setattr(module, "_FIRST", 0.5)
+    pages = count()
+
+    def behave(line: Line) -> None:
+        while line.request() is not None:
+            page = next(pages)
+            keys = {"empty pages": [], "the same page": [0], "ever more pages": range(page * 1000, page * 1000 + 1000)}
+            data = PAGE.format(
+                token="same" if kind == "the same page" else page, keys="".join(map(KEY.format, keys[kind]))
+            )
+            line.send(f"HTTP/1.1 200 OK\r\nContent-Length: {len(data)}\r\n\r\n{data}".encode())
+
+    with RawServer.serving(behave) as server:
+        store = here(monkeypatch, server.url.removesuffix("/v1"))
+        with pytest.raises(RunError, match=r"Cannot list s3://b/run/responses: the listing does not end"):
+            store.list("responses")
+
+
+def here(monkeypatch: pytest.MonkeyPatch, url: str) -> Objects:
+    """Objects of a server at this address."""
+    names = {"ACCESS_KEY_ID": "AKIA", "SECRET_ACCESS_KEY": "s", "SESSION_TOKEN": "a-token", "ENDPOINT_URL": url}
+    for name, value in (names | {"ALLOW_HTTP": "true", "REGION": "us-east-1"}).items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    return Objects.at("s3://b/run")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"])
+def test_a_store_on_this_machine_is_reached_past_any_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    def behave(line: Line) -> None:
+        line.request()
+        line.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+    with RawServer.serving(behave) as server, RawServer.serving(behave) as proxy:
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "elsewhere.example.org")
+        for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        assert here(monkeypatch, f"http://{host}:{server.port}").get("a") is None
+        assert (server.opened, proxy.opened) == (1, 0)

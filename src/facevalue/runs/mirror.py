@@ -18,7 +18,7 @@ from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import Listed, Objects
-from facevalue.store.remote import RUN, checked, listed_units, read_run
+from facevalue.store.remote import RUN, checked, listed_units, read_run, unit_data
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"
@@ -90,14 +90,14 @@ def place_of(url: str, run: str) -> Path:
 
 def _bring(objects: Objects, folder: Path, one: Listed, run: RunManifest) -> str:
     """Bring a unit, and return its name here."""
-    found = objects.get(one.key)
-    if found is None:
+    data = unit_data(objects, one.key, run.id)
+    if data is None:
         raise RunError(f"{objects.called(one.key)} was there, and is no longer: give the command again.")
-    facts = checked(found[0], one.key, objects.called(one.key), run.id)
+    facts = checked(data, one.key, objects.called(one.key), run.id)
     first = int(one.key.partition("/")[2][:12])
-    path = shard_path(folder, first * _KEPT + facts.generation, digest_of(found[0]))
+    path = shard_path(folder, first * _KEPT + facts.generation, digest_of(data))
     aside = path.with_name(f".{path.name}{ASIDE}")
-    aside.write_bytes(found[0])  # it can be brought again: no need to force it to the disk
+    aside.write_bytes(data)  # it can be brought again: no need to force it to the disk
     aside.replace(path)
     return path.name
 
@@ -107,13 +107,17 @@ def _bring_file(objects: Objects, folder: Path, key: str, digest: str | None, *,
     path = folder / key
     if not again and path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
         return
-    found = objects.get(key)
+
+    def check(data: bytes) -> None:
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RunError(
+                f"{objects.called(key)} is not what the run began with: its digest is another one. Restore it from a "
+                "copy."
+            )
+
+    found = objects.get(key, check)
     if found is None:
         raise RunError(f"{objects.called(key)} is not there: restore it from a copy.")
-    if hashlib.sha256(found[0]).hexdigest() != digest:
-        raise RunError(
-            f"{objects.called(key)} is not what the run began with: its digest is another one. Restore it from a copy."
-        )
     write_whole(path, found[0])
 
 

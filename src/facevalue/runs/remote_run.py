@@ -319,14 +319,11 @@ class _Driver:
         self._run = replace(run, shards=self._stored.names())
         data = run_data(self._run)
         tag = self._objects.replace(RUN, data, self._tag)
-        if tag is None:  # another's, or our own write whose confirmation was lost
-            found = self._objects.get(RUN)
-            if found is None or found[0] != data:
-                raise RunError(
-                    f"{self._objects.called(RUN)} was changed by another process, which drives this run by now. "
-                    "Everything stored before is kept."
-                )
-            tag = found[1]
+        if tag is None:
+            raise RunError(
+                f"{self._objects.called(RUN)} was changed by another process, which drives this run by now. "
+                "Everything stored before is kept."
+            )
         self._tag, self._saved = tag, time.monotonic()
 
     def _close(self, before: RunManifest, begun: Session, complete: bool) -> None:

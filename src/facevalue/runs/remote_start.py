@@ -12,26 +12,31 @@ from facevalue.store.objects import Objects
 def put_table(study: Study, objects: Objects) -> str:
     """Store the table of pictures, from which workers build the study; return its digest."""
     table = table_of(study)
-    if _other(objects, STIMULI, table):
-        raise RunError(
-            f"{objects.called(STIMULI)} lists other pictures than the study now has: trial numbers would mean "
-            "something else. Name another prefix."
-        )
+    _put(
+        objects,
+        STIMULI,
+        table,
+        "lists other pictures than the study now has: trial numbers would mean something else. Name another prefix.",
+    )
     return hashlib.sha256(table).hexdigest()
 
 
 def put_declared(text: str, objects: Objects) -> None:
     """Store what a new run declares; a killed command may have left something else."""
-    if _other(objects, PREREGISTRATION, text.encode()):
-        raise RunError(
-            f"{objects.called(PREREGISTRATION)} says something else than this run's, and is of a run that never began. "
-            "Delete it, or name another prefix."
-        )
+    _put(
+        objects,
+        PREREGISTRATION,
+        text.encode(),
+        "says something else than this run's, and is of a run that never began. Delete it, or name another prefix.",
+    )
 
 
-def _other(objects: Objects, key: str, data: bytes) -> bool:
-    """Create an object; whether there is another one by its name."""
-    if objects.create(key, data):
-        return False
-    found = objects.get(key)
-    return found is None or found[0] != data
+def _put(objects: Objects, key: str, data: bytes, otherwise: str) -> None:
+    """Create an object unless it is there already; another one by its name is an error."""
+
+    def check(there: bytes) -> None:
+        if there != data:
+            raise RunError(f"{objects.called(key)} {otherwise}")
+
+    if not objects.create(key, data) and objects.get(key, check) is None:
+        raise RunError(f"{objects.called(key)} was there, and is no longer: give the command again.")

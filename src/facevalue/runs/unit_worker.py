@@ -28,7 +28,7 @@ from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbe
 from facevalue.store.files import STIMULI
 from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects
-from facevalue.store.remote import KEY, UnitFacts, checked, encoded, read_run, unit_facts
+from facevalue.store.remote import KEY, UnitFacts, encoded, read_run, unit_data, unit_facts
 from facevalue.store.writer import to_frame
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Response
@@ -207,11 +207,10 @@ def _built(job: Job, objects: Objects, pictures: Path) -> Study:
 
 def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:
     """The answers of a stored unit."""
-    found = objects.get(key)
-    if found is None:
+    data = unit_data(objects, key, run)
+    if data is None:
         raise RunError(f"{objects.called(key)} was there, and is no longer: give the command again.")
-    checked(found[0], key, objects.called(key), run)
-    return read_table_of(found[0])
+    return read_table_of(data)
 
 
 def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:

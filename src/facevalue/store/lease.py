@@ -53,9 +53,8 @@ class Lease:
         while True:
             found = self._objects.get(LEASE)
             if found is None:
-                if self._objects.create(LEASE, self._text()):
-                    continue  # read back: its tag is needed
-                continue
+                self._objects.create(LEASE, self._text())
+                continue  # read it back: its tag is needed
             holder, tag = _read(found[0]), found[1]
             if holder.get("holder") == self._me:
                 self._tag = tag

@@ -3,11 +3,13 @@
 Credentials come from the environment's usual places and nowhere else; they are never stored or shown.
 """
 
+import asyncio
 import os
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -15,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from filelock import FileLock
 
+from facevalue.addresses import is_this_machine, number_of
 from facevalue.errors import DependencyError, RunError, SettingError
 from facevalue.store.files import make_folder
 
@@ -25,8 +28,15 @@ SCHEMES = ("s3", "gs", "az", "file")
 PATIENCE = 300.0
 """Seconds for which a store that answers with errors, or not at all, is tried again."""
 _FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
-_LONGEST = 8.0  # seconds between two tries
-_LARGEST = 2**30
+_LONGEST, _PAUSE = 8.0, 0.2  # seconds between two tries
+_LARGEST, _LARGEST_TEXT = 2**30, 2**26
+_MOST_KEYS = 1_000_000
+_READS = 3
+"""How often an object is read that does not come as it was written, before it counts as damaged."""
+_ENDPOINTS = (
+    "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT",
+    "AZURE_ENDPOINT",
+)  # fmt: skip
 _TIMEOUT = "120s"
 _LOCK = ".lock"
 T = TypeVar("T")
@@ -100,6 +110,7 @@ class Objects:
             raise SettingError(
                 f"AWS_ENDPOINT_URL is {endpoint}, which is not encrypted: set AWS_ALLOW_HTTP=true if that is meant."
             )
+        _pass_proxies()
         options: Any = {"timeout": _TIMEOUT, "connect_timeout": "10s", "allow_invalid_certificates": False}
         if _allows_http():
             options["allow_http"] = True
@@ -108,17 +119,41 @@ class Objects:
         except Exception as error:  # a base class of obstore's own, known only where it is installed
             raise RunError(f"{url} cannot be opened: {_said(error)}.") from None
 
-    def get(self, key: str) -> tuple[bytes, Tag] | None:
-        """An object and its tag; None if it is not there."""
+    def get(self, key: str, check: Callable[[bytes], object] = len) -> tuple[bytes, Tag] | None:
+        """An object and its tag; None if it is not there.
+
+        `check`: raises `RunError` where the bytes are not those that were written. They are then read again: what
+        was cut or changed on its way is no damage of the object.
+        """
         import obstore  # noqa: PLC0415
+
+        most = _LARGEST_TEXT if key.endswith((".json", ".toml")) else _LARGEST
 
         def get() -> tuple[bytes, Tag]:
             found = obstore.get(self._store, key)
-            if found.meta["size"] > _LARGEST:
-                raise ValueError(f"it is larger than {_LARGEST // 2**20:,} MiB")
-            return bytes(found.bytes()), _tag(found.meta)
+            size = found.meta["size"]
+            if size > most:
+                raise ValueError(f"it is larger than {most // 2**20:,} MiB")
+            data = bytearray()
+            for piece in found.stream():
+                data += piece
+                if len(data) > size:
+                    break
+            if len(data) != size:
+                raise ConnectionError("more or fewer bytes came than the store had said")
+            return bytes(data), _tag(found.meta)
 
-        return self._ask(key, "read", get, missing=None)
+        for left in reversed(range(_READS)):
+            found = self._ask(key, "read", get, missing=None)
+            try:
+                if found is not None:
+                    check(found[0])
+            except RunError:
+                if not left:
+                    raise
+                continue
+            break
+        return found
 
     def tail(self, key: str, size: int, most: int) -> bytes | None:
         """The last bytes of an object of this size; None if it is not there."""
@@ -136,14 +171,22 @@ class Objects:
         return self._ask(key, "read", lambda: _listed(obstore.head(self._store, key)), missing=None)
 
     def create(self, key: str, data: bytes) -> bool:
-        """Write an object that is not there yet. False if it is, be it by a write whose confirmation was lost."""
+        """Write an object that is not there yet. False if it is, be it by a write whose confirmation was lost.
+
+        A store that refuses because another write is on its way (409) is asked again: only what can be seen is there.
+        """
         import obstore  # noqa: PLC0415
 
         def create() -> bool:
             obstore.put(self._store, key, data, mode="create")
             return True
 
-        return self._ask(key, "write", create, exists=False)
+        for _ in self._tries(key):
+            if self._ask(key, "write", create, exists=False):
+                return True
+            if self.head(key) is not None:
+                return False
+        raise AssertionError
 
     def overwrite(self, key: str, data: bytes, *, once: bool = False) -> None:
         """Write an object, whatever was there; `once`: without waiting for a store that does not take it."""
@@ -153,7 +196,10 @@ class Objects:
         self._ask(key, "write", put, 0.0 if once else None)
 
     def replace(self, key: str, data: bytes, tag: Tag) -> Tag | None:
-        """Write an object if it still is the one with this tag, and return the new tag; None if it no longer is."""
+        """Write an object if it still is the one with this tag, and return the new tag; None if it no longer is.
+
+        A store that refuses is not believed before the object was looked at.
+        """
         import obstore  # noqa: PLC0415
 
         def replace() -> Tag | None:
@@ -164,15 +210,38 @@ class Objects:
                     return None
                 return _tag(obstore.put(self._store, key, data, mode="overwrite"))
 
-        return self._ask(key, "write", replace, missing=None, changed=None)
+        for _ in self._tries(key):
+            if (new := self._ask(key, "write", replace, missing=None, changed=None, exists=None)) is not None:
+                return new
+            found = self.get(key)
+            if found is not None and found[0] == data:  # our own write, whose confirmation was lost
+                return found[1]
+            if found is None or found[1] != tag:
+                return None
+        raise AssertionError
 
     def list(self, folder: str) -> list[Listed]:
         """What lies in a folder, by key."""
         import obstore  # noqa: PLC0415
 
+        endless = RunError(f"Cannot list {self.called(folder)}: the listing does not end.")
+
+        async def pages() -> list[Listed]:
+            out: dict[str, Listed] = {}
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    async for page in obstore.list(self._store, f"{folder}/", chunk_size=1000):
+                        for one in map(_listed, page):
+                            if one.key in out or len(out) == _MOST_KEYS:
+                                raise endless
+                            out[one.key] = one
+            except TimeoutError:
+                raise endless from None
+            return [*out.values()]
+
         def all_of() -> list[Listed]:
-            batches = obstore.list(self._store, f"{folder}/", chunk_size=1000)
-            return [_listed(one) for batch in batches for one in batch]
+            with ThreadPoolExecutor(1) as pool:  # a notebook has a loop of its own in this thread
+                return pool.submit(asyncio.run, pages()).result()
 
         nothing: list[Listed] = []
         return sorted(self._ask(f"{folder}/", "list", all_of, missing=nothing))
@@ -180,6 +249,14 @@ class Objects:
     def called(self, key: str) -> str:
         """An object's name for people."""
         return f"{self.url}/{key}"
+
+    def _tries(self, key: str) -> Iterator[None]:
+        """Moments at which something is tried that a store refuses without a reason."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            yield
+            time.sleep(_PAUSE)
+        raise RunError(f"Cannot write {self.called(key)}: the store refuses, though nothing has changed there.")
 
     def _ask(self, key: str, what: str, how: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         """Do something with a store; ride out errors that pass, and name those that don't."""
@@ -194,6 +271,8 @@ class Objects:
                 return _or(otherwise, "exists", self._error(key, what, error))
             except PreconditionError as error:
                 return _or(otherwise, "changed", self._error(key, what, error))
+            except RunError:
+                raise
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 return _or(otherwise, "missing", self._error(key, what, error))
@@ -234,6 +313,16 @@ class Objects:
 
 def _allows_http() -> bool:
     return os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes")
+
+
+def _pass_proxies() -> None:
+    """Except a store on this machine from proxies: neither requests nor tokens for it go through one."""
+    hosts = {urlsplit(os.environ.get(name, "")).hostname or "" for name in _ENDPOINTS} - {""}
+    for host in hosts:
+        if is_this_machine(host):
+            for name in ("NO_PROXY", "no_proxy"):
+                exceptions = os.environ.get(name, "").split(",")
+                os.environ[name] = ",".join(dict.fromkeys([*exceptions, host, str(number_of(host) or host)])).strip(",")
 
 
 def _listed(meta: Mapping[str, Any]) -> Listed:

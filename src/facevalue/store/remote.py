@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import polars as pl
 
-from facevalue.errors import RunError
+from facevalue.errors import DataError, RunError
 from facevalue.given import to_json
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.manifest import RunManifest, of_document, to_document
@@ -96,7 +96,19 @@ def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) ->
         listed = objects.head(key)
         size = None if listed is None else listed.size
     tail = None if size is None else objects.tail(key, size, _TAIL)
-    return None if tail is None else _facts(tail, key, objects.called(key), run)
+    if tail is None:
+        return None
+    try:
+        return _facts(tail, key, objects.called(key), run)
+    except RunError:  # the whole of it says whether it is damaged, or was so on its way
+        data = unit_data(objects, key, run)
+        return None if data is None else _facts(data[-_TAIL:], key, objects.called(key), run)
+
+
+def unit_data(objects: Objects, key: str, run: str) -> bytes | None:
+    """A unit, if it is as it was written and of this run; None if it is not there."""
+    found = objects.get(key, lambda data: checked(data, key, objects.called(key), run))
+    return None if found is None else found[0]
 
 
 def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
@@ -132,15 +144,23 @@ def read_run(objects: Objects, *, missing: Literal[True]) -> tuple[RunManifest, 
 def read_run(objects: Objects) -> tuple[RunManifest, Tag]: ...
 def read_run(objects: Objects, *, missing: bool = False) -> tuple[RunManifest, Tag] | None:
     """Read `run.json`, and its tag."""
-    found, name = objects.get(RUN), objects.called(RUN)
+    name = objects.called(RUN)
+    found = objects.get(RUN, lambda data: _document(data, name))
     if found is None:
         if missing:
             return None
         raise RunError(f"{objects.url} holds no run: there is no {RUN}.")
-    document = to_json(found[0], name)
+    return of_document(_with_times(_document(found[0], name)), name), found[1]
+
+
+def _document(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        document = to_json(data, name)
+    except DataError as error:
+        raise RunError(str(error)) from None
     if not isinstance(document, dict) or document.pop("sha256", None) != _sealing(document):
         raise RunError(f"{name} is not as FaceValue wrote it: its digest is another one. Restore it from a copy.")
-    return of_document(_with_times(document), name), found[1]
+    return document
 
 
 def run_data(manifest: RunManifest) -> bytes:
