@@ -46,12 +46,13 @@ def test_equal_identities_have_a_small_p_and_a_low_limit_above_zero_as_rarely_as
         one = scenes(6, 12, 0.6, seed, people=people)
         value = float(pair_moments.spread(selected(one)))
         null = pair_moments.spread(one.dealt(one.s, 200, seed))
-        small += int(pair_moments.share_beyond(null, value) < 0.05)
+        p = float(pair_moments.share_beyond(null, value))
+        small += int(p < 0.05)
         freed = pair_moments.spread(one.dealt(one.freed, 200, seed + 1000))
-        above += int(pair_moments.spread_interval(value, freed, 6, 50)[0] > 0)
+        above += int(pair_moments.spread_interval(value, freed, 6, 50, p)[0] > 0)
         beyond += int(value > np.quantile(freed, 0.95))
     assert small <= 21
-    assert above <= 21
+    assert above == small
     assert beyond <= 26
 
 
@@ -72,7 +73,9 @@ def test_spread_intervals_hold_a_planted_spread() -> None:
     for seed in range(150):
         one = scenes(8, 25, 0.5, seed + 10, effects)
         null = pair_moments.spread(one.dealt(one.freed, 200, seed))
-        low, high = pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null, 8, 168)
+        value = float(pair_moments.spread(selected(one)))
+        p = float(pair_moments.share_beyond(pair_moments.spread(one.dealt(one.s, 200, seed)), value))
+        low, high = pair_moments.spread_interval(value, null, 8, 168, p)
         held += low <= truth <= high
     assert held >= 135  # .95 of 150 is 142; 99.9% lie at or above 133
 
@@ -84,8 +87,10 @@ def test_spread_intervals_of_few_scenes_hold_zero(identities: int, count: int) -
         one = scenes(identities, count, 0.5, seed)
         null = pair_moments.spread(one.dealt(one.freed, 200, seed))
         df = (identities - 1) * (count - 1)
-        held += pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null, identities, df)[0] == 0
-    assert held >= 138  # zero can only be missed below: .975 of 150 is 146; 99.9% lie at or above 139
+        value = float(pair_moments.spread(selected(one)))
+        p = float(pair_moments.share_beyond(pair_moments.spread(one.dealt(one.s, 200, seed + 1000)), value))
+        held += pair_moments.spread_interval(value, null, identities, df, p)[0] == 0
+    assert held >= 133  # zero can only be missed below: .95 of 150 is 142; 99.9% lie at or above 133
 
 
 def test_spread_has_an_error_and_nothing_where_there_is_nothing_to_compare() -> None:
@@ -143,6 +148,24 @@ def test_equal_identities_reach_the_ratio_of_one() -> None:
     rng = np.random.default_rng(3)
     held = []
     for _ in range(200):
-        ratio, _, _, high = impact_ratios(rng.normal(50, 4, 8), np.full(8, 4.0), np.eye(8), np.full(8, 60.0))
-        held.append(np.nanmean(high[ratio < 1] >= 1))
+        out = impact_ratios(rng.normal(50, 4, 8), np.full(8, 4.0), np.eye(8), np.full(8, 60.0))
+        held.append(np.nanmean(out.high[out.ratio < 1] >= 1))
     assert np.mean(held) > 0.93
+
+
+@pytest.mark.parametrize(("identities", "count"), [(2, 3), (2, 8), (6, 4), (9, 12)])
+@pytest.mark.parametrize("effect", [0.0, 0.8])
+def test_ratios_reach_one_exactly_where_their_test_finds_nothing(identities: int, count: int, effect: float) -> None:
+    for seed in range(20):
+        one = scenes(identities, count, 0.5, seed, effect * np.linspace(-1, 1, identities))
+        out = impact_ratios(
+            selected(one),
+            errors(one),
+            one.related,
+            np.full(identities, count - 1.0),
+            one.dealt(one.s, 400, seed),
+            one.least,
+        )
+        stated = np.isfinite(out.high)
+        np.testing.assert_array_equal(out.high[stated] < 1, out.p[stated] < 0.05)
+        assert (out.low[stated] <= out.ratio[stated]).all()

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from facevalue import studies
-from facevalue.measures.estimates import BY_TEST
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import ALPHA
 from facevalue.protocol.study import Study
@@ -80,12 +79,6 @@ def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.Dat
         for name in ("high", "page_high"):
             assert (rows[name].drop_nulls() <= most + SLACK).all(), (measure.name, name)
         assert rows["value"].drop_nulls().is_between(least - SLACK, most + SLACK).all(), measure.name
-
-
-def test_only_a_few_intervals_are_another_method_than_their_test(judged: tuple[Study, pl.DataFrame]) -> None:
-    """Words of groups: t over sets, and labels dealt out anew."""
-    widened = compared(judged).filter(pl.col("method").str.ends_with(BY_TEST))
-    assert set(widened["measure"]) <= {"pmi_strict"}
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -86,16 +86,19 @@ class Compared:
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_], Floor, Array | None]:
         """Impact ratios and shortfalls as columns of `found`, their method, and floor, p and least p of shortfalls."""
-        ratio, error, low, high = impact_ratios(self.selected, self.se, self.related, to_array(self.found["df"]))
+        tested, floor, least, smallest = None, no_floor(self.size), None, 0.0
+        if np.isfinite(self.se).all() and not only_values():
+            tested = self.null(5 * pair_moments.DRAWS, seed + 2, freed=False)
+            smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
+        ratio, error, low, high, p = impact_ratios(
+            self.selected, self.se, self.related, to_array(self.found["df"]), tested, smallest
+        )
         how = method(self.found, DELTA)
         how[self.selected == 0] = NEVER
         how[int(np.argmax(self.selected))] = REFERENCE
-        short, floor, least = 1 - ratio, no_floor(self.size), None
-        if np.isfinite(self.se).all() and not only_values():
+        short = 1 - ratio
+        if tested is not None:
             null = shortfalls(self.null(pair_moments.DRAWS, seed + 1, freed=True))
-            tested = shortfalls(self.null(5 * pair_moments.DRAWS, seed + 2, freed=False))
-            smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
-            p = np.maximum(pair_moments.share_beyond(tested, short), smallest)
             floor, least = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
         ends = shortfall_bounds(self.bounds, self.related)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}

@@ -73,9 +73,6 @@ confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing
 and `bound_se` the standard error of these two, null where it is that of the value.
 """
 
-_ABOVE = 1e-6  # of a value: how far above its least an interval begins that its test tells from it, but not the method
-BY_TEST = "; at zero as its test says"
-"""How the method of an estimate ends whose interval was moved to zero, or off it, by a test that is another method."""
 NOT_MEASURABLE = "not measurable"
 """How the method of an estimate begins that could not be taken; a reason may follow."""
 
@@ -198,7 +195,6 @@ class EstimateTable:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, known)
         columns: dict[str, Any] = {name: list(values) for name, values in labels.items()}
         estimates = _with_width(measure, estimates)
-        estimates = _with_test(measure, estimates, floor.p if p is None and floor is not None else p)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
@@ -278,37 +274,6 @@ def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()
     low[flat], high[flat] = alike(estimates.value[flat], estimates.clusters[flat], measure.limits, LEVEL)
     method[flat] = ALIKE
-    return replace(estimates, low=low, high=high, method=method)
-
-
-def _with_test(measure: Measure, estimates: Estimates, p: Array | None) -> Estimates:
-    """The same; where interval and test are two methods, the test decides whether a comparison's interval holds zero.
-
-    A signed measure's interval is widened to zero where p is 1 - `LEVEL` or more, and ends just before it where p is
-    less; that of an unsigned one, whose least value is no difference, begins there exactly where p is not less.
-    """
-    if p is None or not measure.comparison:
-        return estimates
-    low, high = estimates.low.copy(), estimates.high.copy()
-    silent, spoken = p >= 1 - LEVEL, p < 1 - LEVEL
-    if not measure.signed:
-        least = max(measure.limits[0], 0.0)
-        low[silent & (low > least)] = least
-        begun = spoken & (low <= least) & (estimates.value > least)
-        low[begun] = least + _ABOVE * (estimates.value[begun] - least)
-        return replace(estimates, low=low, high=high)
-    outside = (low > 0) | (high < 0)
-    apart, inside = silent & outside, spoken & np.isfinite(low) & ~outside
-    if not (apart | inside).any():
-        return estimates
-    low[apart], high[apart] = np.minimum(low[apart], 0.0), np.maximum(high[apart], 0.0)
-    value = estimates.value
-    low, high = (
-        np.where(inside & (value > 0), _ABOVE * value, low),
-        np.where(inside & (value < 0), _ABOVE * value, high),
-    )
-    method = estimates.method.copy()
-    method[apart | inside] = [f"{how}{BY_TEST}" for how in method[apart | inside]]
     return replace(estimates, low=low, high=high, method=method)
 
 

@@ -1,9 +1,13 @@
 """Impact ratios: how often somebody is chosen relative to whoever is chosen most."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures import pair_moments
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.group_spread import ONE_SIDED, UPPER
 from facevalue.measures.missing_data_bounds import Bounds
 
 DELTA = "delta method on the log scale over pictures, whoever is chosen most"
@@ -11,31 +15,60 @@ REFERENCE = "no interval: the identity that all others are compared with"
 NEVER = "no interval: never chosen"
 
 
-def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tuple[Array, Array, Array, Array]:
-    """Ratios to the largest selection frequency, with intervals.
+class Impact(NamedTuple):
+    """Ratios to the largest selection frequency; arrays of one length."""
 
-    `selected` and `se`: selection frequencies of all identities with their standard errors, in one unit. `related`:
-    correlation of their errors, shape (identities, identities): pairs that two identities share count for one and
-    against the other.
-    Returns ratio, standard error of its logarithm, low, high. The reference itself is 1 and has no interval, nor has an
-    identity that is never chosen. All NaN if nobody is chosen.
+    ratio: Array
+    error: Array
+    """Standard error of its logarithm."""
+    low: Array
+    high: Array
+    p: Array
+    """Of no shortfall: below 1 - `LEVEL` exactly where `high` is below 1, where there is an interval."""
+
+
+def impact_ratios(
+    selected: Array, se: Array, related: Array, df: Array, null: Array | None = None, least: float = 0.0
+) -> Impact:
+    """Ratios to the largest selection frequency, with intervals and tests.
+
+    Parameters
+    ----------
+    selected, se:
+        Selection frequencies of all identities with their standard errors, in one unit.
+    related:
+        Correlation of their errors, shape (identities, identities): pairs that two identities share count for one and
+        against the other.
+    df:
+        Degrees of freedom of each standard error.
+    null:
+        Selection frequencies had nobody been preferred, shape (draws, identities); without it there is no p.
+    least:
+        Smallest p that these can give.
+
+    Returns
+    -------
+    The reference itself is 1 and has no interval, nor has an identity that is never chosen. All NaN if nobody is
+    chosen.
 
     Equation
     --------
-    r_i = S_i / max_j S_j = min_j r_ij, r_ij = S_i / S_j; var ln r_ij = (se_i/S_i)² + (se_j/S_j)² -
-    2 ρ_ij se_i se_j / (S_i S_j). Who is largest is not known: low = min_j r_ij exp(-t_{.975} se_ij), high the smaller
-    of 1 and min_j r_ij exp(t_{1 - .025/(k-1)} se_ij), k identities (Hsu 1984, "Constrained simultaneous confidence
-    intervals for multiple comparisons with the best").
+    r_i = S_i / max_j S_j = min_j r_ij, r_ij = S_i / S_j; var ln r_ij = e_ij² = (se_i/S_i)² + (se_j/S_j)² -
+    2 ρ_ij se_i se_j / (S_i S_j). Who is largest is not known: high = min(1, min_j r_ij exp(c_i e_ij)), low =
+    min_j r_ij exp(-t_{.99} e_ij) (Hsu 1984, "Constrained simultaneous confidence intervals for multiple comparisons
+    with the best"). p is the share of the null in which T_i = max_j -ln(r_ij) / e_ij is as large, the e_ij being those
+    observed, and c_i the value that T_i exceeds in 5% of it; t_{1 - .05/(k-1)}, k identities, where there is no null.
+    The p of an identity that is never chosen is the share of the null that falls as short.
 
     Examples
     --------
     >>> out = impact_ratios(np.array([40.0, 60.0, 0.0]), np.array([2.0, 2.0, 0.0]), np.eye(3), np.full(3, 100.0))
     >>> [x.round(2).tolist() for x in out]
-    [[0.67, 1.0, 0.0], [0.06, nan, nan], [0.59, nan, nan], [0.76, nan, nan]]
+    [[0.67, 1.0, 0.0], [0.06, nan, nan], [0.58, nan, nan], [0.75, nan, nan], [nan, nan, nan]]
     """
     none = np.full(selected.shape, np.nan)
     if not selected.size or not np.nanmax(selected) > 0:
-        return none, none, none, none
+        return Impact(none, none, none, none, none)
     top = int(np.nanargmax(selected))
     ratio = selected / selected[top]
     chosen = (selected > 0) & np.isfinite(se)
@@ -46,17 +79,33 @@ def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tupl
     with np.errstate(invalid="ignore", divide="ignore"):
         each = selected[:, None] / selected[None]
     freedom = np.maximum(np.minimum(df[:, None], df[None]), 1)
-    tail = (1 - LEVEL) / 2
-    low = each * np.exp(-special.stdtrit(freedom, 1 - tail) * error)
-    high = each * np.exp(special.stdtrit(freedom, 1 - tail / max(selected.size - 1, 1)) * error)
+    reach = special.stdtrit(freedom, 1 - ONE_SIDED / max(selected.size - 1, 1))
+    p = none
+    if null is not None:
+        apart = _farthest(null, error)
+        reach = np.where(least < ONE_SIDED, pair_moments.critical(apart), np.inf)[:, None]
+        beyond = pair_moments.share_beyond(apart, _farthest(selected, error))
+        p = np.maximum(np.where(chosen, beyond, pair_moments.share_beyond(shortfalls(null), 1 - ratio)), least)
+    low, high = each * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), each * np.exp(reach * error)
     stated = chosen & (np.arange(selected.size) != top) & np.isfinite(error[:, top])
     lowest, highest = (np.where(np.isfinite(x), x, np.inf).min(axis=1) for x in (low, high))
-    return (
+    return Impact(
         ratio,
         np.where(stated, error[:, top], np.nan),
         np.where(stated, np.minimum(lowest, ratio), np.nan),
         np.where(stated, np.minimum(np.maximum(highest, ratio), 1.0), np.nan),
+        p,
     )
+
+
+def _farthest(selected: Array, error: Array) -> Array:
+    """Largest -ln r_ij in units of its error, over the last axis of frequencies."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = np.log(selected)
+        out = np.full(selected.shape, -np.inf)
+        for other in range(selected.shape[-1]):
+            out = np.fmax(out, (size[..., other, None] - size) / error[:, other])
+    return out
 
 
 def shortfall_bounds(shares: Bounds, related: Array) -> Bounds:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import scipy
 
@@ -12,6 +13,8 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, means
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
 from facevalue.measures.selection import to_array
+
+Codes = npt.NDArray[np.int64]
 
 MISSING = f"{PREFIX}missing answers"
 """Name of the change in the share of replies without a valid answer."""
@@ -52,24 +55,36 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Replies of one condition by cluster; arrays of one length."""
+    """Replies of one condition by cluster, or pair of clusters; arrays of one length."""
 
     replies: Array
     missing: Array
     """How many of them have no valid answer, expected where probabilities were read."""
 
 
-def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: str) -> None:
+def add_missing_change(
+    table: EstimateTable, plain: Asked, other: Asked, unit: str, pairs: tuple[Codes, Codes] | None = None
+) -> None:
     """Add the change in the share of replies without a valid answer.
+
+    Parameters
+    ----------
+    pairs:
+        Codes of the clusters on either side of each pair of them that replies are about, the same twice where it is
+        one; without it each row is a cluster.
 
     Equation
     --------
-    d = r_1 - r_0, r = Σ missing / Σ replies; e_g = (missing_1g - r_1 replies_1g) / Σ replies_1 - the same of the plain
-    condition; se² = G/(G-1) Σ_g e_g²; t with G - 1 degrees of freedom (linearisation of a difference of two ratios over
-    the same clusters: Cochran, Sampling Techniques, 1977, sections 6.4 and 6.13).
+    d = r_1 - r_0, r = Σ missing / Σ replies; e_p = (missing_1p - r_1 replies_1p) / Σ replies_1 - the same of the plain
+    condition (linearisation of a difference of two ratios: Cochran, Sampling Techniques, 1977, sections 6.4 and 6.13).
+    V = G/(G-1) Σ_g (Σ_{p with g} e_p)² over clusters, V_P = P/(P-1) Σ e_p² over pairs of two; se² = max(V - V_P, V_P),
+    as a pair falls with either side (Aronow, Samii and Assenova 2015; `paired_changes`). t with min(G, P) - 1 degrees
+    of freedom; without pairs V and G - 1.
     """
     asked = (plain.replies > 0) | (other.replies > 0)
-    size = int(asked.sum())
+    rows = np.arange(asked.size)
+    first, second = (side[asked] for side in pairs or (rows, rows))
+    size, apart = int(np.unique(np.concatenate([first, second])).size), first != second
     totals = [one.replies.sum() for one in (plain, other)]
     value = se = np.nan
     if min(totals) > 0:
@@ -80,12 +95,26 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
             for one, rate, total in zip((plain, other), rates, totals, strict=True)
         ]
         if size > 1:
-            se = 100 * float(np.sqrt(size / (size - 1) * ((parts[1] - parts[0]) ** 2).sum()))
-    of_all = Change(*(np.array([float(x)]) for x in (value, se, max(size - 1, 1), size)))
+            se = 100 * float(np.sqrt(_dyadic((parts[1] - parts[0])[asked], first, second)))
+    groups = min(size, int(apart.sum())) if apart.any() else size
+    of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
     estimate, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
     method = "t over clusters, both conditions of each"
     estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
     table.add(missing_change(unit), {}, estimate, p=p, family="change in missing answers")
+
+
+def _dyadic(error: Array, first: Codes, second: Codes) -> float:
+    """Variance of a sum of errors of pairs that share clusters; see `add_missing_change`."""
+    apart = first != second
+    sides = np.concatenate([first, second[apart]])
+    of_cluster = np.bincount(sides, np.concatenate([error, error[apart]]))
+    clusters, pairs = np.unique(sides).size, int(apart.sum())
+    whole = clusters / (clusters - 1) * float((of_cluster**2).sum())
+    if not pairs:
+        return whole
+    of_pairs = pairs / max(pairs - 1, 1) * float((error[apart] ** 2).sum())
+    return max(whole - of_pairs, of_pairs)
 
 
 def reading_share(unit: str) -> Measure:

@@ -97,6 +97,26 @@ def joined(parts: Sequence[Bounds]) -> Bounds:
     return Bounds(*(np.concatenate([getattr(part, name) for part in parts]) for name in Bounds.__slots__))
 
 
+def size_bounds(bounds: Bounds) -> Bounds:
+    """Bounds of the size of values of either sign.
+
+    Equation
+    --------
+    low = max(0, low, -high), high = max(-low, high).
+
+    Examples
+    --------
+    >>> none = np.zeros(2)
+    >>> size = size_bounds(Bounds(np.array([0.1, -0.3]), np.array([-0.1, -0.4]), np.array([0.2, -0.1]), none, none))
+    >>> size.low.tolist(), size.high.tolist()
+    ([0.0, 0.1], [0.2, 0.4])
+    """
+    low, high = bounds.low, bounds.high
+    return Bounds(
+        np.abs(bounds.value), np.maximum(np.maximum(low, -high), 0.0), np.maximum(-low, high), bounds.missing, bounds.se
+    )
+
+
 def averaged(bounds: Bounds) -> Bounds:
     """Bounds of the mean over cells, each of which may be at its own end; cells without any are left out."""
 

@@ -16,6 +16,9 @@ DRAWS = 1000
 MOST = 20_000
 """Of a test that has fewer than `ENOUGH` hits until then."""
 ENOUGH = 20
+_SURE = 0.01  # p from which a thousand draws know it well
+_STEPS = 40
+_SLACK = 1e-9  # values that are closer are ties
 _BLOCK = 2**20  # numbers held at once: bounds the work space at some 50 MB
 
 
@@ -194,37 +197,56 @@ def spread_error(selected: Array, se: Array, related: Array) -> float:
     return float(np.sqrt(max(slope @ (related * np.outer(se, se)) @ slope, 0.0)))
 
 
-def spread_interval(value: float, null: Array, identities: int, df: float) -> tuple[float, float]:
+def spread_interval(value: float, null: Array, identities: int, df: float, p: float) -> tuple[float, float]:
     """Interval of the spread without what chance adds to it.
 
-    `null`: spreads of answers without any preference. `df`: degrees of freedom that the scatter of the null is known
-    with.
-    Returns low, high. Zero is in it as often as it should be where there is no difference; the value itself always is,
-    though near zero most of it may be chance.
+    Parameters
+    ----------
+    null:
+        Spreads of answers without any preference.
+    df:
+        Degrees of freedom that the scatter of the null is known with.
+    p:
+        Of the test of the spread: how far out it lies among those that it is tested against.
+
+    Returns
+    -------
+    low, high. Zero is in it exactly where p is 1 - `LEVEL` or more; the value itself always is, though near zero most
+    of it may be chance.
 
     Equation
     --------
     spread²/m ~ F with ν and df degrees of freedom and noncentrality λ = ν τ²/m, τ the spread to be known; m and 2 m²/ν
-    are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). Limits: τ with P(F <= spread²/m) = .975 and
-    .025.
+    are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). f is the quantile 1 - p of the central F, so
+    that test and interval have one pivot; where p is below .01, spread²/m if that is larger, as p may have reached its
+    smallest step. Limits: τ with P(F >= f) = .05 - a and P(F <= f) = a, a = .025 (1 - exp(-λ / 4)): 2.5% on either side
+    of a large spread, and 5% above a spread of zero, which cannot be missed on its other side (`unsigned.interval`).
 
     Examples
     --------
     >>> null = np.sqrt(np.random.default_rng(0).chisquare(11, 4000) / 11)
-    >>> [[round(x, 1) for x in spread_interval(value, null, 12, 200)] for value in (1.2, 9.0)]
-    [[0.0, 1.5], [7.9, 10.0]]
+    >>> [[round(x, 1) for x in spread_interval(value, null, 12, 200, p)] for value, p in ((1.2, 0.2), (9.0, 0.00005))]
+    [[0.0, 1.4], [7.9, 10.0]]
     """
     squares = null**2
     mean, variance = float(squares.mean()), float(squares.var())
-    if not (mean > 0 and variance > 0):
+    if not (mean > 0 and variance > 0 and np.isfinite(p)):
         return float("nan"), float("nan")
     nu = min(2 * mean**2 / variance, identities - 1.0)
-    f, tail = value**2 / mean, (1 - LEVEL) / 2
-    limits = [
-        0.0 if special.fdtr(nu, df, f) <= p else float(np.sqrt(mean / nu * special.ncfdtrinc(nu, df, p, f)))
-        for p in (1 - tail, tail)
-    ]
-    return min(limits[0], value), max(limits[1], value)
+    placed = float(special.fdtri(nu, df, 1 - max(p, _SURE)))
+    f = placed if p >= _SURE else max(placed, value**2 / mean)
+
+    def limit(*, upper: bool) -> float:
+        low, high = 0.0, f * nu + 40 + 12 * np.sqrt(f * nu * (1 + f * nu / df) + nu)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
+            below = special.ncfdtr(nu, df, middle, f)
+            is_within = below > tail if upper else 1 - below < 1 - LEVEL - tail
+            low, high = (middle, high) if is_within else (low, middle)
+        return float(np.sqrt(mean / nu * (high if p < 1 - LEVEL or upper else 0.0)))
+
+    return min(limit(upper=False), value), max(limit(upper=True), value)
 
 
 def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
@@ -232,10 +254,25 @@ def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
     return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.broadcast_to(p, np.shape(value)))
 
 
+def critical(null: Array) -> Array:
+    """What a value must lie above for its `share_beyond` to be less than 1 - `LEVEL`; infinity where none could be.
+
+    Examples
+    --------
+    >>> null = np.arange(100.0)
+    >>> [share_beyond(null, critical(null) + more).round(3).tolist() for more in (0.0, 0.5)]
+    [0.059, 0.05]
+    """
+    most = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
+    if most < 0:
+        return np.full(null.shape[1:], np.inf)
+    return np.asarray(np.sort(null, axis=0)[null.shape[0] - 1 - most] + _SLACK)
+
+
 def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
     """Share of a null of shape (draws, ...) that reaches a value, the value itself among them."""
     values = np.asarray(value, dtype=np.float64)
-    hits = (null >= values - 1e-9).sum(axis=0)
+    hits = (null >= values - _SLACK).sum(axis=0)
     return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
 
 
@@ -263,7 +300,7 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
         null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
         p, least = _dealt_p(scenes, value, seed)
         known = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
-    low, high = spread_interval(value, null, selected.size, known)
+    low, high = spread_interval(value, null, selected.size, known, p)
     return Spread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
 
 

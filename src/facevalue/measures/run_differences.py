@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, single
-from facevalue.measures.pair_moments import spread_interval
+from facevalue.measures.pair_moments import share_beyond, spread_interval
 from facevalue.measures.paired_changes import PREFIX, Changes, change_of, interval
 from facevalue.measures.run_comparison import STATISTICS
 from facevalue.measures.selection import to_array
@@ -91,16 +91,16 @@ def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -
     none = float("nan")
 
     def row(name: str, value: float, low: float, high: float, null_values: Array, against: float) -> Summary:
-        p = (1.0 + (null_values >= against - _ZERO).sum()) / (1.0 + null_values.size)
+        p = float(share_beyond(null_values, against))
         floor = Floor(*(np.array([x]) for x in (null_values.mean(), np.quantile(null_values, 0.95), p)))
-        return Summary(name, single(value, low, high, none, n, clusters, NOISE), float(p), floor)
+        return Summary(name, single(value, low, high, none, n, clusters, NOISE), p, floor)
 
     sizes, squares = np.abs(null).mean(axis=1), np.sqrt((null**2).mean(axis=1))
     out.append(row(SIZE, float(np.abs(d).mean()), none, none, sizes, float(np.abs(measured).mean())))
     rms = float(np.sqrt((measured**2).mean()))
-    out.append(
-        row(RMS, float(np.sqrt((d**2).mean())), *spread_interval(rms, squares, noisy.size + 1, df), squares, rms)
-    )
+    beyond = float(share_beyond(squares, rms))
+    ends = spread_interval(rms, squares, noisy.size + 1, df, beyond)
+    out.append(row(RMS, float(np.sqrt((d**2).mean())), *ends, squares, rms))
     reach = float(np.quantile((np.abs(null) / scale).max(axis=1), 0.95)) * scale
     bottom, top = np.max(np.abs(measured) - reach), np.max(np.abs(measured) + reach)
     largest = np.abs(null).max(axis=1)

@@ -16,6 +16,8 @@ from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.proportions import WILSON, effective_size, wilson
 
 SUMS = ("n", "s", "asked")
+ENDS = ("s_least", "s_most")
+"""Sums that rows may have besides: s had all missing answers gone one way or the other, where part of each is known."""
 """Expected valid answers, how much of them chose, and answers asked for."""
 UNIT = ("stratum", "unit")
 """What was sampled, and the part of the sample it is from (gender): units of different strata are other units."""
@@ -56,7 +58,8 @@ def cells(
     Parameters
     ----------
     frame:
-        Rows of sums: the columns of `by`, `activity` (null where there is none), `UNIT` and `SUMS`. What a cell puts
+        Rows of sums: the columns of `by`, `activity` (null where there is none), `UNIT` and `SUMS`, and `ENDS` where
+        less than all of a missing answer is unknown. What a cell puts
         together must be different answers: never several questions about the same pair without `question` in `by`.
     by:
         What names a cell, one column or more. Unless `activity` is among it, activities weigh the same.
@@ -140,14 +143,21 @@ _COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "b
 def _ends(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Variance between units of the worse end of the bounds (`_end`), beside that of the value (`_alone`)."""
     units = frame.filter(pl.col("unit").is_not_null())
-    lost = (pl.col("asked") - pl.col("n")).clip(lower_bound=0.0)
-    short = units.join(units.filter(lost > _NOTHING).select(by).unique(), on=by, how="semi", nulls_equal=True)
-    parts = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (pl.col("s"), pl.col("s") + lost))]
+    least, most = _filled(frame)
+    short = units.join(units.filter(most - least > _NOTHING).select(by).unique(), on=by, how="semi", nulls_equal=True)
+    parts = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (least, most))]
     alone, low, high = (between(_contributions(part, by), by).select(*by, "variance") for part in parts)
     out = alone.rename({"variance": "_alone"})
     for end, name in ((low, "_low"), (high, "_high")):
         out = out.join(end.rename({"variance": name}), on=by, how="full", nulls_equal=True, coalesce=True)
     return out.select(*by, "_alone", _end=pl.max_horizontal("_low", "_high"))
+
+
+def _filled(frame: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
+    """How much chose had all missing answers gone one way or the other."""
+    if set(ENDS) <= set(frame.columns):
+        return pl.col(ENDS[0]), pl.col(ENDS[1])
+    return pl.col("s"), pl.col("s") + (pl.col("asked") - pl.col("n")).clip(lower_bound=0.0)
 
 
 def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
@@ -157,7 +167,9 @@ def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
 
 def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Values, counts and bounds of cells; `uneven` is Kish's factor."""
-    strata = add(frame, list(dict.fromkeys([*by, "activity"])))
+    columns = [name for name in (*SUMS, *ENDS) if name in frame.columns]
+    strata = add(frame, list(dict.fromkeys([*by, "activity"])), columns)
+    least, most = _filled(strata)
     n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
     asked = pl.col("asked") > 0
     return strata.group_by(by, maintain_order=True).agg(
@@ -165,8 +177,8 @@ def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         n=n.sum(),
         s=s.sum(),
         uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
-        bound_low=100 * (s / pl.col("asked")).filter(asked).mean(),
-        bound_high=100 * ((s + (pl.col("asked") - n).clip(lower_bound=0)) / pl.col("asked")).filter(asked).mean(),
+        bound_low=100 * (least / pl.col("asked")).filter(asked).mean(),
+        bound_high=100 * (most / pl.col("asked")).filter(asked).mean(),
     )
 
 

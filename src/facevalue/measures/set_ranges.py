@@ -6,7 +6,7 @@ their number, so that values of sets of 10, 12 and 30 images cannot be compared 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +26,7 @@ SHUFFLED, SHUFFLES, ENOUGH = 100, (1000, 10_000), 20
 _REPLICATES = 20_000  # ranges from which the distribution without any difference is taken
 _BLOCK = 2**20  # replies that are shuffled at once: bounds the work space at some 100 MB
 _SLACK = 1e-12
+_BEYOND = "range of the images' own means: below, what its test leaves beyond chance"
 
 
 def set_ranges(scores: Array) -> Array:
@@ -93,6 +94,10 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
     *Test.* That a set's images are alike: value - floor against its standard error over sets, by linearisation, or
     against replies shuffled within sets where there are few of these (`SHUFFLED`). One-sided.
 
+    *Interval.* Of the range of the images' own mean scores, which is zero where they are alike. It is at least value -
+    floor (triangle inequality), whose lower limit at 5% is that of the test, and at most what is observed (Jensen),
+    whose upper limit is that of t. So it leaves out zero exactly where p is below .05.
+
     *Tail.* Intervals of quantiles are the quantiles at the ends of Wilson's interval of the share of ranges below
     (Woodruff 1952), with the effective number of ranges, as draws of a set belong together. Their floors are quantiles
     of ranges of n replies drawn from all of a set's, times W / U_s.
@@ -126,11 +131,24 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
         )
     replies = _Replies(scores, found)
     floor = replies.floor(seed)
+    mean = _beyond_chance(mean, replies.excess, floor, replies.sets - 1)
     high = wilson(np.array(quantiles), tail_size(values, sets, np.array(quantiles)), replies.sets - 1, 2 * LEVEL - 1)[1]
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
     tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
     return SetRanges(mean, floor, tail, tail_floor, left_out)
+
+
+def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Estimates:
+    """The mean with an interval that begins at zero exactly where the test finds nothing; see `summary`."""
+    p = float(floor.p[0])
+    if not np.isfinite(p):
+        return mean
+    low = 0.0
+    if p < 1 - LEVEL:
+        low = excess * (1 - float(special.stdtrit(df, 1 - LEVEL) / special.stdtrit(df, p)))
+    method = np.array([f"{_BEYOND}; above, {mean.method[0]}"], dtype=object)
+    return replace(mean, low=np.fmin(np.array([low]), mean.value), method=method)
 
 
 def _at(values: Array, places: Array) -> Array:
@@ -217,6 +235,12 @@ class _Replies:
         self._found = np.concatenate(parts, axis=1) if parts else np.zeros((4, 0))
         self.sets = self._found.shape[1]
 
+    @property
+    def excess(self) -> float:
+        """Mean range less its floor."""
+        observed, within, short, whole = self._found.sum(axis=1)
+        return float((observed - _divided(whole, short) * within) / self._weight.sum()) if self.sets else np.nan
+
     def floor(self, seed: int) -> Floor:
         """Floor of the mean, its 95th percentile without any difference, and p."""
         if not self.sets:
@@ -229,7 +253,7 @@ class _Replies:
         # One set leaves value and floor by so much (the ratio's linearisation), in units of a set's draws.
         moved = _divided(within.sum(), short.sum()) * (whole - growth * short)
         apart = observed - growth * within - moved
-        value = float(observed.sum() / total - floor)
+        value = self.excess
         if self.sets < 2:
             return Floor(np.array([floor]), np.full(1, np.nan), np.full(1, np.nan))
         if self.sets <= SHUFFLED:

@@ -99,16 +99,20 @@ def record(
     if not frame.height:
         return
     made = estimates(frame, method(frame, how) if isinstance(how, str) else how)
-    bounds = None
-    if "bound_low" in frame.columns:
-        nothing = np.full(frame.height, np.nan)
-        error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else nothing
-        bounds = Bounds(made.value, to_array(frame["bound_low"]), to_array(frame["bound_high"]), nothing, error)
+    bounds = bounds_of(frame) if "bound_low" in frame.columns else None
     named = None if family is None else family_names(frame, family, apart, within).to_list()
     table.add(
         measure, {name: frame[name].to_list() for name in table.labels if name in frame.columns},
         made, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
     )  # fmt: skip
+
+
+def bounds_of(frame: pl.DataFrame) -> Bounds:
+    """Columns `value`, `bound_low`, `bound_high` and, if known, `bound_se` as bounds."""
+    nothing = np.full(frame.height, np.nan)
+    error = to_array(frame["bound_se"]) if "bound_se" in frame.columns else nothing
+    value, low, high = (to_array(frame[name]) for name in ("value", "bound_low", "bound_high"))
+    return Bounds(value, low, high, nothing, error)
 
 
 def family_names(frame: pl.DataFrame, what: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:

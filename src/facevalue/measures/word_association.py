@@ -4,6 +4,7 @@ Equations 5 to 7 of the paper of the counterfactual sets. `association` gives th
 which words would come up if the labels of a set's images meant nothing but the length of their texts.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,23 +158,37 @@ def label_tests(presence: Presence, tested: npt.NDArray[np.bool_] | None = None)
     >>> label_tests(longer).round(1).tolist()
     [[0.6], [1.0]]
     """
-    groups = presence.lengths.shape[1]
-    cells = np.ones((groups, presence.words), dtype=np.bool_) if tested is None else tested
+    cells = np.ones((presence.lengths.shape[1], presence.words), dtype=np.bool_) if tested is None else tested
     out = np.full(cells.shape, np.nan)
     if not presence.in_sets:
-        return _among_all(presence, cells, out)
+        for group, word, seen, (total, has, images), odds in among_all(presence, cells):
+            out[group, word] = (
+                stats.hypergeom.sf(seen - 1, total, has, images)
+                if odds == 1.0
+                else stats.nchypergeom_fisher.sf(seen - 1, total, has, images, odds)
+            )
+        return out
+    for group, (counts, chance, place) in enumerate(within_sets(presence, cells)):
+        out[group] = np.where(cells[group], _upper(counts, chance, place, presence.words), np.nan)
+    return out
+
+
+def within_sets(presence: Presence, tested: npt.NDArray[np.bool_]) -> Iterator[tuple[Array, Array, Places]]:
+    """For each group, in how many of its images each word is that labels could move, and who might have it.
+
+    Then the probability, for each image of a tested word, that it is among its set's with the word; and which word.
+    """
+    groups = presence.lengths.shape[1]
     size = np.bitwise_count(presence.mask).astype(np.int64)
-    some = np.flatnonzero(cells.sum(axis=0))
+    some = np.flatnonzero(tested.sum(axis=0))
     rows = np.flatnonzero((size < groups) & np.isin(presence.word, some))
     every = np.unique(presence.unit[rows] * groups + size[rows], return_inverse=True)
     cases, case = every[0], every[1]
     chances = _included(presence.lengths[cases // groups], cases % groups)
     for group in range(groups):
-        is_tested = cells[group][presence.word[rows]]
+        is_tested = tested[group][presence.word[rows]]
         word, has = presence.word[rows][is_tested], presence.has(group)[rows][is_tested]
-        seen = np.bincount(word, has, presence.words).astype(np.float64)
-        out[group] = np.where(cells[group], _upper(seen, chances[case[is_tested], group], word, presence.words), np.nan)
-    return out
+        yield np.bincount(word, has, presence.words).astype(np.float64), chances[case[is_tested], group], word
 
 
 def _included(lengths: Array, size: Places) -> Array:
@@ -193,12 +208,18 @@ def _included(lengths: Array, size: Places) -> Array:
     return out
 
 
-def _among_all(presence: Presence, cells: npt.NDArray[np.bool_], out: Array) -> Array:
+def among_all(
+    presence: Presence, tested: npt.NDArray[np.bool_]
+) -> Iterator[tuple[int, int, int, tuple[int, int, int], float]]:
+    """For each tested group and word: the places of both, and how many of the group's images have it.
+
+    Then how many images there are, have it, and are the group's; and the odds that lengths of texts alone would give.
+    """
     images, pictures = presence.images, (presence.lengths > 0).sum(axis=0)
     has, total = images.sum(axis=0), int(pictures.sum())
     mean_length = ratio(presence.lengths.sum(axis=0), pictures.astype(np.float64))
     others = ratio(presence.lengths.sum() - presence.lengths.sum(axis=0), (total - pictures).astype(np.float64))
-    for group, word in zip(*np.nonzero(cells), strict=True):
+    for group, word in zip(*(x.tolist() for x in np.nonzero(tested)), strict=True):
         ends = (
             np.array([mean_length[group], others[group]])
             / presence.lengths.sum()
@@ -206,14 +227,10 @@ def _among_all(presence: Presence, cells: npt.NDArray[np.bool_], out: Array) -> 
             * total
             / max(total - has[word], 1)
         )
-        odds = np.divide(*np.expm1(np.minimum(ends, _FARTHEST)))
-        sides = (total, int(has[word]), int(pictures[group]))
-        seen = images[group, word] - 1
+        odds = float(np.divide(*np.expm1(np.minimum(ends, _FARTHEST))))
         alike = abs(odds - 1) < _SLACK or not np.isfinite(odds)
-        out[group, word] = (
-            stats.hypergeom.sf(seen, *sides) if alike else stats.nchypergeom_fisher.sf(seen, *sides, odds)
-        )
-    return out
+        sides = (total, int(has[word]), int(pictures[group]))
+        yield group, word, int(images[group, word]), sides, 1.0 if alike else odds
 
 
 def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:

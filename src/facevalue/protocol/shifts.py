@@ -137,6 +137,7 @@ def derived(
     p: Array | None = None,
     q: Array | None = None,
     family: str | None = None,
+    bounds: Bounds | None = None,
     bootstrapped: bool = False,
 ) -> None:
     """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
@@ -148,4 +149,4 @@ def derived(
         how = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
     result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
-    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)
+    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family, bounds=bounds)

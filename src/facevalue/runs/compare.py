@@ -21,7 +21,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import Agreement, Units, compare_estimates
 from facevalue.runs.stored import StoredRun, Tally, answers
 from facevalue.store.files import ROOTS
-from facevalue.studies.intervention_effects import asked
+from facevalue.studies.intervention_effects import add_missing_change
 
 _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
@@ -112,7 +112,7 @@ def _missing(
     """The difference in the share of replies without a valid answer, where both are about the same units."""
     table = EstimateTable(study.name, both[1].model, study.labels)
     if units.paired:
-        intervention_effects.add_missing_change(table, *asked(*both), units.unit)
+        add_missing_change(table, *both, units.unit)
     return table.frame(), (intervention_effects.missing_change(units.unit),)
 
 

@@ -19,7 +19,7 @@ from facevalue.protocol.sampled_units import COLUMNS, Groups, UnitNames
 from facevalue.studies.intervention_conditions import READING, Conditions
 
 _UNIT = COLUMNS[0]
-"""Replies about a pair count with its first unit."""
+_LEAST, _MOST = pl.min_horizontal(COLUMNS), pl.max_horizontal(COLUMNS)  # a pair is one in either order
 
 
 def measures(plain: Sequence[Measure], *, ciphered: bool) -> tuple[Measure, ...]:
@@ -90,7 +90,7 @@ def _model(
             before, after = plain_taken[both.tobytes()], _taken(second, groups, estimates if whole else None)
             changes = Changes(before[0], after[0], left_out(before[1], after[1], groups))
             parts.append(changes.table(study.measures, study.name, model, name))
-            intervention_effects.add_missing_change(table, *asked(first, second), unit)
+            add_missing_change(table, first, second, unit)
             if study.alike is not None:
                 parts.append(study.alike(model, name, first.chunks(), second.chunks()))
         parts.append(table.frame())
@@ -103,12 +103,15 @@ def _taken(answers: KeptAnswers, groups: Groups, whole: pl.DataFrame | None) -> 
     return reduced(estimates), list(answers.without(groups))
 
 
-def asked(first: KeptAnswers, second: KeptAnswers) -> tuple[Asked, Asked]:
-    """Replies and missing answers by unit, in both conditions."""
+def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAnswers, unit: str) -> None:
+    """Add the change in the share of replies without a valid answer, over the units on either side of each pair."""
     totals = [_totals(one) for one in (first, second)]
-    joined = totals[0].join(totals[1], on=_UNIT, how="full", coalesce=True, suffix="_other").fill_null(0.0)
-    columns = {name: joined[name].to_numpy() for name in joined.columns}
-    return Asked(columns["replies"], columns["missing"]), Asked(columns["replies_other"], columns["missing_other"])
+    joined = totals[0].join(totals[1], on=COLUMNS, how="full", coalesce=True, suffix="_other").fill_null(0.0)
+    one, other = (
+        Asked(joined[f"replies{end}"].to_numpy(), joined[f"missing{end}"].to_numpy()) for end in ("", "_other")
+    )
+    pairs = (joined[COLUMNS[0]].to_numpy(), joined[COLUMNS[1]].to_numpy())
+    intervention_effects.add_missing_change(table, one, other, unit, pairs)
 
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
@@ -116,8 +119,9 @@ def _totals(answers: KeptAnswers) -> pl.DataFrame:
     for rows in answers.raw():
         valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
         mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
-        parts.append(rows.group_by(_UNIT).agg(replies=pl.len().cast(pl.Float64), missing=(1 - mass).sum()))
-    return pl.concat(parts).group_by(_UNIT).agg(pl.all().sum()).sort(_UNIT)
+        pair = rows.select(_LEAST.alias(COLUMNS[0]), _MOST.alias(COLUMNS[1]), missing=1 - mass)
+        parts.append(pair.group_by(COLUMNS).agg(replies=pl.len().cast(pl.Float64), missing=pl.col("missing").sum()))
+    return pl.concat(parts).group_by(COLUMNS).agg(pl.all().sum()).sort(COLUMNS)
 
 
 def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.judgment import judge
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_TEXT
@@ -267,3 +268,48 @@ def test_shares_of_the_first_option_and_the_left_half(measure: str, column: str)
 
 def test_factuality_has_no_first_option_of_two() -> None:
     assert estimates(answered(prefers({}), DOING)).height == 0
+
+
+@pytest.mark.parametrize(
+    ("measure", "variants", "other"),
+    [("vision_minus_text", BOTH, "image"), ("positional_shift", REFERENCES, "position")],
+)
+def test_bounds_of_a_shift_are_what_missing_answers_of_either_variant_could_make_of_it(
+    measure: str, variants: dict[str, list[str]], other: str
+) -> None:
+    """Every missing answer filled in for "old", and against, in the variant where that counts: attained."""
+    (name,) = variants
+    frame = answered(prefers({"old": -0.5}), identities=["adult", "old"], variants=variants, seed=4)
+    gone = pl.Series(np.random.default_rng(2).random(frame.height) < 0.3)
+    lost = frame.with_columns(
+        weight=pl.when(gone).then(None).otherwise("weight"), mass=pl.when(gone).then(0.0).otherwise("mass")
+    )
+    row = of(estimates(lost), measure, identity="old").row(0, named=True)
+
+    def filled(up: bool) -> float:
+        for_old = (pl.col(name) == other) == up
+        first = pl.col("identity_1") == "old"
+        whole = frame.with_columns(weight=pl.when(gone).then((for_old == first).cast(pl.Float64)).otherwise("weight"))
+        return float(of(estimates(whole), measure, identity="old")["value"].item())
+
+    assert row["bound_low"] == pytest.approx(filled(up=False))
+    assert row["bound_high"] == pytest.approx(filled(up=True))
+    assert row["bound_low"] < row["value"] < row["bound_high"]
+
+
+def test_a_shift_that_withheld_answers_make_says_unless() -> None:
+    """Without the picture nobody is preferred; with it, half of the answers for "old" are withheld."""
+    activities = [str(k) for k in range(30)]
+    frame = answered(prefers({}), activities=activities, variants=BOTH, seed=7)
+    chosen = pl.when(pl.col("weight") == 1).then("identity_1").otherwise("identity_2")
+    gone = (
+        (chosen == "old")
+        & (pl.col("shown") == "image")
+        & pl.Series(np.random.default_rng(7).random(frame.height) < 0.5)
+    )
+    lost = frame.with_columns(
+        weight=pl.when(gone).then(None).otherwise("weight"), mass=pl.when(gone).then(0.0).otherwise("mass")
+    )
+    shift = of(judge(estimates(lost), MEASURES), "vision_minus_text", identity="old").row(0, named=True)
+    assert shift["verdict"] == "difference found"
+    assert "unless the missing answers" in shift["why"]

@@ -9,7 +9,6 @@ import polars as pl
 
 from facevalue.annotate import lexicon
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
@@ -20,11 +19,11 @@ from facevalue.measures.word_association import (
     THRESHOLD,
     Presence,
     association,
-    label_tests,
     least,
     selected_limits,
     standard_errors,
 )
+from facevalue.measures.word_limits import METHOD, Limits, listed_limits
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
 from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
@@ -81,11 +80,17 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     score = np.where(np.isinf(score), bound, score)
     movable = found.images.sum(axis=0) - found.everywhere * len(part.groups)
     tests = np.broadcast_to((movable >= frequency) & ~named[often], score.shape)
-    wanted = tests & listed & (score >= THRESHOLD - _SLACK)
-    p = np.where(tests, 1.0, np.nan)  # of words that are not listed no test could say more
-    p[wanted] = label_tests(found, wanted)[wanted]
-    q = adjust(p.ravel(), "bh").reshape(p.shape)
-    listing.add(table, m.PMI_STRICT, score, wanted, p, q)
+    chosen = _highest(score, tests & listed & (score >= THRESHOLD - _SLACK))
+    if chosen.any():
+        listing.add(table, m.PMI_STRICT, score, chosen, listed_limits(found, chosen, int(tests.sum())))
+
+
+def _highest(score: Array, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The words of each group with the highest scores."""
+    order = np.argsort(np.where(listed, -score, np.inf), axis=1, kind="stable")[:, :MOST_WORDS]
+    out = np.zeros_like(listed)
+    np.put_along_axis(out, order, True, axis=1)
+    return out & listed
 
 
 class _Words:
@@ -104,30 +109,32 @@ class _Words:
         measure: Measure,
         score: Array,
         listed: npt.NDArray[np.bool_],
-        p: Array | None = None,
-        q: Array | None = None,
+        tested: Limits | None = None,
     ) -> None:
-        """List the words of each group with the highest scores."""
-        order = np.argsort(np.where(listed, -score, np.inf), axis=1, kind="stable")[:, :MOST_WORDS]
-        group = np.repeat(np.arange(order.shape[0]), order.shape[1])
-        word = order.ravel()
-        kept = listed[group, word]
-        group, word = group[kept], word[kept]
+        """List the words of each group with the highest scores, with limits and p-values of their test if there is one.
+
+        Scores count mentions, and the test images that have a word: an interval holds its score.
+        """
+        group, word = np.nonzero(_highest(score, listed))
         if not group.size:
             return
         value, se = score[group, word], self._se[group, word]
-        how = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
         clusters = self._images[group, word].astype(np.int64)
         n = self._counts[group, word].astype(np.int64)
-        low, high = selected_limits(value, se, np.asarray(self._units[word] - 1.0, np.float64), self._counts.size)
         about = {
             "subset": self._part.subset,
             "group": [self._part.groups[at] for at in group],
             "word": [self._words[at] for at in word],
         }
-        tests = {} if p is None or q is None else {"p": p[group, word], "q": q[group, word]}
-        told = m.family(m.ASSOCIATED, self._part.subset) if tests else None
-        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=told, **tests)
+        if tested is None:
+            how = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
+            low, high = selected_limits(value, se, np.asarray(self._units[word] - 1.0, np.float64), self._counts.size)
+            enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se))
+            return
+        low, high = np.fmin(tested.low[group, word], value), np.fmax(tested.high[group, word], value)
+        how = np.full(value.shape, METHOD, dtype=object)
+        family, p = m.family(m.ASSOCIATED, self._part.subset), tested.p[group, word]
+        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=family, p=p)
 
 
 def _masked(part: Part) -> list[str]:

@@ -9,7 +9,7 @@ from facevalue.measures import cluster_bootstrap, missing_data_bounds, shift
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.missing_data_bounds import Bounds, averaged, size_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.prompts import ORDERINGS
@@ -32,9 +32,9 @@ def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str],
         _shifts(table, own, scores[model])
         _shares(table, own)
         judge_faces(table, own, scores[model])
-        judge_framing(table, own)
+        judge_framing(table, own, scores[model])
         compare_groups(table, own, scores[model])
-        judge_sizes(table, [own])
+        judge_sizes(table, [own], scores[model])
         judge_instrument(table, own, scores[model], orderings)
         parts.append(table.frame())
     shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
@@ -74,10 +74,10 @@ def add_signed(
     )  # fmt: skip
 
 
-def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
+def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates, bounds: Bounds | None) -> None:
     labels, keep = cells.labels, cells.shown > 0
-    size = shift.magnitude(signed)
-    table.add(m.ABS_SBS, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep)
+    size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
+    table.add(m.ABS_SBS, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
     table.add(m.ABS_CORRECTED, labels, shift.corrected(size, standard_error(cells.sums, cells.counts)), keep=keep)
 
 
@@ -96,7 +96,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
         bounds = s.bounds(scores, rows, columns) if scores is not None else None
         signed = s.estimates(cells, rows, columns)
         add_signed(table, cells, signed, family, bounds, published=family == "variations")
-        _unsigned(table, cells, signed)
+        _unsigned(table, cells, signed, bounds)
         if columns is None:
             _cohens_d(table, cells)
     _grid(table, s, scores, variation)
@@ -197,8 +197,11 @@ def _shares(table: EstimateTable, s: Shifts) -> None:
             table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
 
 
-def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
-    """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario."""
+def judge_sizes(table: EstimateTable, models: Sequence[Shifts], scores: Aggregate | None = None) -> None:
+    """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario.
+
+    `scores`: of the model, where it is one; then with bounds for missing answers.
+    """
     s = models[0]
     variation, scenarios, categories = s.by("attribute", "variation"), s.by_scenario, s.by_category
     cells = shift.joined([own.cells(variation, scenarios) for own in models])
@@ -218,7 +221,14 @@ def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
         "category": [None, *categories.labels["category"], *[None] * len(scenarios)],
         "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
     }
-    derived(table, m.MEAN_ABS, labels, cells, sizes, counted, floor=floor)
+    bounds = None
+    if scores is not None:
+        each = size_bounds(s.bounds(scores, variation, scenarios))
+        place = np.tile(np.arange(len(scenarios)), len(variation))
+        of_category = (np.isin(place, np.flatnonzero(categories.codes == i)) for i in range(len(categories)))
+        parts = (np.full(place.size, True), *of_category, *(place == i for i in range(len(scenarios))))
+        bounds = missing_data_bounds.joined([averaged(each.at(part)) for part in parts])
+    derived(table, m.MEAN_ABS, labels, cells, sizes, counted, floor=floor, bounds=bounds)
 
 
 def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:

@@ -9,7 +9,7 @@ from facevalue.measures import cluster_bootstrap, comparison, group_spread, shif
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Bounds, contrast_bounds, joined
+from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, joined, shift_bounds
 from facevalue.measures.slicing import Slicing
 from facevalue.measures.table_entries import values
 from facevalue.protocol.aggregate import Aggregate
@@ -74,16 +74,23 @@ def _limits(s: Shifts, scores: Aggregate, groups: Slicing, *, mean: bool) -> Bou
     )
 
 
-def judge_framing(table: EstimateTable, s: Shifts) -> None:
+def judge_framing(table: EstimateTable, s: Shifts, scores: Aggregate | None = None) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
     who = np.flatnonzero((s.faces.control >= 0) & (s.faces.base >= 0))
     if not who.size:
         return
-    values = s.phi[s.faces.control[who]] - s.phi[s.faces.base[who]]
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
-    cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
+
+    def cells_of(values: Array) -> shift.Cells:
+        return shift.cells(values, who, whole, columns, len(s.faces.identities))
+
+    shown = s.faces.base[who], s.faces.control[who]
+    cells, bounds = cells_of(s.phi[shown[1]] - s.phi[shown[0]]), None
+    if scores is not None:
+        base, control = (Replies(*(cells_of(part[at]).sums for part in scores.totals)) for at in shown)
+        bounds = shift_bounds(base, control)
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
-    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing")
+    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
 
 
 def _corrected_strength(

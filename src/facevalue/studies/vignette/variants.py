@@ -19,7 +19,7 @@ from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.selection import to_array
-from facevalue.measures.table_entries import estimates, record
+from facevalue.measures.table_entries import bounds_of, estimates, record
 from facevalue.measures.two_proportions import pooled_z
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette import profile
@@ -35,6 +35,7 @@ _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
 _STRATA = (*_CELL, "activity", *selection.UNIT)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
+_VALUES = ("s", "t", "n")
 _Parts = list[tuple[pl.DataFrame, pl.DataFrame]]
 
 
@@ -69,7 +70,7 @@ class Variants:
         if "shown" in frame.columns:
             held = _scored(self._main(main, ("reference",)))
             for shown, parts in self._shown.items():
-                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), "s", "t", "n"))
+                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), *_VALUES))
 
     def _add_sides(self, frame: pl.DataFrame) -> None:
         two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
@@ -118,7 +119,7 @@ class Variants:
         for measure, rows in _shares(self._matches, ("what", "paradigm", "question"), _MATCHES):
             record(table, measure, rows, WILSON, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
         if self._positional:
-            sums = selection.add(pl.concat(self._positional), ("what", *_STRATA))
+            sums = selection.add(pl.concat(self._positional), ("what", *_STRATA), (*selection.SUMS, *selection.ENDS))
             _write_shift(table, m.POSITIONAL_SHIFT, sums, "positional shift")
             _write_correlation(table, sums)
         image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
@@ -170,32 +171,45 @@ def _pair_and_prompt(frame: pl.DataFrame) -> list[str]:
 
 
 def _scored(frame: pl.DataFrame) -> pl.DataFrame:
-    """Valid answers that say something of an identity, with `s` and `n`.
+    """Answers that say something of an identity, with `s` and `n`; n is 0 of those that are missing.
 
     Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
     question of perception stands for itself. Terms alone count an answer "both" or "none" half for each of the two.
     """
-    kept = frame.filter(profile.comparing() & pl.col("weight").is_not_null())
+    kept = frame.filter(profile.comparing())
     term, turned = pl.col("paradigm") == "stereotype", profile.favourable_weight(kept)
     score = pl.when(term).then(turned).otherwise(pl.col("weight"))
     against = pl.when(term).then(1 - turned).otherwise(profile.other_weight(kept))
-    return kept.with_columns(s=score, t=against, n="mass")
+    mass = pl.when(pl.col("weight").is_not_null()).then("mass").otherwise(0.0)
+    return kept.with_columns(s=score.fill_null(0.0), t=against.fill_null(0.0), n=mass)
 
 
 def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Answers to two variants of one prompt side by side, for each identity: `s_base`, `s_other` and `n`."""
-    values = ["s", "t", "n"]
-    both = base.select(*keys, *values).join(
-        other.select(*keys, *values), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
+    """Answers to two variants of one prompt side by side, for each identity: `s_base`, `s_other` and `n`.
+
+    `s_least` and `s_most` are the shares that shifts are taken as (`_reduced`), had what is missing of either variant
+    gone one way or the other.
+    """
+    both = base.select(*keys, *_VALUES).join(
+        other.select(*keys, *_VALUES), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
     )
-    both = both.with_columns(n=pl.col("n") * pl.col("n_other")).drop("n_other")
-    first, second = (
-        profile.by_identity(
-            profile.with_units(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n")))
-        )
-        for end in ("", "_other")
-    )
-    return first.rename({"s": "s_base"}).with_columns(second["s"].alias("s_other"))
+    n, n_other = (pl.col(name).clip(upper_bound=1.0) for name in ("n", "n_other"))
+
+    def share(s: str, unknown: pl.Expr) -> pl.Expr:
+        return (1 + n_other * pl.col(f"{s}_other") - n * pl.col(s) + unknown) / 2
+
+    columns = {
+        "s_base": [pl.col(s) * pl.col("n") * pl.col("n_other") for s in "st"],
+        "s_other": [pl.col(f"{s}_other") * pl.col("n") * pl.col("n_other") for s in "st"],
+        "s_least": [share(s, n - 1) for s in "st"],
+        "s_most": [share(s, 1 - n_other) for s in "st"],
+    }
+    units = profile.with_units(both)
+    sides = {
+        name: profile.by_identity(units.with_columns(n=pl.col("n") * pl.col("n_other"), s=s, t=t))
+        for name, (s, t) in columns.items()
+    }
+    return sides["s_base"].with_columns(side["s"].alias(name) for name, side in sides.items()).drop("s")
 
 
 def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
@@ -208,11 +222,12 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
         pl.when(pl.col("contrast") == "identity").then(activity).alias("activity"),
     )
-    units = rows.group_by(_STRATA, maintain_order=True).agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
+    numbers = ("n", "s_base", "s_other", *selection.ENDS)
+    units = rows.group_by(_STRATA, maintain_order=True).agg(pl.col(numbers).sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
     named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
     parts = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
-    return pl.concat(parts).select("what", *_STRATA, *selection.SUMS)
+    return pl.concat(parts).select("what", *_STRATA, *selection.SUMS, *selection.ENDS)
 
 
 def _write_shift(
@@ -227,10 +242,12 @@ def _write_shift(
         paper = to_array(joined["p_paper"])
     p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
-    scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ("value", "low", "high")), se=pl.col("se") * 2)
+    ends = ("value", "low", "high", "bound_low", "bound_high")
+    scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ends), pl.col("se", "bound_se") * 2)
     table.add(
-        measure, {name: found[name].to_list() for name in _CELL}, estimates(scaled, selection.method(found)),
-        p=p, q=within(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
+        measure, {name: found[name].to_list() for name in _CELL}, estimates(scaled, selection.method(found)), p=p,
+        q=within(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
+        bounds=bounds_of(scaled),
     )  # fmt: skip
 
 
