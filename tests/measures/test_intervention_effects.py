@@ -55,7 +55,7 @@ def test_the_change_of_missing_answers_covers_where_pairs_share_units() -> None:
         truth = 30.0
         row = missing(*pair, (first, second))
         hits += row["low"] <= truth <= row["high"]
-        alone = [Asked(np.bincount(first, one.replies), np.bincount(first, one.missing)) for one in pair]
+        alone = [Asked(*(np.bincount(first, x).astype(np.float64) for x in (one.replies, one.missing))) for one in pair]
         row = missing(alone[0], alone[1])
         by_first += row["low"] <= truth <= row["high"]
     assert hits / 250 > 0.91

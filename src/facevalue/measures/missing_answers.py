@@ -275,7 +275,7 @@ class _Compared:
         return self._root(variance.T @ (second - first**2 / n))
 
     def limits(self, value: Array) -> tuple[Array, Array, Array, Array]:
-        """Standard error of gaps of this size, each group with a variance of its own; low, high and p of the gaps.
+        """Standard error of gaps of this size, each group with a variance of its own, t times it, and low and high.
 
         Equation
         --------
@@ -283,8 +283,7 @@ class _Compared:
         for units of one group Σ over it and the others of (n_other / n)² n/(n-1) SS, as Welch's, with his degrees of
         freedom. What is rarely missing varies more the more of it there is: at a gap θ the variance is se² + a (θ - d),
         a = Σ e³ / (W Σ e²), as in a natural exponential family. Limits: where (θ - d)² = t² (se² + a (θ - d)), that is
-        d + a t²/2 ± t sqrt(se² + a² t²/4), the score interval of a rate if all of it is Poisson's. p is that of t² =
-        d² / (se² - a d), at which they reach zero.
+        d + a t²/2 ± t sqrt(se² + a² t²/4), the score interval of a rate if all of it is Poisson's.
         """
         size, shared = len(self.groups), self.pair.any(axis=1)
         on = self.label[shared]
@@ -309,14 +308,10 @@ class _Compared:
                 cube = cube + sign * share**3 * (triple - 3 * mean * power + 2 * many * mean**3)
         se = self._root(out)
         with np.errstate(invalid="ignore", divide="ignore"):
-            df = np.where(known > 0, out**2 / known, 1.0)
-            t = special.stdtrit(df, 0.5 + LEVEL / 2)
+            t = special.stdtrit(np.where(known > 0, out**2 / known, 1.0), 0.5 + LEVEL / 2)
             skew = np.where(square > 0, cube / square, 0.0) / self.weight
         middle, half = value + skew * t**2 / 2, t * np.sqrt(se**2 + (skew * t / 2) ** 2)
-        at_zero = se**2 - skew * value
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = 2 * special.stdtr(df, -np.where(at_zero > 0, np.abs(value) / np.sqrt(at_zero), np.inf))
-        return se, middle - half, middle + half, p
+        return se, t * se, middle - half, middle + half
 
     def _root(self, variance: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -356,7 +351,7 @@ def _add_gaps(table: EstimateTable, compared: Sequence[_Compared], partly: bool)
 
 
 def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice, partly: bool) -> None:
-    """Add the gaps of one dimension: interval and p are the wider of shuffles and of `_Compared.limits`.
+    """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
 
     Equation
     --------
@@ -365,14 +360,16 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice
     smaller than can be told, and the width that of `_Compared.limits` if that is smaller.
 
     Dealt labels know the scatter of all groups together. A group that is declined more often varies more, so that the
-    interval is nowhere narrower than `_Compared.limits`, nor is p smaller than theirs.
+    interval is nowhere narrower than `_Compared.limits`. Only where p < .05 its end towards zero is where a gap of that
+    size would be rejected: (value - x)² = V_0 + (V_1 - V_0) x / value, between the squared reach of dealt labels, which
+    have no gap (V_0), and that of gaps as large as the one observed (V_1).
     """
     weight = one.weight.ravel()
     p, df = tested.p[rows], max(one.units - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(weight > 0, one.observed() / weight, np.nan)
     null = one.null_error().ravel()
-    clear, lowest, highest, least = (x.ravel() for x in one.limits(value.reshape(one.weight.shape)))
+    clear, reach, lowest, highest = (x.ravel() for x in one.limits(value.reshape(one.weight.shape)))
     with np.errstate(invalid="ignore", divide="ignore"):
         tied = np.abs(value) / -special.stdtrit(df, p / 2)
     se: Array = np.where(p < _NEAR, tied, null)
@@ -384,13 +381,17 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice
         "prompt": [*one.prompts] * len(one.groups),
         "reason": [one.reason] * weight.size,
     }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope = (reach**2 - half**2) / np.abs(value)
+        near = (np.sqrt(slope**2 + 4 * reach**2) - slope) / 2
+    low, high = np.fmin(value - half, lowest), np.fmax(value + half, highest)
+    shown = p < 1 - LEVEL
+    low, high = np.where(shown & (value > 0), value - near, low), np.where(shown & (value < 0), value + near, high)
     how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     estimates = Estimates(
-        value, np.fmin(value - half, lowest), np.fmax(value + half, highest), np.tile(one.asked, len(one.groups)),
-        np.full(weight.size, one.units), np.full(weight.size, how, dtype=object), se,
+        value, low, high, np.tile(one.asked, len(one.groups)), np.full(weight.size, one.units),
+        np.full(weight.size, how, dtype=object), se,
     )  # fmt: skip
-    p = np.fmax(p, least)
     table.add(
-        GAP, labels, estimates, p=p, q=np.fmax(tested.q[rows], p), p_least=tested.p_least[rows], family=FAMILY,
-        keep=weight > 0,
-    )  # fmt: skip
+        GAP, labels, estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows], family=FAMILY, keep=weight > 0
+    )
