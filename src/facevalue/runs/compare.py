@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.protocol.study import Study
-from facevalue.runs.compared_cells import Agreement, Units, compare_estimates
+from facevalue.runs.compared_cells import Agreement, Units, cell_differences, check_margin, judged_together
 from facevalue.runs.stored import StoredRun, Tally, answers
 from facevalue.store.files import ROOTS
 from facevalue.studies.intervention_effects import add_missing_change
@@ -55,27 +56,55 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
             f"{first.folder} is a run of {first.study.name}, {second.folder} one of {second.study.name}: compare runs "
             "of one study."
         )
-    plain = first.plain(), second.plain()
-    with _kept(plain) as answers_of_both:
-        return replace(compare_answers(answers_of_both, margin), notes=differences(first, second))
+    with kept_answers((first.plain(), second.plain())) as (one, two):
+        return replace(compare_answers((one, two), margin), notes=differences(first, second))
 
 
 def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
     """Compare two models' answers to a study, on the units that they share if most are shared."""
-    used = [np.unique(one.pairs()) for one in both]
-    shared = np.intersect1d(used[0], used[1])
-    paired = shared.size > 1 and _share_units(*both)
-    study = both[0].study
-    units = Units(unit_of(study.measures), shared.size, used[0].size - shared.size, used[1].size - shared.size, paired)
-    if paired and units.only_first + units.only_second:
+    return compare_with_first(both, margin)[0]
+
+
+def compare_with_first(
+    models: Sequence[KeptAnswers], margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
+) -> list[Agreement]:
+    """Compare each model's answers with those of the first one, all at the level of one page.
+
+    Parameters
+    ----------
+    models:
+        Two or more. They are compared on the units that all of them share, if the first shares most with each.
+    margin:
+        As for `compare_runs`.
+    estimates:
+        Of all answers of each model, if they have been taken already.
+    """
+    used = [np.unique(one.pairs()) for one in models]
+    shared = reduce(np.intersect1d, used)
+    paired = shared.size > 1 and all(_share_units(models[0], one) for one in models[1:])
+    study = models[0].study
+    if paired and any(own.size > shared.size for own in used):
         flags = np.zeros(int(max(one.max() for one in used)) + 1, dtype=np.bool_)
         flags[shared] = True
-        both = both[0].of_units(flags), both[1].of_units(flags)
-    tables = both[0].estimates(), both[1].estimates()
-    groups = grouped(both, paired=paired)
-    without = left_out(both[0].without(groups), both[1].without(groups), groups)
-    missing, definition = _missing(both, study, units)
-    agreement = compare_estimates(study, tables, without, units, margin, missing, definition)
+        models, estimates = [one.of_units(flags) for one in models], ()
+    tables = list(estimates) or [one.estimates() for one in models]
+    for table in tables[1:]:
+        check_margin(study, (tables[0], table), margin)
+    groups = grouped(models, paired=paired)
+    without = [list(one.without(groups)) for one in models]
+    parts = []
+    for at in range(1, len(models)):
+        both = models[0], models[at]
+        in_both = shared.size if paired else int(np.intersect1d(used[0], used[at]).size)
+        only = (used[one].size - in_both for one in (0, at))
+        units = Units(unit_of(study.measures), in_both, next(only), next(only), paired)
+        left = left_out(without[0], without[at], groups)
+        parts.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(both, study, units)))
+    made = judged_together(parts, margin)
+    return [_with_further(one, (tables[0], table)) for one, table in zip(made, tables[1:], strict=True)]
+
+
+def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Agreement:
     further = agreement.compared.further
     return replace(agreement, further=further(*tables) if further else ())
 
@@ -90,20 +119,20 @@ def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:
 
 
 @contextmanager
-def _kept(runs: tuple[StoredRun, StoredRun]) -> Iterator[tuple[KeptAnswers, KeptAnswers]]:
-    """Answers of both runs to what they are compared on."""
+def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
+    """Answers of runs to what they are compared on."""
     names = UnitNames()
     with TemporaryDirectory(prefix="facevalue-") as folder:
-        both = []
+        out = []
         for at, run in enumerate(runs):
             tally = Tally()
             run_answers = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
             for chunk in answers(run, tally):
-                run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // 2)
+                run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // len(runs))
             if not tally.valid:
                 raise RunError(f"{run.folder} has no valid answer to compare.")
-            both.append(run_answers)
-        yield both[0], both[1]
+            out.append(run_answers)
+        yield out
 
 
 def _missing(
@@ -118,10 +147,10 @@ def _missing(
 
 def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     """What else differs between two runs, one sentence each; such differences are part of the deltas."""
-    notes = []
+    out = []
     one, two = first.facts.model, second.facts.model
     if one != two:
-        notes.append(f"The models differ: {one} and {two}. The deltas are those of models, too.")
+        out.append(f"The models differ: {one} and {two}. The deltas are those of models, too.")
     settings: list[Mapping[str, Any]] = [
         {**run.study.options, "sample": run.facts.sample, "sample seed": run.facts.seed, "version": run.study.version}
         for run in (first, second)
@@ -129,5 +158,5 @@ def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     names = dict.fromkeys(name for name in (*settings[0], *settings[1]) if name not in ROOTS)
     differing = [name for name in names if settings[0].get(name) != settings[1].get(name)]
     if differing:
-        notes.append(f"Settings that differ: {', '.join(differing)}.")
-    return tuple(notes)
+        out.append(f"Settings that differ: {', '.join(differing)}.")
+    return tuple(out)

@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, RunError
+from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.page_error import leads
 from facevalue.measures.paired_changes import Changes, LeftOut, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
+from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import family_names
 from facevalue.measures.value_limits import check_margins
 from facevalue.protocol.offers import Compared, Table
@@ -123,6 +125,28 @@ class Agreement:
         }
 
 
+@dataclass(frozen=True)
+class Differences:
+    """What two runs differ by, not judged yet."""
+
+    study: Study
+    measure: Measure
+    compared: Compared
+    units: Units
+    changes: Changes
+    alone: tuple[pl.DataFrame, pl.DataFrame]
+    rows: pl.DataFrame
+    """Table of estimates: differences of cells, their mean and size, and further rows of the page."""
+    overall: pl.DataFrame
+    further: tuple[Measure, ...]
+    """Definitions of what is compared besides."""
+
+    @property
+    def definitions(self) -> tuple[Measure, ...]:
+        """Of all rows."""
+        return difference_of(self.measure), mean_of(self.measure), size_of(self.measure), *self.further
+
+
 def compare_estimates(
     study: Study,
     tables: tuple[pl.DataFrame, pl.DataFrame],
@@ -136,9 +160,27 @@ def compare_estimates(
 
     `besides`: further rows for the page, and their `definitions`.
     """
-    measure, compared = comparable(study, tables)
-    if margin is not None:  # before everything is taken again
+    check_margin(study, tables, margin)  # before everything is taken again
+    return judged_together([cell_differences(study, tables, without, units, besides, definitions)], margin)[0]
+
+
+def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin: float | None) -> None:
+    """Refuse a margin that no difference can lie beyond."""
+    if margin is not None:
+        measure = comparable(study, tables)[0]
         check_margins({measure.name: margin}, [replace(difference_of(measure), name=measure.name)])
+
+
+def cell_differences(
+    study: Study,
+    tables: tuple[pl.DataFrame, pl.DataFrame],
+    without: Iterable[LeftOut],
+    units: Units,
+    besides: pl.DataFrame | None = None,
+    definitions: Sequence[Measure] = (),
+) -> Differences:
+    """Take the differences of two tables of estimates; see `compare_estimates`."""
+    measure, compared = comparable(study, tables)
     cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
     definition_of = {one.name: one for one in study.measures}
     also = [name for name in compared.also if all((table["measure"] == name).any() for table in tables)]
@@ -160,26 +202,51 @@ def compare_estimates(
     for name in (measure.name, *also):
         _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
     overall = _overall(table, changes, measure, compared.within)
-    compared_measures = (difference_of(measure), mean_of(measure), size_of(measure))
-    further = [*(difference_of(definition_of[name]) for name in also), *definitions]
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
-    margins = {} if margin is None else {one.name: margin for one in compared_measures[:2]}
-    judged = judge(rows, (*compared_measures, *further), margins=margins, lead=(_family(measure),))
-    verdicts = judged.filter(pl.col("measure").is_in([one.name for one in compared_measures[1:]]))
-    beside = overall.clear()
+    further = (*(difference_of(definition_of[name]) for name in also), *definitions)
+    return Differences(study, measure, compared, units, changes, (alone[0], alone[1]), rows, overall, further)
+
+
+def judged_together(parts: Sequence[Differences], margin: float | None = None) -> list[Agreement]:
+    """Judge the differences of one or several pairs of runs at the level of one page.
+
+    Cells of all pairs are one family, and so are their means, and their sizes.
+    """
+    definitions = {one.name: one for part in parts for one in part.definitions}
+    rows = stacked([part.rows for part in parts])
+    if len(parts) > 1:
+        code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
+        q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
+        rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
+    compared = [one.name for part in parts for one in (difference_of(part.measure), mean_of(part.measure))]
+    margins = {} if margin is None else dict.fromkeys(compared, margin)
+    lead = tuple(dict.fromkeys(_family(part.measure) for part in parts))
+    judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
+    out, start = [], 0
+    for part in parts:
+        out.append(_agreement(part, judged[start : start + part.rows.height]))
+        start += part.rows.height
+    return out
+
+
+def _agreement(part: Differences, judged: pl.DataFrame) -> Agreement:
+    """Two runs' agreement from their differences, and these as they were judged."""
+    measure, compared = part.measure, part.compared
+    summary = [mean_of(measure).name, size_of(measure).name]
+    beside = part.overall.clear()
     if compared.beside:
-        beside = _overall(None, changes, measure, (*compared.within, compared.beside))
+        beside = _overall(None, part.changes, measure, (*compared.within, compared.beside))
     return Agreement(
         measure=measure,
         compared=compared,
-        units=units,
-        cells=_with_sides(judged.filter(measure=compared_measures[0].name), changes, measure, compared),
-        only_first=alone[0].select(compared.cells),
-        only_second=alone[1].select(compared.cells),
-        overall=_with_verdicts(overall, verdicts, measure, compared.within),
+        units=part.units,
+        cells=_with_sides(judged.filter(measure=difference_of(measure).name), part.changes, measure, compared),
+        only_first=part.alone[0].select(compared.cells),
+        only_second=part.alone[1].select(compared.cells),
+        overall=_with_verdicts(part.overall, judged.filter(pl.col("measure").is_in(summary)), measure, compared.within),
         beside=beside,
-        also=judged.filter(pl.col("measure").is_in([one.name for one in further])),
-        titles=study.titles,
+        also=judged.filter(pl.col("measure").is_in([one.name for one in part.further])),
+        titles=part.study.titles,
     )
 
 

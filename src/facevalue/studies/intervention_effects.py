@@ -110,8 +110,8 @@ def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAns
     one, other = (
         Asked(joined[f"replies{end}"].to_numpy(), joined[f"missing{end}"].to_numpy()) for end in ("", "_other")
     )
-    pairs = (joined[COLUMNS[0]].to_numpy(), joined[COLUMNS[1]].to_numpy())
-    intervention_effects.add_missing_change(table, one, other, unit, pairs)
+    pairs = tuple(joined[name].cast(pl.Int64).to_numpy() for name in COLUMNS)
+    intervention_effects.add_missing_change(table, one, other, unit, (pairs[0], pairs[1]))
 
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
