@@ -29,7 +29,11 @@ _MODEL = ("name", "capabilities", "settings", "respond", "close")
 
 
 def study(
-    protocol: str | PathLike[str] | Protocol, /, **settings: str | float | Iterable[str | int] | PathLike[str]
+    protocol: str | PathLike[str] | Protocol,
+    /,
+    *,
+    outside: bool = False,
+    **settings: str | float | Iterable[str | int] | PathLike[str],
 ) -> Study:
     """Choose what to ask.
 
@@ -37,6 +41,8 @@ def study(
     ----------
     protocol:
         The name of a study, the path of a study of one's own (a TOML file), or a `Protocol`.
+    outside:
+        Whether a study's file may name files that are not below its own folder.
     **settings:
         The study's own, named as on the command line with underscores; each has a default.
 
@@ -57,7 +63,7 @@ def study(
         ...
     facevalue.errors.UnknownNameError: Unknown grid 'keep'. Did you mean 'kept'? Known: all, kept.
     """
-    declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol))
+    declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol), outside=outside)
     known = {setting.name: setting for setting in declared.settings}
     for name in settings:
         if name not in known:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from facevalue.errors import DataError
+from facevalue.protocol.own import is_path
 from facevalue.protocol.settings import Setting
 from facevalue.studies import available, protocol
 from facevalue.studies import names as study_names
@@ -15,6 +16,13 @@ Action = Callable[..., int | None]
 _OF_STUDIES = {"max_tokens"}
 """Options that give way to a study's own setting of that name."""
 
+_OUTSIDE = click.Option(
+    ["--outside"],
+    is_flag=True,
+    expose_value=False,
+    help="Let the study's file name files that are not below its own folder.",
+)
+
 
 class StudyGroup(click.Group):
     """One subcommand per study, with the study's settings as options beside those of the action."""
@@ -23,6 +31,13 @@ class StudyGroup(click.Group):
         super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
         self._action = action
         self._common = common
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the study's command. What its file may name is said after it, and holds before its options are known."""
+        ctx.meta[_OUTSIDE.opts[0]] = _OUTSIDE.opts[0] in args
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every study."""
@@ -37,9 +52,10 @@ class StudyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        study = protocol(cmd_name)
+        study = protocol(cmd_name, outside=bool(ctx.meta.get(_OUTSIDE.opts[0])))
         names = {setting.name for setting in study.settings}
         common = [param for param in self._common if param.name not in names & _OF_STUDIES]
+        common += [_OUTSIDE] if is_path(cmd_name) else []
         options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
         if taken := sorted(names & options):
             raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")

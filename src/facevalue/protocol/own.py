@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import tomli_w
@@ -32,6 +32,10 @@ KEYS = (
     *("name", "title", "version", "note", "citation", "like", "settings"),
     *("pictures", "prompt", "factor", "answer", "take", "sampling", "titles"),
 )
+_OUT = (
+    "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
+    "(in Python outside=True)."
+)
 Lookup = Callable[[str], Protocol]
 """From the name of a published study to its protocol; raises where there is none."""
 
@@ -47,19 +51,20 @@ def is_path(name: str) -> bool:
     return name.endswith(SUFFIX) or Path(name).is_file()
 
 
-def read(path: Path, published: Lookup) -> Protocol:
-    """Read a study's file."""
+def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
+    """Read a study's file. `outside`: whether it may name files that do not lie below its own folder."""
+    within = None if outside else path.parent
     data = read_file(path, MAX_BYTES, "a study")
     text, name = to_text(data, path.name), path.name
     document = to_toml(data, name)
     lines = lines_of(text)
     like = document.get("like")
     if isinstance(like, str) and is_path(like):
-        document = _merged(path, document, (path.resolve(),))
+        document = _merged(path, document, (path.resolve(),), within)
     elif like is not None:
         return _narrowed(Table(name, lines, (), document), published)
     document.setdefault("name", path.stem)
-    return _protocol(Table(name, lines, (), document), path.parent)
+    return _protocol(Table(name, lines, (), document), path.parent, within)
 
 
 def parse(text: str, name: str = "the study of the run") -> Protocol:
@@ -67,10 +72,10 @@ def parse(text: str, name: str = "the study of the run") -> Protocol:
     document = to_toml(text.encode(), name, MAX_BYTES)
     if "like" in document:
         raise DataError(f"{name} is like another file; a run keeps whole studies.")
-    return _protocol(Table(name, lines_of(text), (), document), Path())
+    return _protocol(Table(name, lines_of(text), (), document), Path(), None)
 
 
-def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...]) -> dict[str, Any]:
+def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], within: Path | None) -> dict[str, Any]:
     """A file's document over that of the file it is like."""
     own = {key: value for key, value in document.items() if key != "like"}
     like = document.get("like")
@@ -79,18 +84,32 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...]) -> 
     if not is_path(like):
         raise DataError(f"{path.name} is like {like!r}, and another file is like it: be like {like!r} at once.")
     other = path.parent / like
+    if leads_out(like, path.parent, within):
+        raise DataError(_OUT.format(path.name, like))
     if other.resolve() in seen:
         chain = " is like ".join(one.name for one in (*seen, other.resolve()))
         raise DataError(f"{chain}: a study cannot be like itself.")
     if len(seen) >= MOST_LIKE:
         raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
     base = to_toml(read_file(other, MAX_BYTES, "a study"), other.name)
-    merged = _merged(other, base, (*seen, other.resolve()))
+    merged = _merged(other, base, (*seen, other.resolve()), within)
     pictures = merged.get("pictures")
     for key in ("manifest", "path"):  # paths are relative to the file that they stand in
         if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
             merged["pictures"] = {**pictures, key: os.path.relpath(other.parent / pictures[key], path.parent)}
     return _over(merged, own)
+
+
+def leads_out(name: str, folder: Path, within: Path | None) -> bool:
+    """Whether a name that stands in a file of this folder leads out of another, also over links; never out of None."""
+    if within is None:
+        return False
+    if name.startswith("~") or "\\" in name or PureWindowsPath(name).drive or "://" in name or name.startswith("file:"):
+        return True
+    try:
+        return not (folder / name).resolve().is_relative_to(within.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return True
 
 
 def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,12 +154,12 @@ def _default(table: Table, setting: Setting) -> OptionValue:
     return text
 
 
-def _protocol(top: Table, folder: Path) -> Protocol:
+def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     top.known(*KEYS)
     name = top.text("name")
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
-    stimuli = _stimuli(top.table("pictures"), folder)
+    stimuli = _stimuli(top.table("pictures"), folder, within)
     asked = top.table("prompt")
     asked.known("text", "paraphrases", "system")
     prompts = (asked.text("text"), *asked.names("paraphrases", ()))
@@ -172,7 +191,7 @@ def _protocol(top: Table, folder: Path) -> Protocol:
         )
 
 
-def _stimuli(table: Table, folder: Path) -> Stimuli:
+def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
     kinds = ("portraits", "manifest", "folder", "pairs", "none")
     kind = table.text("kind")
     with table.at("kind"):
@@ -201,14 +220,17 @@ def _stimuli(table: Table, folder: Path) -> Stimuli:
             table.known("kind", "path", "cue", "base", "of")
             if not cue:
                 raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
-            return Folder(UNITS["set"], cue, base, kind=of, path=_placed(folder, table.text("path", "")))
+            return Folder(UNITS["set"], cue, base, kind=of, path=_placed(table, "path", folder, within))
         table.known("kind", "unit", "cue", "base", "of", "manifest")
         found = Pairs if kind == "pairs" else Listed
-        return found(UNITS[unit], cue, base, _placed(folder, table.text("manifest", "")), of)
+        return found(UNITS[unit], cue, base, _placed(table, "manifest", folder, within), of)
 
 
-def _placed(folder: Path, path: str) -> str:
-    return str(folder / path) if path else ""
+def _placed(table: Table, key: str, folder: Path, within: Path | None) -> str:
+    name = table.text(key, "")
+    if name and leads_out(name, folder, within):
+        raise table.error(_OUT.format("The study", name), key)
+    return str(folder / name) if name else ""
 
 
 def _slots(table: Table) -> dict[str, dict[str, str]]:

@@ -72,10 +72,10 @@ def register(protocol: Protocol) -> Protocol:
     return protocol
 
 
-def protocol(name: str) -> Protocol:
-    """Look a protocol up by its short name, or read it from a file."""
+def protocol(name: str, *, outside: bool = False) -> Protocol:
+    """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
     if name not in STUDIES and own.is_path(name):
-        found = own.read(Path(name), published)
+        found = own.read(Path(name), published, outside=outside)
         if found.text and found.name in STUDIES:
             raise DataError(f"{name}: a published study is called {found.name!r}. Give yours another name.")
         return found

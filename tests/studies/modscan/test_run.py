@@ -155,7 +155,7 @@ class Silenced(SimModel):
 
 @pytest.mark.parametrize(("modality", "few"), [("vision", {"faces": 2}), ("language", {"per_persona": 4})])
 def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
-    modality: str, few: dict[str, int], tmp_path: Path
+    modality: str, few: dict[str, Any], tmp_path: Path
 ) -> None:
     made = fv.run(fv.study("modscan", modality=[modality], **few), "sim/strong", tmp_path / "run", progress=False)
     page, data = tmp_path / "page.html", tmp_path / "page.json"
