@@ -3,6 +3,7 @@
 import pytest
 
 from facevalue.errors import FaceValueError
+from facevalue.protocol.own import MAX_KEPT
 from tests.protocol.conftest import MINIMAL, Reader
 
 JOB = '[factor.job]\nlevels = ["nurse", "cook"]'
@@ -94,8 +95,8 @@ def test_a_run_s_text_names_no_other_file(read: Reader) -> None:
 
     with pytest.raises(FaceValueError, match="a run keeps whole studies"):
         studies.build("small", {"study": 'like = "/etc/passwd.toml"'})
-    with pytest.raises(FaceValueError, match="larger than 256 KiB"):
-        studies.build("small", {"study": "#" * 300_000})
+    with pytest.raises(FaceValueError, match="larger than 4 MiB"):
+        studies.build("small", {"study": "#" * (MAX_KEPT + 1)})
 
 
 @pytest.mark.parametrize("name", ["seeds", "temperature", "a-b", "ä"])

@@ -206,6 +206,10 @@ def run(
     out = None if folder is None else _place(folder)
     declared = None if preregister is None else Path(preregister)
     prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
+    if asked.protocol.build is None:
+        from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
+
+        rehearse(asked.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
     if isinstance(progress, bool):
         progress = for_people() if progress else SilentProgress()
     answering = load(model) if isinstance(model, str) else model

@@ -87,6 +87,10 @@ def _plan(
         say(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.", err=True)
     study = intervened(study, chosen(interventions))
     made = make_plan(study, **choices)
+    if protocol.build is None:
+        from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
+
+        rehearse(protocol, study, exact=choices["exact"])
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None
     if detect is not None or pilot is not None or sampled or compare:

@@ -47,6 +47,10 @@ def _run(
     with logged(log):
         where = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
+        if protocol.build is None:
+            from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
+
+            rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
         if where is not None:
             from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 

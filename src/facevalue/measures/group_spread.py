@@ -142,7 +142,11 @@ def spreads(
 
 
 def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, deals: int) -> Array:
-    return _deviations(scores, rng.permuted(np.tile(own, (deals, 1)), axis=1), groups)
+    step = max(1, _BLOCK // max(1, groups * (own.size + scores.shape[1])))
+    blocks = (min(step, deals - start) for start in range(0, deals, step))
+    return np.concatenate(
+        [_deviations(scores, rng.permuted(np.tile(own, (many, 1)), axis=1), groups) for many in blocks]
+    )
 
 
 def _deviations(scores: Array, labels: Codes, groups: int) -> Array:

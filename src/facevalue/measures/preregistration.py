@@ -25,6 +25,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
 from facevalue.measures import multiple_testing as testing
@@ -51,6 +53,11 @@ class Preregistration:
     text: str
     before: bool = True
     """Whether the answers came after it. Recorded answers that are replayed were there before."""
+
+    def measured(self, estimates: pl.DataFrame) -> "Preregistration":
+        """The same without families of which nothing could be measured, as where no two groups have an answer."""
+        there = tuple(one for one in self.families if estimates.select(one.selects().any()).item())
+        return replace(self, families=there)
 
     def too_late(self) -> "Preregistration":
         """The same, declared when the answers were there already: it confirms nothing, and families are exploratory."""

@@ -64,6 +64,9 @@ class Ask:
                 raise DataError(f"The factor {name!r} has no levels.")
             if not name.isidentifier() or not name.isascii():
                 raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
+            if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
+                what = "the options" if name == "options" else f"the {name} of the question"
+                raise DataError(f"No factor can be called {name!r}, which stands for {what}. Rename it.")
             if not any(name in slots(text) for text in self.prompts):
                 raise DataError(f"The prompt has no slot {{{name}}} for the factor {name!r}.")
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):

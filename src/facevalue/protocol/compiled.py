@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,11 +11,12 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol import settings as given
+from facevalue.protocol.acceptance import check_take, check_whole, placed
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
@@ -58,16 +58,20 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     parts = Breakdown(sets, asked.items)
     _check_labels(parts, asked)
     sides = isinstance(stimuli, Pairs)
+    seeds = given.seeds(options)
     for take in protocol.takes:
         with placed(take.where):
             parts.check(take)
             _check_score(take, asked, sides)
-            if manifest is None and take.margin is not None:  # of a run that has begun it is taken for none
-                _check_margin(take, parts, asked)
+            if manifest is None:  # of a run that has begun all is taken as it stands
+                check_take(take, parts)
+                if take.margin is not None:
+                    _check_margin(take, parts, asked)
     with placed(asked.where):
         shown = asked.shown(parts.factors)
+    if manifest is None:
+        check_whole(protocol.takes, parts, asked, len(seeds), protocol.max_tokens)
     design = _design(table, sets, asked, isinstance(stimuli, Rows))
-    seeds = given.seeds(options)
     axes = Axes(table["image"].to_list(), asked.item_codes, list(asked.reply.orderings), len(seeds), _items(asked))
     analysis = Analysis(protocol, parts, asked, axes, sides)
     if protocol.page is not None:
@@ -114,17 +118,6 @@ def _stored(manifest: pl.DataFrame) -> pl.DataFrame:
     if not manifest.height or any(kind != pl.String for kind in manifest.dtypes):
         raise DataError("The table of pictures is empty or holds more than texts: it is not of this study.")
     return manifest
-
-
-@contextmanager
-def placed(where: str) -> Iterator[None]:
-    """Say the place in a file of errors that are raised inside."""
-    try:
-        yield
-    except FaceValueError as error:
-        if where:
-            error.args = (f"{where}: {error}",)
-        raise
 
 
 def _check_score(take: Take, ask: Ask, sides: bool) -> None:
@@ -285,8 +278,11 @@ def _declared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> "Callable[[],
             for score in own:
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
-                if take.of:
-                    levels |= {DIMENSION: (take.of,)} if take.measure == SPREAD else {take.of: ("*",)}
+                if take.measure == SPREAD:
+                    levels |= {DIMENSION: (take.of,)}
+                elif take.of:
+                    others = dict.fromkeys(other for _, other in parts.contrasts(take))
+                    levels |= {take.of: ("*",), CONTRAST: tuple(others)}
                 name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
                 measure = measure_name(take, parts, score, scores)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))

@@ -15,7 +15,7 @@ from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import add_spreads
-from facevalue.protocol.takes import Breakdown
+from facevalue.protocol.takes import MOST_GROUPS, MOST_LEVELS, Breakdown
 
 
 def judge_instrument(
@@ -39,7 +39,8 @@ def judge_instrument(
         score = reply.scores[0]
         add_overall(table, parts.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
     whole = np.arange(parts.sets.manifest.height)
-    cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name in parts.factors)]
+    counts = {name: len(parts.levels(name)) for name in parts.factors}
+    cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name, many in counts.items() if many <= MOST_LEVELS)]
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
     if len(reply.scores) > 1:
         rates = {
@@ -51,7 +52,8 @@ def judge_instrument(
             rows, columns = parts.rows(whole, cut), parts.columns(cut)
             cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
             add_levels(table, measures[name], cells)
-    slicings = {dimension: by_group(parts, dimension) for dimension in parts.sets.dimensions}
+    few = (dimension for dimension in parts.sets.dimensions if counts[dimension] <= MOST_GROUPS)
+    slicings = {dimension: by_group(parts, dimension) for dimension in few}
     add_missing(table, parts.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 

@@ -25,6 +25,8 @@ from facevalue.types import OptionValue
 
 MAX_BYTES = 256 * 1024
 """Largest file of a study."""
+MAX_KEPT = 4 * 2**20
+"""Longest canonical text that a run keeps of a study: of its file with those that it is like, a value on each line."""
 MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 SUFFIX = ".toml"
@@ -63,13 +65,16 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
         document = _merged(path, document, (path.resolve(),), within)
     elif like is not None:
         return _narrowed(Table(name, lines, (), document), published)
+    if "settings" in document:
+        top = Table(name, lines, (), document)
+        raise top.error("[settings] are those of a published study that a file is like; this one has none.", "settings")
     document.setdefault("name", path.stem)
     return _protocol(Table(name, lines, (), document), path.parent, within)
 
 
 def parse(text: str, name: str = "the study of the run") -> Protocol:
     """Understand the canonical text of a study, which names no other file."""
-    document = to_toml(text.encode(), name, MAX_BYTES)
+    document = to_toml(text.encode(), name, MAX_KEPT)
     if "like" in document:
         raise DataError(f"{name} is like another file; a run keeps whole studies.")
     return _protocol(Table(name, lines_of(text), (), document), Path(), None)
@@ -173,6 +178,9 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     sampling.known("seeds", "temperature", "max_tokens")
     takes = tuple(_take(one) for one in top.tables("take"))
     titles = top.table("titles", needed=False)
+    canonical = tomli_w.dumps(top.document())
+    if len(canonical.encode()) > MAX_KEPT:
+        raise top.error(f"The study is longer than {MAX_KEPT // 2**20} MiB once files that it is like are put in.")
     with top.at("take"):
         return Protocol(
             name=name,
@@ -187,7 +195,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
             temperature=sampling.number("temperature", 1.0),
             max_tokens=sampling.whole("max_tokens", 16 if isinstance(reply, Options) else 512),
             titles=slots | {key: titles.texts(key) for key in titles},
-            text=tomli_w.dumps(top.document()),
+            text=canonical,
         )
 
 

@@ -11,7 +11,7 @@ from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.slicing import Slicing
 
 Codes = npt.NDArray[np.int64]
-APART = ("image", "path", "identity", "set", "seed")
+APART = ("image", "path", "other_path", "identity", "set", "seed")
 """Columns of a table of stimuli that are no factor."""
 
 

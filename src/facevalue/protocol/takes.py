@@ -17,6 +17,9 @@ SHIFT, MEAN, GAP, SPREAD, PREFERENCE = "shift", "mean", "gap", "spread", "prefer
 KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE)
 METHODS = ("holm", "bh", "by")
 CONTRAST, DIMENSION = "contrast", "dimension"
+MOST_LEVELS, MOST_GROUPS = 1_000, 100
+"""Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
+page would grow beyond what anybody can read."""
 OTHERS = "(others)"
 """Stands for all that have another level."""
 
@@ -79,6 +82,8 @@ class Take:
         if (self.measure in (GAP, SPREAD)) != bool(self.of):
             what = "needs a factor" if not self.of else "has no factor"
             raise DataError(f"A {self.measure} {what} of its own: `of` is for gaps and spreads.")
+        if self.versus and self.measure != GAP:
+            raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.of in self.by or len(set(self.by)) != len(self.by):
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:

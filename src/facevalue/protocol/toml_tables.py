@@ -1,6 +1,7 @@
 """Tables of a TOML file, read with their types checked; errors name the line and the nearest valid key."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -132,8 +133,8 @@ class Table:
 
         value = self._get(key, "a list of texts in quotes", fits, default)
         found = (value,) if isinstance(value, str) else tuple(value)
-        twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
-        if twice is not None:
+        if len(set(found)) < len(found):
+            twice = next(one for one, many in Counter(found).items() if many > 1)
             raise self.error(f"{key!r} names {twice!r} twice.", key)
         return found
 

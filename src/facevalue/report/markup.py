@@ -12,6 +12,6 @@ def tag(name: str, *children: str | Markup, **attributes: object) -> Markup:
     Markup('<a class="x" data-v="3">1 &lt; 2</a>')
     """
     pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
-    opening = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in pairs)
-    body = Markup("").join(escape(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), opening, body)  # noqa: S704 names are ours
+    opening = "".join(f' {key}="{escape(value)}"' for key, value in pairs)
+    body = "".join(escape(child) for child in children)
+    return Markup(f"<{name}{opening}>{body}</{name}>")  # noqa: S704 names are ours, all else is escaped

@@ -145,4 +145,7 @@ def estimate(
         estimates = stacked([estimates, *flagged])
     for model, parts in own.items():
         estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(parts))])
-    return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies
+    declared = first.declared()
+    if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes
+        declared = declared.measured(estimates)
+    return judge(estimates, first.measures, declared, margins, first.study.lead), tallies

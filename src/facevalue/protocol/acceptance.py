@@ -1,0 +1,169 @@
+"""Acceptance of declarations: what a run and its report would come to grief over is refused before anything is asked.
+
+Stored runs are not held to it: what began under older rules is still read.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from math import prod
+
+from facevalue.errors import DataError, FaceValueError
+from facevalue.protocol.asks import Ask, slots
+from facevalue.protocol.definitions import margins, measure_name
+from facevalue.protocol.replies import OPTIONS, Score
+from facevalue.protocol.takes import GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, SPREAD, Breakdown, Take
+
+MOST_ESTIMATES = 10_000
+"""Estimates of one take."""
+MOST_REQUESTS = 500_000_000
+"""Requests of a study: answers are gathered in arrays of some 30 bytes each."""
+MOST_TOKENS = 1_000_000
+"""Longest reply that can be asked for, in tokens."""
+_SIMULATED = frozenset(("stated", "form_fields", "keywords", "filled", "asked_about"))
+"""Factors by which simulated models are told how to answer."""
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Say the place in a file of errors that are raised inside."""
+    try:
+        yield
+    except FaceValueError as error:
+        if where:
+            error.args = (f"{where}: {error}",)
+        raise
+
+
+def check_whole(takes: Sequence[Take], parts: Breakdown, ask: Ask, repeats: int, most_tokens: int) -> None:
+    """Refuse what is wrong with a declaration as a whole."""
+    scores = ask.reply.scores
+    check_tokens(most_tokens)
+    check_names(parts, scores)
+    check_size(parts, ask, repeats)
+    with placed(ask.where):
+        check_wordings(ask)
+    check_measures(takes, parts, scores)
+    check_apart(takes, parts, scores)
+    check_families(takes)
+
+
+def check_names(parts: Breakdown, scores: Sequence[Score]) -> None:
+    """Refuse names of factors and scores that mean something else to the simulator or among the measures."""
+    for name in parts.factors:
+        if name in _SIMULATED:
+            raise DataError(
+                f"No factor can be called {name!r}, by which simulated models are told what to say. Rename it."
+            )
+    for score in scores:
+        if score.name in parts.factors:
+            raise DataError(f"A score and a factor are both called {score.name!r}. Rename one of them.")
+
+
+def check_wordings(ask: Ask) -> None:
+    """Refuse wordings of a question of which one lacks a slot that another has: they would ask different things."""
+    named = [{*slots(text), *([OPTIONS.strip("{}")] if OPTIONS in text else [])} for text in ask.prompts]
+    for number, own in enumerate(named):
+        if missing := sorted(set().union(*named) - own):
+            which = "The text of the prompt" if number == 0 else f"Paraphrase {number}"
+            raise DataError(f"{which} has no slot {{{missing[0]}}}, which another wording has: write it there, too.")
+
+
+def check_tokens(most: int) -> None:
+    """Refuse a limit of replies within which nothing can be said."""
+    if not 1 <= most <= MOST_TOKENS:
+        raise DataError(f"max_tokens is the longest reply, 1 to {MOST_TOKENS:,} tokens, not {most:,}.")
+
+
+def check_size(parts: Breakdown, ask: Ask, repeats: int) -> None:
+    """Refuse a study whose answers no memory holds."""
+    size = parts.sets.manifest.height * prod(len(factor) for factor in ask.factors()) * repeats
+    if size > MOST_REQUESTS:
+        raise DataError(
+            f"The study asks {size:,} requests; {MOST_REQUESTS:,} are the most. Show fewer pictures, or ask fewer "
+            "levels, wordings or seeds."
+        )
+
+
+def check_take(take: Take, parts: Breakdown) -> None:
+    """Refuse a take that says what is not looked at, or makes more estimates than a page can show."""
+    if take.on == SHIFT and take.measure != GAP:
+        raise DataError(f'A {take.measure} is not "on" shifts, gaps are: leave out on = "shift", or take a gap.')
+    counts = {name: len(parts.levels(name)) for name in (*take.by, take.of) if name}
+    for name, many in counts.items():
+        if many > MOST_LEVELS:
+            raise DataError(
+                f"The factor {name!r} has {many:,} levels; a {take.measure} tells {MOST_LEVELS:,} apart at most. Group "
+                "them by another factor."
+            )
+    if take.measure == SPREAD and counts[take.of] > MOST_GROUPS:
+        raise DataError(
+            f"The factor {take.of!r} has {counts[take.of]:,} levels; a spread is between {MOST_GROUPS} groups at most. "
+            "Group them by another factor."
+        )
+    if (many := prod(counts.values())) > MOST_ESTIMATES:
+        raise DataError(
+            f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
+            "it down by fewer factors."
+        )
+
+
+def check_apart(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> None:
+    """Refuse two takes of which some estimates would have the same labels, so that nothing told them apart."""
+    for (first, one), (second, two) in combinations(enumerate(takes, start=1), 2):
+        for score in _both(one, two, scores):
+            if measure_name(one, parts, score, scores) != measure_name(two, parts, score, scores):
+                continue
+            if shared := _shared(one, two, parts):
+                of = f" of {score.name!r}" if len(scores) > 1 else ""
+                with placed(two.where):
+                    raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
+
+
+def check_measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> None:
+    """Refuse names of scores with which two measures would be called the same."""
+    kinds: dict[str, tuple[str, str]] = {}
+    for take in takes:
+        for score in _both(take, take, scores):
+            name = measure_name(take, parts, score, scores)
+            what = (name.removesuffix(f"_{score.name}") if len(scores) > 1 else name, score.name)
+            if kinds.setdefault(name, what) != what:
+                raise DataError(
+                    f"The scores {kinds[name][1]!r} and {score.name!r} both have a measure {name!r}. Rename one."
+                )
+    margins(takes, parts, scores)
+
+
+def check_families(takes: Sequence[Take]) -> None:
+    """Refuse two confirmatory takes of one family: each has its own correction."""
+    seen: dict[str, int] = {}
+    for number, take in enumerate(takes, start=1):
+        if take.confirmatory and take.tested and (first := seen.setdefault(take.named(), number)) != number:
+            with placed(take.where):
+                raise DataError(
+                    f"Takes {first} and {number} are both confirmatory and of the family {take.named()!r}: give one of "
+                    "them another family."
+                )
+
+
+def _both(one: Take, two: Take, scores: Sequence[Score]) -> Iterator[Score]:
+    return (s for s in scores if all(not take.scores or s.name in take.scores for take in (one, two)))
+
+
+def _shared(one: Take, two: Take, parts: Breakdown) -> str:
+    """What is to be done about two takes of one measure; empty where their labels differ."""
+    by = ({*one.by}, {*two.by})
+    if one.measure != GAP:
+        same = by[0] == by[1] and (one.measure != SPREAD or one.of == two.of)
+        return "leave one of them out." if same else ""
+    if {*one.by, one.of} != {*two.by, two.of}:
+        return ""
+    if one.of == two.of:
+        return "leave one of them out." if set(parts.contrasts(one)) & set(parts.contrasts(two)) else ""
+    others = [{other for _, other in parts.contrasts(take)} for take in (one, two)]
+    if not others[0] & others[1]:
+        return ""
+    return (
+        f"each breaks the gap of the other's factor down, and both compare with {sorted(others[0] & others[1])[0]!r}. "
+        f"Leave one out, or name different levels by `versus`."
+    )

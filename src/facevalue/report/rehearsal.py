@@ -1,0 +1,161 @@
+"""Rehearsals: a small run of a declared study, measured and reported, on simulated answers before anything is asked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from facevalue.errors import DataError, FaceValueError
+from facevalue.measures.preregistration import Preregistration
+from facevalue.models.base import Capabilities
+from facevalue.models.sim import SimModel
+from facevalue.prompts.interventions import stored
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sets import APART
+from facevalue.protocol.study import Study
+from facevalue.report.of_runs import report
+from facevalue.runs.runner import run
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.base import Kind
+from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
+from facevalue.studies.intervention_trials import intervened
+from facevalue.types import OptionValue, Request, Response, Status, Stimulus
+
+MOST = 2_000
+"""Requests of a rehearsal, about: some tenths of a second."""
+_SEEDS, _FEW = 2, 60
+"""Seeds of a larger study that are rehearsed, and units that are in any case."""
+_EVERY = 8
+"""One reply in so many has no valid answer."""
+
+
+def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared: Preregistration | None = None) -> None:
+    """Run a declared study on simulated answers, measure and report it; nothing is kept.
+
+    Every level and option occurs, and every status that a reply can have; of a study of more than `MOST` requests as
+    many pictures, seeds and levels of the prompt as fit, but those of sixty units at least.
+
+    Parameters
+    ----------
+    protocol, study:
+        What is to be asked, declared without `build`, and as it is compiled with the user's settings and interventions.
+    declared:
+        What the user declares before the run.
+
+    Raises
+    ------
+    DataError
+        The run could not be measured or reported, and why.
+    """
+    options = {name: value for name, value in study.options.items() if name not in (STUDY_TEXT, INTERVENTIONS)}
+    small, table = _reduced(protocol, study, options)
+    whole = table.height == study.manifest.height and small == options
+    tried = protocol.study(small, table)
+    done = study.options.get(INTERVENTIONS, [])
+    tried = intervened(tried, stored(done) if isinstance(done, list) else ())
+    tried = replace(tried, source=_Unseen(study.source.kind))
+    settings = RunSettings(exact=exact, check=False, preregistration=declared if whole else None)
+    with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:
+        folder = Path(name) / "run"
+        if run(tried, _Rehearsed(), folder, settings).interrupted:
+            raise KeyboardInterrupt
+        try:
+            opened = StoredRun.open(folder, protocol=None if protocol.text else protocol)
+            report([opened], Path(name) / "report.html")
+        except Exception as error:
+            why = (str(error).splitlines() or [""])[0][:400]
+            kind = "" if isinstance(error, FaceValueError) else f"{type(error).__name__}: "
+            raise DataError(
+                f"{study.name} was not asked, as it could not be reported; tried on simulated answers, it ends so: "
+                f"{kind}{why}"
+            ) from error
+
+
+def _reduced(
+    protocol: Protocol, study: Study, options: dict[str, OptionValue]
+) -> tuple[dict[str, OptionValue], pl.DataFrame]:
+    """Settings and pictures of a study of about `MOST` requests with every level of the pictures."""
+    assert protocol.ask is not None
+    small = dict(options)
+    factors = {factor.name: len(factor) for factor in study.design.blocks[0].prompt}
+    if study.design.size * study.repeats <= MOST:
+        return small, study.manifest
+    seeds = small["seeds"]
+    if isinstance(seeds, list):
+        small["seeds"] = seeds[:_SEEDS]
+    units = _units(study)
+    pictures = study.manifest.filter(pl.col(units.name).is_in(units.head(_FEW).implode())).height
+    each = prod(factors.values()) * min(study.repeats, _SEEDS)
+    for name in sorted(protocol.ask.slots, key=lambda name: -factors.get(name, 0)):
+        chosen = small.get(name)
+        levels = (chosen if isinstance(chosen, list) else []) or list(protocol.ask.slots[name])
+        fits = max(2, min(len(levels), MOST * len(levels) // (each * pictures)))
+        small[name] = levels[:fits]
+        each = each * len(levels[:fits]) // len(levels)
+    sizes = study.manifest[units.name].value_counts()
+    taken = pl.DataFrame(units).join(sizes, on=units.name, how="left", maintain_order="left")
+    kept = taken.filter((pl.int_range(pl.len()) < _FEW) | (pl.col("count").cum_sum() * max(each, 1) <= MOST))
+    return small, study.manifest.filter(pl.col(units.name).is_in(kept[units.name].implode()))
+
+
+def _units(study: Study) -> pl.Series:
+    """Units, those first that are the first or the last with a level of the pictures."""
+    table, key = study.manifest, study.asked_together[0]
+    names = [name for name in table.columns if name not in (*APART, key)]
+    ends = [one.unique(name, keep="first", maintain_order=True).drop_nulls(name)
+            for name in names for one in (table, table.reverse())]  # fmt: skip
+    return pl.concat([*(one[key] for one in ends), table[key]]).unique(maintain_order=True)
+
+
+class _Unseen:
+    """Stimuli whose pictures are never looked at."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Name a stimulus, without its picture."""
+        return Stimulus(str(number), "", levels, tuple)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Nothing can be missing."""
+
+
+class _Rehearsed:
+    """The simulated respondent, of whose replies one in `_EVERY` has no valid answer, in each way in turn."""
+
+    def __init__(self) -> None:
+        self._model = SimModel("default")
+        self.name = self._model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the simulated respondent, and as many pictures as are asked for."""
+        return replace(self._model.capabilities, images_per_request=100)
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Those of the simulated respondent."""
+        return self._model.settings()
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer, now and then in vain."""
+        for number, response in enumerate(self._model.respond(requests), start=1):
+            yield response if number % _EVERY else _spoilt(response, number // _EVERY)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _spoilt(response: Response, number: int) -> Response:
+    ways = (
+        {"status": Status.ERROR, "text": None, "probs": None, "error": "a rehearsed failure"},
+        {"status": Status.REFUSED, "text": None, "probs": None},
+        {"status": Status.TRUNCATED, "text": "An answer that breaks", "probs": None},
+        {"status": Status.OK, "text": "", "probs": None},
+        {"status": Status.OK, "text": "Neither of these \u2013 \u4e0d\u77e5\u9053.", "probs": None},
+    )
+    return response._replace(**ways[number % len(ways)])

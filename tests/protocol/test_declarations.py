@@ -1,0 +1,74 @@
+"""Whatever declaration a plan accepts runs, measures and reports; whatever it refuses, it refuses in one sentence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from facevalue import studies
+from facevalue.errors import FaceValueError
+from facevalue.models.sim import SimModel
+from facevalue.prompts.interventions import chosen
+from facevalue.report.of_runs import report
+from facevalue.report.rehearsal import rehearse
+from facevalue.runs.plan import plan
+from facevalue.runs.runner import run
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import StoredRun
+from facevalue.studies.intervention_trials import intervened
+from tests.protocol.declarations import declarations
+
+OURS = ("Two estimates have the same labels", "could not be reported")
+"""What no user can do anything about."""
+INTERVENTIONS = ("no-image", "blank-image", "cipher", "sr", "debiasing")
+
+
+def followed(data: st.DataObject, *, whole: bool) -> str:
+    """Follow a declaration through the chain; what it was refused with, empty where it was not."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        text = data.draw(declarations(folder / "pictures"))
+        (folder / "drawn.toml").write_text(text, encoding="utf-8")
+        done: Sequence[str] = data.draw(st.lists(st.sampled_from(INTERVENTIONS), unique=True, max_size=1))
+        exact = data.draw(st.booleans()) and not whole
+        try:
+            protocol = studies.protocol(str(folder / "drawn.toml"))
+            study = intervened(protocol.study(), chosen(done))
+            plan(study)
+            rehearse(protocol, study, exact=exact and "options" in text)
+        except FaceValueError as error:
+            sentence = str(error)
+            assert sentence
+            assert "\n" not in sentence
+            assert not any(told in sentence for told in OURS), f"{sentence}\n{text}"
+            return sentence
+        if whole:
+            run(study, SimModel("default"), folder / "run", RunSettings())
+            report([StoredRun.open(folder / "run")], folder / "report.html")
+        return ""
+
+
+_HOW: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+
+
+def test_what_a_plan_accepts_is_reported_on_simulated_answers() -> None:
+    refused = []
+
+    @settings(max_examples=50, derandomize=True, **_HOW)
+    @given(st.data())
+    def follow(data: st.DataObject) -> None:
+        refused.append(followed(data, whole=False))
+
+    follow()
+    assert 0.2 < sum(not sentence for sentence in refused) / len(refused) < 0.9  # the generator makes both
+
+
+@pytest.mark.slow
+@settings(max_examples=600, **_HOW)
+@given(st.data())
+def test_what_a_plan_accepts_runs_measures_and_reports(data: st.DataObject) -> None:
+    followed(data, whole=True)
