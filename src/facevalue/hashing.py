@@ -71,9 +71,11 @@ def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Has
 
 
 def _hash(parts: Iterable[str | None]) -> int:
-    state = blake2b(digest_size=8)
+    pieces = []
     for part in parts:  # lengths go first, so that moving a character from one part to the next changes the hash
-        data = b"" if part is None else part.encode("utf-8", "surrogatepass")
-        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
-        state.update(data)
-    return int.from_bytes(state.digest(), "little")
+        if part is None:
+            pieces.append(b"-")
+        else:
+            data = part.encode("utf-8", "surrogatepass")
+            pieces += (len(data).to_bytes(8, "little"), data)
+    return int.from_bytes(blake2b(b"".join(pieces), digest_size=8).digest(), "little")

@@ -4,7 +4,9 @@ from facevalue.design.axes import Axis, Column, Factor, Pairs
 from facevalue.design.block import Block
 from facevalue.design.design import Design
 from facevalue.design.order import Order, units
-from facevalue.design.permutation import Permutation, mix
+from facevalue.design.permutation import Permutation, mix, mix_one
 from facevalue.design.sampling import sample
 
-__all__ = ["Axis", "Block", "Column", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "sample", "units"]
+__all__ = [
+    "Axis", "Block", "Column", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "mix_one", "sample", "units",
+]  # fmt: skip

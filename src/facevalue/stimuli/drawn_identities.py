@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -54,6 +55,7 @@ _MALE_ONLY = ("handsome", "bearded", "clean-shaven")
 """Physical traits that Table 6 has for men alone."""
 
 
+@cache
 def drawable(gender: str, dimension: str) -> tuple[str, ...]:
     """Return the identities of a dimension that are drawn.
 

@@ -66,8 +66,7 @@ class DrawnPeople:
 
     def digest(self, picture: str) -> str:
         """Return a hash of all that the picture depends on, without drawing it."""
-        _split(picture)
-        return blake2b(f"{_tables()}|{picture}".encode(), digest_size=20).hexdigest()
+        return _digest(_tables(), picture)
 
     def pixels(self, picture: str) -> npt.NDArray[np.uint8]:
         """Return a picture as an array of shape (512, 512, 3), red green blue, that cannot be written to."""
@@ -84,6 +83,12 @@ class DrawnPeople:
             found = np.array(image.convert("RGB"), dtype=np.uint8)
         found.flags.writeable = False
         return found
+
+
+@lru_cache(maxsize=65536)
+def _digest(tables: str, picture: str) -> str:
+    _split(picture)
+    return blake2b(f"{tables}|{picture}".encode(), digest_size=20).hexdigest()
 
 
 def picture_svg(picture: str) -> str:

@@ -16,7 +16,7 @@ from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import Individuals
 from facevalue.stimuli.kept import Kept
-from facevalue.stimuli.pairs import Composition, encode, left_first, side_by_side
+from facevalue.stimuli.pairs import Composition, encode, first_is_left, side_by_side
 from facevalue.types import Image, Stimulus
 
 KEPT_BYTES = 32 * 2**20
@@ -61,7 +61,7 @@ class PairSource:
         if levels.get("shown") == TEXT:
             return _without(number, levels)
         left, right = self._pictures(levels)
-        if self._sides is not None and not left_first(np.array([number]), self._sides)[0]:
+        if self._sides is not None and not first_is_left(int(number), self._sides):
             left, right = right, left
         digests = self._individuals.digest(left), self._individuals.digest(right)
         # Left before right: the side of option 1 is part of the digest.

@@ -9,14 +9,14 @@ pictures give the same array on every machine.
 
 import io
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import PIL.Image
 
-from facevalue.design import mix
+from facevalue.design import mix, mix_one
 from facevalue.errors import DataError
 
 COMPOSER = "pair-1"
@@ -99,6 +99,20 @@ def left_first(numbers: npt.ArrayLike, seed: int) -> npt.NDArray[np.bool_]:
     with np.errstate(over="ignore"):
         key = mix(np.array([seed & (2**64 - 1)], np.uint64) ^ _LEFT)
         return (mix(mix(words) ^ key) >> np.uint64(63)).astype(bool)
+
+
+def first_is_left(number: int, seed: int) -> bool:
+    """Return `left_first` of one stimulus.
+
+    >>> [first_is_left(number, 3) for number in range(4)] == left_first(range(4), 3).tolist()
+    True
+    """
+    return bool(mix_one(mix_one(number) ^ _side_key(seed)) >> 63)
+
+
+@lru_cache(maxsize=64)
+def _side_key(seed: int) -> int:
+    return mix_one((seed & (2**64 - 1)) ^ int(_LEFT))
 
 
 def rgb(picture: Pixels) -> Pixels:

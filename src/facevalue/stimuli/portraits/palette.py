@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.streams import Stream
@@ -54,6 +55,7 @@ def _hex(channels: tuple[float, float, float]) -> str:
     return f"#{r:02x}{g:02x}{b:02x}"
 
 
+@lru_cache(maxsize=2**14)
 def mix(a: str, b: str, t: float) -> str:
     """Return the colour a share ``t`` of the way from ``a`` to ``b``.
 
@@ -64,6 +66,7 @@ def mix(a: str, b: str, t: float) -> str:
     return _hex((ar + (br - ar) * t, ag + (bg - ag) * t, ab + (bb - ab) * t))
 
 
+@lru_cache(maxsize=2**14)
 def shift(colour: str, r: float, g: float | None = None, b: float | None = None) -> str:
     """Return the colour with an amount added to each channel: a visible step on any tone.
 
@@ -74,6 +77,7 @@ def shift(colour: str, r: float, g: float | None = None, b: float | None = None)
     return _hex((x + r, y + (r if g is None else g), z + (r if b is None else b)))
 
 
+@lru_cache(maxsize=2**14)
 def scale(colour: str, factor: float) -> str:
     """Return the colour with its channels multiplied."""
     x, y, z = rgb(colour)

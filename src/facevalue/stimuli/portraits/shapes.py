@@ -139,8 +139,9 @@ def _cubic(points: Sequence[Point], before: Point, after: Point) -> str:
     for i in range(1, len(padded) - 2):
         (ax, ay), (bx, by), (cx, cy), (dx, dy) = padded[i - 1 : i + 3]
         numbers = (bx + (cx - ax) / 6, by + (cy - ay) / 6, cx - (dx - bx) / 6, cy - (dy - by) / 6, cx, cy)
-        parts.append("C" + " ".join(num(v) for v in numbers))
-    return "".join(parts)
+        parts.append("C%.1f %.1f %.1f %.1f %.1f %.1f " % numbers)  # noqa: UP031 - the fastest of all, a third of a picture
+    # As `num`, of all numbers at once: each has one decimal, and a space behind it.
+    return "".join(parts).replace(".0 ", " ").replace("-0 ", "0 ").replace(" C", "C")[:-1]
 
 
 def curve(points: Sequence[Point]) -> str:

@@ -176,6 +176,24 @@ class _Asked(NamedTuple):
     asked_identity: str
 
 
+@lru_cache(maxsize=2**16)
+def _options(form: int, texts: tuple[str | None, ...], place: tuple[int, ...]) -> tuple[Option, ...]:
+    """The options of a question in the order in which it lists them."""
+    levels = LEVELS[Form(form)]
+    return tuple(_option(texts[role] or "", levels[role]) for role in _listed(place))
+
+
+@lru_cache(maxsize=256)
+def _listed(place: tuple[int, ...]) -> tuple[int, ...]:
+    """Roles in the order in which they are listed."""
+    return tuple(role for _, role in sorted((at, role) for role, at in enumerate(place) if at >= 0))
+
+
+@lru_cache(maxsize=4096)
+def _option(text: str, level: str) -> Option:
+    return Option("", text, level)
+
+
 class PromptBuilder:
     """Fills the questions in, with the role questions of each activity.
 
@@ -209,15 +227,18 @@ class PromptBuilder:
     def _make(
         self, asked: _Asked, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
     ) -> Question:
-        roles = sorted((p, role) for role, p in enumerate(place) if p >= 0)
-        levels = LEVELS[Form(form)]
-        options = tuple(Option("", texts[role] or "", levels[role]) for _, role in roles)
+        options = _options(form, texts, place)
         said = self._sentence(asked, left)
         if not self._released and asked.shown != "text":
             said = CHOICES.format(question=said, options="; ".join(option.text for option in options))
-        scenario = asked.question if asked.paradigm != "decision" else f"decision {asked.question}"
-        facts: dict[str, str | None] = {"scenario": scenario, "paradigm": asked.paradigm, "question": asked.question}
-        facts |= {"activity": asked.asked_activity, "identity": asked.asked_identity, "trait": asked.trait}
+        facts: dict[str, str | None] = {
+            "scenario": asked.question if asked.paradigm != "decision" else f"decision {asked.question}",
+            "paradigm": asked.paradigm,
+            "question": asked.question,
+            "activity": asked.asked_activity,
+            "identity": asked.asked_identity,
+            "trait": asked.trait,
+        }
         return Question(said, options, SYSTEM if self._released else None, facts)
 
     def _fill(self, asked: _Asked, left: bool) -> str:
