@@ -9,11 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
+STUDY = ("stylisticbias", "--model", "nap/default", "--faces", "20", "--sample", "4000")
 ROOT = Path(__file__).parents[2]
-MODEL = '''"""The simulated model, slowly; it writes down who it is and how much it was asked."""
+MODEL = '''"""The simulated model, slowly; it writes down who it is and how much it was asked.
+
+NAP_TROUBLE is "raise", "crash" or "stall" and a trial: what happens when that is to be answered, each time, or once
+where NAP_ONCE names a file.
+"""
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -31,12 +37,28 @@ class Nap(SimModel):
         log = Path(os.environ["NAP_LOG"]) / str(os.getpid())
         with log.open("ab", buffering=0) as file:
             for response in super().respond(requests):
+                self._trouble(response.trial)
                 file.write(b".")
                 yield response
                 self._debt += self._seconds
                 if self._debt > 0.05:
                     time.sleep(self._debt)
                     self._debt = 0.0
+
+    def _trouble(self, trial):
+        kind, _, at = os.environ.get("NAP_TROUBLE", "").partition(" ")
+        if not kind or trial != int(at):
+            return
+        if once := os.environ.get("NAP_ONCE"):
+            try:
+                Path(once).touch(exist_ok=False)
+            except FileExistsError:
+                return
+        if kind == "raise":
+            raise RuntimeError("it burns")
+        if kind == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        time.sleep(600)
 
 
 def make(spec, options):
@@ -144,3 +166,30 @@ def wait(until: Callable[[], object], seconds: float = 120.0) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+class Place(NamedTuple):
+    """A cluster, what its drivers need, and where files go."""
+
+    address: str
+    env: dict[str, str]
+    path: Path
+
+
+class Driver:
+    """The command in a process of its own."""
+
+    def __init__(self, place: Place, name: str, config: str, *more: str) -> None:
+        self._said = place.path / f"{name}.txt"
+        file = place.path / f"{name}.toml"
+        file.write_text(f"cpus = 0.5\n{config}\n")
+        out = (place.path / name).as_uri()
+        args = ("--out", out, "--cluster", place.address, "--cluster-config", str(file), *more)
+        self.process = facevalue("run", *STUDY, *args, env=place.env, log=self._said.open("a"))
+
+    def ends(self) -> int:
+        return self.process.wait(240)
+
+    @property
+    def said(self) -> str:
+        return " ".join(self._said.read_text().split())

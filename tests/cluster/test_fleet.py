@@ -94,3 +94,15 @@ def test_errors_of_ray_are_one_sentence(error: Exception, kind: type[Exception],
     assert type(raised.value) is kind
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_cluster_that_is_gone_is_one_sentence() -> None:
+    gone = fleet([])
+
+    def wait(*_: Any, **__: Any) -> Any:
+        raise exceptions.RaySystemError("GCS is down.\nAt great length.")
+
+    gone._ray.wait = wait
+    with pytest.raises(RunError, match=r"^The cluster answers no more \(.*GCS is down.*\)\. Everything stored") as told:
+        gone.ended(["a call"], 1.0)
+    assert "\n" not in str(told.value)

@@ -4,24 +4,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.cluster.places import environment, facevalue, is_alive, started, wait, workers
+from tests.cluster.places import Driver, Place, environment, is_alive, started, wait, workers
 
 pytest.importorskip("ray", reason="no Ray here: make test-cluster installs it")
 pytestmark = pytest.mark.slow
-STUDY = ("stylisticbias", "--model", "nap/default", "--faces", "20", "--sample", "4000")
-
-
-class Place(NamedTuple):
-    """A cluster, what its drivers need, and where files go."""
-
-    address: str
-    env: dict[str, str]
-    path: Path
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +19,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     env = environment(path, 9, seconds=0.004)
     with started("tests.cluster.ray_head", env=env) as (_, address):
         yield Place(address, env, path)
-
-
-class Driver:
-    """The command in a process of its own."""
-
-    def __init__(self, place: Place, name: str, config: str, *more: str) -> None:
-        self._said = place.path / f"{name}.txt"
-        file = place.path / f"{name}.toml"
-        file.write_text(f"cpus = 0.5\n{config}\n")
-        out = (place.path / name).as_uri()
-        args = ("--out", out, "--cluster", place.address, "--cluster-config", str(file), *more)
-        self.process = facevalue("run", *STUDY, *args, env=place.env, log=self._said.open("a"))
-
-    def ends(self) -> int:
-        return self.process.wait(240)
-
-    @property
-    def said(self) -> str:
-        return " ".join(self._said.read_text().split())
 
 
 @pytest.fixture

@@ -47,8 +47,14 @@ class RayFleet:
         if not calls:
             time.sleep(seconds)
             return []
-        done, rest = ray.wait(list(calls), num_returns=1, timeout=seconds)
-        more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if done and rest else []
+        try:
+            done, rest = ray.wait(list(calls), num_returns=1, timeout=seconds)
+            more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if done and rest else []
+        except (ray.exceptions.RayError, ConnectionError) as error:
+            raise RunError(
+                f"The cluster answers no more ({_first_line(error)}). Everything stored before is kept; the same "
+                "command goes on, on another cluster, too."
+            ) from None
         return [*done, *more]
 
     def result(self, call: Any) -> Any:
