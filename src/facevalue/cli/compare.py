@@ -2,7 +2,6 @@
 
 import io
 import json
-from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import Table as Shown
 from facevalue.runs.compare import compare_runs
 from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.model_differences import answer, digits_of
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
 
@@ -31,7 +31,6 @@ _TITLES = {
     "max_absolute_delta": "largest |delta|",
 }
 _COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
-_COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
 _LISTED = 20
 _NAMED = 5
 
@@ -80,12 +79,8 @@ def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
     within, beside = list(agreement.compared.within), agreement.compared.beside
-    low, high = agreement.measure.limits
-    apart = high - low
-    if isinf(apart):
-        apart = agreement.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
-    digits = 1 if apart >= _COARSE else 3
-    console.print(_answer(agreement, names, digits), style="bold", highlight=False, markup=False)
+    digits = digits_of(agreement)
+    console.print(answer(agreement, names), style="bold", highlight=False, markup=False)
     title = f"Over all: {names[1]} minus {names[0]}, {agreement.unit}"
     console.print(_summary(agreement.overall, within, title, digits))
     if agreement.beside.height:
@@ -95,28 +90,6 @@ def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None
     for table in agreement.further:
         console.print(rich_table(table))
     console.print(_by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2)))
-
-
-def _answer(agreement: Agreement, names: tuple[str, str], digits: int) -> str:
-    """Which cells differ, and by how much none does, in a sentence or two."""
-    total, differing = agreement.cells.height, agreement.differing
-    if differing.height:
-        unless = differing.filter(pl.col("why").str.contains("unless")).height
-        cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
-        sentence = f"{names[1]} differs from {names[0]} in {cells}"
-        sentence += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
-    else:
-        sentence = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
-    margins = agreement.cells["margin"].drop_nulls().to_list()
-    if margins:
-        alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
-        sentence += f" {alike:,} are equivalent within {margins[0]:g}."
-    largest = agreement.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
-    if largest:
-        sentence += (
-            f" None differs by more than {max(largest):.{digits}f} {agreement.unit} (all of them together, 95%)."
-        )
-    return sentence
 
 
 def _also(agreement: Agreement) -> Shown:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
 from facevalue.protocol.page import Findings, Page, selections
-from facevalue.report import planted
+from facevalue.report import model_differences, planted
 from facevalue.report.answer import Replies, answered, shown, unanswered
 from facevalue.report.blocks.content import Content, Facts, SectionContent
 from facevalue.report.blocks.layout import Builder
@@ -22,6 +23,7 @@ from facevalue.report.headline import Headline
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.missing import missing_card
 from facevalue.report.missing import sections as missing_sections
+from facevalue.report.model_differences import Difference
 from facevalue.report.sections import page_of
 
 
@@ -41,6 +43,9 @@ class Built:
     changed: list[Changed]
     """Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
     interventions changed."""
+    differences: tuple[Difference, ...]
+    """What models differ from the first one in."""
+    differences_json: list[dict[str, Any]]
 
 
 def built(data: ReportData) -> Built:
@@ -74,6 +79,8 @@ def built(data: ReportData) -> Built:
         None if none else how_judged(data, numbers),
         made,
         changed(numbers, titles, data.study.measures),
+        model_differences.shown(data.between, data.names, titles),
+        model_differences.as_json(data.between),
     )
 
 

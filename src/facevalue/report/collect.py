@@ -17,6 +17,7 @@ from facevalue.report.stored import examples
 from facevalue.report.stored.questions import questions
 from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
+from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import STUDY_TEXT, Session
@@ -31,7 +32,12 @@ _SOURCES = {
 }
 
 
-def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, Tally]) -> ReportData:
+def gather(
+    runs: Sequence[StoredRun],
+    estimates: pl.DataFrame,
+    tallies: Mapping[str, Tally],
+    between: ModelDifferences | None = None,
+) -> ReportData:
     """Collect everything a report shows."""
     study = study_of(runs)
     page = page_of(study)
@@ -62,6 +68,8 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         facevalue_version=__version__,
         page=page,
         demo=_demo(runs),
+        between=between or ModelDifferences(),
+        names=names,
     )
 
 

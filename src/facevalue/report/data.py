@@ -12,6 +12,7 @@ from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study
 from facevalue.report.sentences import word_pattern
+from facevalue.runs.model_differences import ModelDifferences
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 
@@ -266,3 +267,7 @@ class ReportData:
     """What the report shows; that of the study by default."""
     demo: tuple[Demo, Study] | None = None
     """The demo that this is a run of, and its study; None for every other run."""
+    between: ModelDifferences = field(default_factory=ModelDifferences)
+    """How the models differ from the first of them."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Of models, for people; what is missing is called as it is."""

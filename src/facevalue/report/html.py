@@ -50,7 +50,15 @@ def render(data: ReportData) -> str:
         shown=made.sections,
         changed=made.changed,
         many=len(made.view.models) > 1,
-        sections=[("trust", "How far to trust it"), *((one.id, one.title) for one in made.sections), *LAST],
+        between=data.between,
+        reference=data.names.get(data.between.first, data.between.first),
+        differences=made.differences,
+        sections=[
+            ("trust", "How far to trust it"),
+            *((one.id, one.title) for one in made.sections),
+            *_models(data),
+            *LAST,
+        ],
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
@@ -120,6 +128,11 @@ def _who(numbers: EstimateIndex) -> str:
     if len(models) > 3:
         return f"{len(models)} models"
     return " and ".join(filter(None, [", ".join(models[:-1]), models[-1] if models else "no model"]))
+
+
+def _models(data: ReportData) -> list[tuple[str, str]]:
+    """The section that compares models, where there are several."""
+    return [("between-models", "Differences between models")] if data.between.others or data.between.why_none else []
 
 
 def _cautions(data: ReportData) -> list[str]:

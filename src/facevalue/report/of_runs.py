@@ -7,6 +7,7 @@ from typing import NamedTuple
 from facevalue.report.collect import gather
 from facevalue.report.html import write, write_json
 from facevalue.runs.kept_estimates import taken
+from facevalue.runs.model_differences import answer, model_differences
 from facevalue.runs.ratings import with_ratings
 from facevalue.runs.stored import StoredRun, Tally
 
@@ -26,8 +27,10 @@ def report(
     """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it."""
     estimates, tallies = taken(runs, margins)
     shown, said = with_ratings(estimates, runs)
-    made = gather(runs, shown, tallies)
+    between = model_differences(runs, estimates, tallies)
+    made = gather(runs, shown, tallies, between)
     write(out, made)
     if data is not None:
         write_json(data, made)
-    return Written(tallies, said)
+    told = [answer(one, (between.first, model)) for model, one in (between.others or {}).items()]
+    return Written(tallies, [*said, *told])

@@ -39,6 +39,7 @@ def page_json(made: Built) -> Data:
             {"model": c.model, "intervention": c.title, "missing": c.missing, "tested": c.tested, "found": c.found}
             for c in made.changed
         ],
+        "models_compared": made.differences_json,
     }  # fmt: skip
 
 

@@ -1,0 +1,120 @@
+"""Differences between the models of a report, for people and as JSON."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from facevalue.report.formatting import DASH, Titles, number, share_of_chance
+from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.model_differences import ModelDifferences, answer
+
+MOST = 40
+"""Cells that are shown of two models, differences found first."""
+STATISTICS = {
+    "mean_signed_delta": "mean difference",
+    "mean_absolute_error": "mean size of a difference",
+    "rmse": "root mean square",
+    "max_absolute_delta": "largest size of a difference",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """A cell, or a statistic of all cells; numbers as texts."""
+
+    of: str
+    first: str
+    second: str
+    difference: str
+    interval: str
+    page: str
+    """Interval at the page's level, of a cell; of a statistic, what chance gives."""
+    p: str
+    verdict: str
+    found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one model and the first one differ in."""
+
+    title: str
+    sentences: tuple[str, ...]
+    overall: tuple[DifferenceRow, ...]
+    cells: tuple[DifferenceRow, ...]
+    measured: int
+    """How many cells there are."""
+
+
+def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
+    """What a report shows of the differences between its models.
+
+    `names`: of models, for people.
+    """
+    first = names.get(between.first, between.first)
+    return tuple(_shown(one, (first, names.get(model, model)), titles) for model, one in (between.others or {}).items())
+
+
+def as_json(between: ModelDifferences) -> list[dict[str, Any]]:
+    """The same for machines: a comparison each, as `facevalue compare --json` prints it."""
+    others = (between.others or {}).items()
+    return [{"first": between.first, "second": model, **_finite(one.json())} for model, one in others]
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for what is no number."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _shown(agreement: Agreement, names: tuple[str, str], titles: Titles) -> Difference:
+    clearest = agreement.cells.sort(
+        pl.col("verdict") != "difference found", "p", descending=False, nulls_last=True, maintain_order=True
+    )
+    return Difference(
+        f"{names[1]} less {names[0]}: {agreement.measure.title}",
+        (answer(agreement, names), agreement.units.sentence),
+        tuple(_statistic(row, agreement) for row in agreement.overall.iter_rows(named=True)),
+        tuple(_cell(row, agreement, titles) for row in clearest.head(MOST).iter_rows(named=True)),
+        agreement.cells.height,
+    )
+
+
+def _statistic(row: Mapping[str, Any], agreement: Agreement) -> DifferenceRow:
+    signed = row["statistic"] == "mean_signed_delta"
+    within = [str(row[name]) for name in agreement.compared.within if row[name] is not None]
+    chance = "" if row["floor"] is None else f"chance gives {_number(row['floor'], agreement)}"
+    return DifferenceRow(
+        ", ".join([STATISTICS[row["statistic"]], *within]), "", "", _number(row["value"], agreement, signed=signed),
+        _interval(row["low"], row["high"], agreement, signed=signed), chance, share_of_chance(row["p"]),
+        row["verdict"] or "", row["verdict"] == "difference found",
+    )  # fmt: skip
+
+
+def _cell(row: Mapping[str, Any], agreement: Agreement, titles: Titles) -> DifferenceRow:
+    labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
+    unit = agreement.measure.unit
+    why = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
+    return DifferenceRow(
+        ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
+        _number(row["delta"], agreement, signed=True), _interval(row["low"], row["high"], agreement, signed=True),
+        _interval(row["page_low"], row["page_high"], agreement, signed=True), share_of_chance(row["p"]),
+        f"{row['verdict'] or ''}{why}", row["verdict"] == "difference found",
+    )  # fmt: skip
+
+
+def _number(value: float | None, agreement: Agreement, *, signed: bool = False) -> str:
+    unit = "pp" if agreement.measure.unit == "%" else agreement.measure.unit
+    return number(value, unit, signed=signed)
+
+
+def _interval(low: float | None, high: float | None, agreement: Agreement, *, signed: bool) -> str:
+    if low is None or high is None:
+        return DASH
+    return f"[{', '.join(_number(end, agreement, signed=signed).removesuffix(' pp') for end in (low, high))}]"

@@ -1,0 +1,85 @@
+"""Differences between the models of one report: each less the first, on what all were asked about, at one level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.measures.estimates import schema
+from facevalue.runs.compare import compare_with_first, kept_answers
+from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.joined import by_model
+from facevalue.runs.stored import StoredRun, Tally
+
+_COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDifferences:
+    """How models differ from the first of them."""
+
+    first: str = ""
+    others: Mapping[str, Agreement] | None = None
+    """By model. None where a report is of one model alone."""
+    why_none: str = ""
+    """Why models could not be compared, as a sentence; empty if they were."""
+
+
+def model_differences(
+    runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, Tally]
+) -> ModelDifferences:
+    """Compare each model of a report with the first one that has a valid answer, as `facevalue compare` does.
+
+    `estimates`, `tallies`: of these runs.
+    """
+    parts = by_model(runs)
+    if len(parts) < 2:
+        return ModelDifferences()
+    if any(len(own) > 1 for own in parts.values()):
+        return ModelDifferences(why_none="Models that were asked in several runs each are not compared here.")
+    own = {model: run.plain() for model, (run,) in parts.items() if tallies[str(run.folder)].valid}
+    if len(own) < 2:
+        return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
+    labels = list(schema(next(iter(own.values())).study.labels))  # what missing answers are by besides is not compared
+    plain = estimates.filter(pl.col("intervention").is_null()).select(labels)
+    tables = [plain.filter(model=model) for model in own]
+    try:
+        with kept_answers(list(own.values())) as answers:
+            made = compare_with_first(answers, estimates=tables)
+    except (DataError, RunError) as error:
+        return ModelDifferences(why_none=str(error))
+    first, *others = own
+    return ModelDifferences(first, dict(zip(others, made, strict=True)))
+
+
+def digits_of(agreement: Agreement) -> int:
+    """Decimals that differences are shown with."""
+    low, high = agreement.measure.limits
+    apart = high - low
+    if isinf(apart):
+        apart = agreement.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
+    return 1 if apart >= _COARSE else 3
+
+
+def answer(agreement: Agreement, names: tuple[str, str]) -> str:
+    """Which cells differ, and by how much none does, in a sentence or two."""
+    total, differing, digits = agreement.cells.height, agreement.differing, digits_of(agreement)
+    if differing.height:
+        unless = differing.filter(pl.col("why").str.contains("unless")).height
+        cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
+        sentence = f"{names[1]} differs from {names[0]} in {cells}"
+        sentence += f", {unless:,} of them unless the missing answers say otherwise." if unless else "."
+    else:
+        sentence = f"No difference between {names[1]} and {names[0]} was found in any of {total:,} cells."
+    margins = agreement.cells["margin"].drop_nulls().to_list()
+    if margins:
+        alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
+        sentence += f" {alike:,} are equivalent within {margins[0]:g}."
+    largest = agreement.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
+    if largest:
+        sentence += (
+            f" None differs by more than {max(largest):.{digits}f} {agreement.unit} (all of them together, 95%)."
+        )
+    return sentence

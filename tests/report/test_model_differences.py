@@ -1,0 +1,65 @@
+"""Reports of several models: each less the first, as `facevalue compare` takes it, at the level of one page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import facevalue as fv
+from facevalue.measures.adjustment import adjust
+from facevalue.report.of_runs import report
+
+MODELS = ("sim/null@1", "sim/strong", "sim/null@2")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[fv.Run]:
+    study = fv.study("stylisticbias", faces="6", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1"])
+    folder = tmp_path_factory.mktemp("runs")
+    return [fv.run(study, model, folder / str(at), progress=False) for at, model in enumerate(MODELS)]
+
+
+def written(runs: list[fv.Run], folder: Path) -> tuple[str, dict[str, Any], list[str]]:
+    page, data = folder / "report.html", folder / "report.json"
+    told = report([run.stored for run in runs], page, data=data).said
+    return page.read_text(), json.loads(data.read_text()), list(told)
+
+
+@pytest.fixture(scope="module")
+def page(runs: list[fv.Run], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any], list[str]]:
+    return written(runs, tmp_path_factory.mktemp("page"))
+
+
+def test_differences_are_those_of_compare_judged_together(
+    runs: list[fv.Run], page: tuple[str, dict[str, Any], list[str]]
+) -> None:
+    pairs = page[1]["models_compared"]
+    assert [(pair["first"], pair["second"]) for pair in pairs] == [(MODELS[0], MODELS[1]), (MODELS[0], MODELS[2])]
+    for pair, second in zip(pairs, runs[1:], strict=True):
+        alone = fv.compare(runs[0], second)
+        assert [cell["delta"] for cell in pair["cells"]] == pytest.approx(alone.cells["delta"].to_list())
+        for name in ("low", "high", "p"):
+            assert [cell[name] for cell in pair["cells"]] == pytest.approx(alone.cells[name].to_list())
+    cells = [cell for pair in pairs for cell in pair["cells"]]
+    together = adjust(np.array([cell["p"] for cell in cells]), "bh")
+    assert [cell["q"] for cell in cells] == pytest.approx(together.tolist())
+    for cell in cells:
+        assert (cell["verdict"] == "difference found") == (cell["page_low"] > 0 or cell["page_high"] < 0)
+
+
+def test_the_page_names_every_pair_and_links_to_the_section(page: tuple[str, dict[str, Any], list[str]]) -> None:
+    html, _, told = page
+    assert 'id="between-models"' in html
+    assert 'href="#between-models"' in html
+    assert html.count("Compared on the 6 units (identity) that both runs were asked about.") == 2
+    assert len(told) == 2
+    assert all(MODELS[0] in line for line in told)
+
+
+def test_a_report_of_one_model_compares_nothing(runs: list[fv.Run], tmp_path: Path) -> None:
+    html, data, told = written(runs[:1], tmp_path)
+    assert 'id="between-models"' not in html
+    assert data["models_compared"] == []
+    assert told == []
