@@ -107,8 +107,10 @@ def _plan(
     show(made, sampled=choices["sample"] is not None)
     if study.unshown:
         terminal().print(study.unshown, style="bold", highlight=False)
-    if found is not None and study.precision is not None:
-        _show_detection(found, study.precision)
+    if found is not None:
+        from facevalue.runs.power import planned  # noqa: PLC0415 - slow to import
+
+        _show_detection(found, planned(study, compare=compare))
 
 
 def _printed(protocol: Protocol, name: str) -> PrintedPlan:

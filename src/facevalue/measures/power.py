@@ -69,10 +69,17 @@ def minimum_detectable(
     return np.where(errors > 0, errors, np.nan) * _noncentrality(df, alpha, power)
 
 
-def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER) -> Array:
+def detectable(
+    sd: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    alpha: npt.ArrayLike = 0.05,
+    power: float = POWER,
+    most_df: float = np.inf,
+) -> Array:
     """Smallest mean of cluster-level differences that so many clusters detect (one-sample or paired).
 
-    `clusters`: how many are sampled; fewer than two detect nothing (NaN).
+    `clusters`: how many are sampled; fewer than two detect nothing (NaN). `most_df`: degrees of freedom that the test
+    has at most, as of a jackknife over groups of clusters.
     Returns the shape of the broadcast inputs, in the unit of sd.
 
     Equation
@@ -86,11 +93,15 @@ def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike 
     """
     sizes = np.asarray(clusters, dtype=np.float64)
     sizes = np.where(sizes >= 2, sizes, np.nan)
-    return minimum_detectable(_spread(sd) / np.sqrt(sizes), sizes - 1, alpha, power)
+    return minimum_detectable(_spread(sd) / np.sqrt(sizes), np.minimum(sizes - 1, most_df), alpha, power)
 
 
 def clusters_needed(
-    sd: npt.ArrayLike, effect: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER
+    sd: npt.ArrayLike,
+    effect: npt.ArrayLike,
+    alpha: npt.ArrayLike = 0.05,
+    power: float = POWER,
+    most_df: float = np.inf,
 ) -> Array:
     """Fewest clusters whose mean difference detects an effect (one-sample or paired).
 
@@ -117,12 +128,12 @@ def clusters_needed(
     relative, level = spread[todo] / size[todo], level[todo]
 
     def fits(clusters: Array, at: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.bool_]:
-        reach = detectable(relative[at], clusters, level[at], power)
+        reach = detectable(relative[at], clusters, level[at], power, most_df)
         return np.asarray(reach <= 1 + _CLOSE)
 
     # The normal approximation is a lower end; what its own t asks for is enough, since t only shrinks with the sample.
     low = np.maximum(np.floor(((special.ndtri(1 - level / 2) + special.ndtri(power)) * relative) ** 2), 2.0)
-    high = np.maximum(np.ceil((_noncentrality(low - 1, level, power) * relative) ** 2), 2.0)
+    high = np.maximum(np.ceil((_noncentrality(np.minimum(low - 1, most_df), level, power) * relative) ** 2), 2.0)
     high = np.where(fits(low, slice(None)), low, high)
     while (wide := np.flatnonzero(high - low > 1)).size:
         middle = np.floor((low[wide] + high[wide]) / 2)

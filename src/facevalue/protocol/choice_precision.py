@@ -1,6 +1,7 @@
 """Precision of plans for choices that are compared between groups by their divergence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,7 @@ def choice_precision(
     A choice that a group of n makes in a share p + d, and all in p, has z = d / sqrt(p (1 - p) (1 - 1/G) / n) for G
     groups of one size. It is found where it is the largest of all groups' and contrasts'
     (`divergence.divergences`), so at the family's level over their number, or a little sooner, as they go together.
+    Two runs are compared by each group's share of each choice (`compared`), over the pictures that both show.
     """
     shown = shown.drop_nulls()
     size = shown.n_unique()
@@ -54,11 +56,16 @@ def choice_precision(
         asked = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
         return asked["image"].n_unique(), 1.0
 
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+    def answered(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         own = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
-        return Spread(between * pilot_spread(own, weights), 0.0, 1.0, source)
+        return Spread(pilot_spread(own, weights), 0.0, 1.0, source)
 
-    return Precision(
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+        one = answered(chunks, source)
+        return replace(one, mean=between * one.mean)
+
+    smallest = float(shown.value_counts()["count"].min()) / len(shown)  # type: ignore[arg-type]
+    gap = Precision(
         what=f"a gap between a group's share of a choice and the mean of all groups ({shown.name.replace('_', ' ')})",
         tests=tests,
         clusters=len(shown),
@@ -68,12 +75,18 @@ def choice_precision(
         units=units,
         spread=spread,
         default=Spread(between * 0.5, 0.0, 1.0, EVENLY),
-        shares=(float(shown.value_counts()["count"].min()) / len(shown),) * tests,  # type: ignore[arg-type]
+        shares=(smallest,) * tests,
         freedom=1,
         sure=SURE / families,
         each=float(len(options)),
         largest=1 - 1 / size,  # it is one of the groups in the mean
     )
+    cells = groups * sum(options)
+    share = replace(
+        gap, what=f"a group's share of a choice ({shown.name.replace('_', ' ')})", tests=cells, spread=answered,
+        default=Spread(0.5, 0.0, 1.0, EVENLY), shares=(smallest,) * cells, freedom=None, sure=1.0, largest=1.0,
+    )  # fmt: skip
+    return replace(gap, compared=share)
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], weights: Sequence[str]) -> float:

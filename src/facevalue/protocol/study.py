@@ -113,6 +113,8 @@ class Precision:
         Requests of each cluster; None where all requests of the plan are about the clusters.
     largest:
         Largest possible effect.
+    compared:
+        The same of what two runs are compared by, where that is another effect.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class Precision:
     sure: float = 1.0
     each: float | None = None
     largest: float = 1.0
+    compared: "Precision | None" = None
 
 
 @dataclass(frozen=True, slots=True)

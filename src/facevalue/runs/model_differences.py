@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.estimates import schema
-from facevalue.runs.compare import compare_with_first, kept_answers
-from facevalue.runs.compared_cells import Agreement
 from facevalue.runs.joined import by_model
 from facevalue.runs.stored import StoredRun, Tally
+
+if TYPE_CHECKING:  # scipy.stats takes a second to import
+    from facevalue.runs.compared_cells import Agreement
 
 _COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
 
@@ -21,7 +22,7 @@ class ModelDifferences:
     """How models differ from the first of them."""
 
     first: str = ""
-    others: Mapping[str, Agreement] | None = None
+    others: "Mapping[str, Agreement] | None" = None
     """By model. None where a report is of one model alone."""
     why_none: str = ""
     """Why models could not be compared, as a sentence; empty if they were."""
@@ -42,6 +43,9 @@ def model_differences(
     own = {model: run.plain() for model, (run,) in parts.items() if tallies[str(run.folder)].valid}
     if len(own) < 2:
         return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
+    from facevalue.measures.estimates import schema  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.runs.compare import compare_with_first, kept_answers  # noqa: PLC0415
+
     labels = list(schema(next(iter(own.values())).study.labels))  # what missing answers are by besides is not compared
     plain = estimates.filter(pl.col("intervention").is_null()).select(labels)
     tables = [plain.filter(model=model) for model in own]
@@ -54,7 +58,7 @@ def model_differences(
     return ModelDifferences(first, dict(zip(others, made, strict=True)))
 
 
-def digits_of(agreement: Agreement) -> int:
+def digits_of(agreement: "Agreement") -> int:
     """Decimals that differences are shown with."""
     low, high = agreement.measure.limits
     apart = high - low
@@ -63,7 +67,7 @@ def digits_of(agreement: Agreement) -> int:
     return 1 if apart >= _COARSE else 3
 
 
-def answer(agreement: Agreement, names: tuple[str, str]) -> str:
+def answer(agreement: "Agreement", names: tuple[str, str]) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
     total, differing, digits = agreement.cells.height, agreement.differing, digits_of(agreement)
     if differing.height:

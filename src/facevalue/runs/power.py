@@ -82,22 +82,22 @@ def detection(
 
     A difference is planned for as if the two runs had nothing in common but its units: its variance is that of both.
     Whatever units bring to both runs makes it smaller (`measures.paired_changes`), so that such a plan asks too much
-    rather than too little.
+    rather than too little. Its t has no more degrees of freedom than the jackknife has groups, less one.
     """
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
+    from facevalue.measures.paired_changes import GROUPS  # noqa: PLC0415
 
-    plan = study.precision
-    if plan is None:
-        raise DataError(f"{study.name} does not say what its power analysis would need.")
+    plan = planned(study, compare=compare)
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
-    spread = plan.default if pilot is None else _pilot(plan, study, pilot)
+    spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
     if exact and isinstance(spread, Respondents):
         spread = spread.exact()
     if compare:
         if plan.freedom is not None:
             raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
         spread = spread.twice()
+    most_df = GROUPS - 1 if compare else np.inf
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
@@ -108,7 +108,7 @@ def detection(
     level = ALPHA * LEAD_SHARE * plan.sure / plan.tests
     shares = plan.shares or (1.0,) * plan.tests
     reaches = tuple(
-        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest)
+        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest, most_df)
         for share in sorted(set(shares), reverse=True)
     )
     least = [reach.detectable for reach in reaches if reach.detectable is not None]
@@ -121,7 +121,9 @@ def detection(
         effect=effect,
         needed=needed,
         requests=None if needed is None else round((plan.each or requests / clusters) * needed),
-        sample=None if effect is None else _sample(spread, plan, min(shares), level, effect, requests, clusters, items),
+        sample=None
+        if effect is None
+        else _sample(spread, plan, min(shares), level, effect, requests, clusters, items, most_df),
         reaches=reaches,
         level=level,
         tests=plan.tests,
@@ -134,7 +136,7 @@ def detection(
 
 def _reach(
     spread: Spread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
-    effect: float | None, freedom: int | None = None, largest: float = 1.0,
+    effect: float | None, freedom: int | None = None, largest: float = 1.0, most_df: float = np.inf,
 ) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
 
@@ -151,12 +153,14 @@ def _reach(
         return _reach_of_respondents(spread, items, own, share, tests, level, effect, largest)
     if freedom is not None:
         return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
-    k = float(detectable(1.0, own, level, POWER))
+    k = float(detectable(1.0, own, level, POWER, most_df))
     rest = 1 - (k * spread.growth) ** 2
     reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
     needed = None
     if effect is not None:
-        needed = int(np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER)) / share - 1e-9))
+        needed = int(
+            np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER, most_df)) / share - 1e-9)
+        )
     return Reach(tests, own, float(reach) if reach <= largest else None, needed)
 
 
@@ -187,7 +191,7 @@ def _reach_of_square(
 
 def _sample(
     spread: Spread | Respondents, plan: Precision, share: float, level: float, effect: float, requests: int,
-    clusters: int, items: float,
+    clusters: int, items: float, most_df: float = np.inf,
 ) -> int | None:  # fmt: skip
     """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
     if plan.items <= 1:
@@ -200,7 +204,9 @@ def _sample(
         if isinstance(spread, Respondents):
             enough = finds(spread.shifts(k, effect), rarest, level, POWER, plan.largest)
         elif np.isfinite(spread.at(k)):
-            reach = _reach(spread, k, plan.clusters, share, 1, level, None, largest=plan.largest).detectable
+            reach = _reach(
+                spread, k, plan.clusters, share, 1, level, None, largest=plan.largest, most_df=most_df
+            ).detectable
             enough = reach is not None and reach <= effect
         else:
             continue
@@ -209,10 +215,19 @@ def _sample(
     return None
 
 
-def _pilot(plan: Precision, study: Study, pilot: StoredRun) -> Spread:
+def planned(study: Study, *, compare: bool) -> Precision:
+    """What a study plans for, of a single run or of the difference between two."""
+    plan = study.precision
+    if plan is None:
+        raise DataError(f"{study.name} does not say what its power analysis would need.")
+    return plan.compared or plan if compare else plan
+
+
+def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) -> Spread:
     if pilot.study.name != study.name or pilot.study.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
-    found = pilot.study.precision.spread(answers(pilot), f"pilot {pilot.folder.name}, {pilot.model}")
+    source = f"pilot {pilot.folder.name}, {pilot.model}"
+    found = planned(pilot.study, compare=compare).spread(answers(pilot), source)
     if not (np.isfinite(found.mean) and found.mean > 0):
         raise DataError(
             f"The pilot {pilot.folder} says nothing of the spread between {plan.cluster}: it has fewer than two with "
