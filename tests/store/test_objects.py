@@ -272,9 +272,9 @@ def test_a_listing_without_an_end_is_one_sentence(monkeypatch: pytest.MonkeyPatc
             store.list("responses")
 
 
-def here(monkeypatch: pytest.MonkeyPatch, url: str) -> Objects:
+def here(monkeypatch: pytest.MonkeyPatch, url: str, token: str = "a-token") -> Objects:
     """Objects of a server at this address."""
-    names = {"ACCESS_KEY_ID": "AKIA", "SECRET_ACCESS_KEY": "s", "SESSION_TOKEN": "a-token", "ENDPOINT_URL": url}
+    names = {"ACCESS_KEY_ID": "AKIA", "SECRET_ACCESS_KEY": "s", "SESSION_TOKEN": token, "ENDPOINT_URL": url}
     for name, value in (names | {"ALLOW_HTTP": "true", "REGION": "us-east-1"}).items():
         monkeypatch.setenv(f"AWS_{name}", value)
     return Objects.at("s3://b/run")
@@ -293,3 +293,23 @@ def test_a_store_on_this_machine_is_reached_past_any_proxy(monkeypatch: pytest.M
             monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
         assert here(monkeypatch, f"http://{host}:{server.port}").get("a") is None
         assert (server.opened, proxy.opened) == (1, 0)
+
+
+@pytest.mark.parametrize("status", ["403 Forbidden", "500 Oops", "400 Bad Request"])
+def test_a_token_that_a_store_repeats_is_in_no_message(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
+    token = "FwoGZXIvYXdzE/" + "Aa+/" * 200
+    monkeypatch.setattr(module, "_FIRST", 0)
+
+    def behave(line: Line) -> None:
+        asked = line.request()
+        assert asked is not None
+        said = f"<Error><Message>{asked[0]['x-amz-security-token']} \x1b[2J</Message></Error>".encode()
+        line.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(said)}\r\n\r\n".encode() + said)
+
+    with RawServer.serving(behave) as server:
+        store = here(monkeypatch, server.url.removesuffix("/v1"), token)
+        with pytest.raises(RunError) as caught:
+            store.get("a")
+    assert "FwoGZX" not in str(caught.value)
+    assert "Aa+/" not in str(caught.value)
+    assert str(caught.value).isprintable()

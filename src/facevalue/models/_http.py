@@ -16,8 +16,8 @@ import certifi
 
 from facevalue.errors import ModelError
 from facevalue.models._connections import BrokenReplyError, Connections, RawReply, UnreachableError
-from facevalue.models._secret import without_key
 from facevalue.printable import printable
+from facevalue.redaction import without_key
 
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""

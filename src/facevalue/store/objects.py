@@ -19,6 +19,8 @@ from filelock import FileLock
 
 from facevalue.addresses import is_this_machine, number_of
 from facevalue.errors import DependencyError, RunError, SettingError
+from facevalue.printable import printable
+from facevalue.redaction import without_key
 from facevalue.store.files import make_folder
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ _ENDPOINTS = (
     "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT",
     "AZURE_ENDPOINT",
 )  # fmt: skip
+_SECRETS = (
+    *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"),
+    *("AZURE_STORAGE_TOKEN", "AZURE_STORAGE_CLIENT_SECRET", "GOOGLE_SERVICE_ACCOUNT_KEY"),
+)
 _TIMEOUT = "120s"
 _LOCK = ".lock"
 T = TypeVar("T")
@@ -340,8 +346,11 @@ def _or(otherwise: Mapping[str, T], name: str, error: RunError) -> T:
 
 
 def _said(error: Exception) -> str:
-    """The first line of an error; the rest is the library's own view of itself."""
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")[:300]
+    """The first line of an error, without secrets that a store repeats; the rest is the library's view of itself."""
+    text = " ".join((str(error).splitlines() or [type(error).__name__])[0].split())
+    for name in _SECRETS:
+        text = without_key(text, os.environ.get(name, ""))
+    return printable(text).rstrip(". ")[:300]
 
 
 def _for_good(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""A key in a text, in whatever way servers, proxies and libraries write it."""
+"""Redaction: keys are taken out of texts, in whatever way servers, proxies and libraries write them."""
 
 import base64
 import re
@@ -9,13 +9,15 @@ _CODED = 6
 _LONGEST = 12
 """Characters as which one character of a key may be written."""
 _READ = 2**14
+_HEAD = 64
+"""A longer key, such as a token of a session, is known by so many characters."""
 
 
-@lru_cache(4)
+@lru_cache(16)
 def _ways(key: str) -> re.Pattern[str]:
     """A pattern of a key: as it is, with any characters escaped as in JSON, URLs or HTML, in base64 or hexadecimal."""
     letters = []
-    for c in key:
+    for c in key[:_HEAD]:
         code = ord(c)
         escapes = rf"\\{{1,4}}(?:u00|x){code:02x}|%(?:25){{0,3}}{code:02x}|&#0{{0,4}}{code};|&#x0{{0,4}}{code:x};"
         letters.append(rf"(?:\\{{0,4}}{re.escape(c)}|{escapes})")
@@ -25,7 +27,8 @@ def _ways(key: str) -> re.Pattern[str]:
         inner = whole[-(-before * 8 // 6) : len(whole) - ((before + len(key)) % 3 != 0)]
         coded |= {inner, inner.replace("+", "-").replace("/", "_")}
     long = sorted(one for one in coded if len(one) >= _CODED)
-    return re.compile("|".join(["".join(letters), *map(re.escape, long)]), re.IGNORECASE)
+    rest = r"[^\s\"'<>]*" if len(key) > _HEAD else ""
+    return re.compile("|".join(["".join(letters) + rest, *map(re.escape, long)]), re.IGNORECASE)
 
 
 def without_key(text: str, key: str) -> str:
