@@ -68,6 +68,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(65536):
             sink.sendall(data)
+    with suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
 
 

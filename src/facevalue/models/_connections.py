@@ -253,22 +253,24 @@ class _Exchange:
             self._write(self._parser.send(event))
         await self._writer.drain()
 
-    async def _receive(self) -> None:
+    async def _receive(self) -> bytes:
         data = await self._reader.read(_PIECE)
         self._wire += len(data)
         if self._wire > _MAX_WIRE:
             raise BrokenReplyError(_TOO_LARGE)
         self._parser.receive_data(data)
+        return data
 
     async def _head(self) -> h11.Response:
         """Receive the head of the reply; what only announces it is passed over."""
         for _ in range(_MAX_INTERIM + 1):
             while (event := self._parser.next_event()) is h11.NEED_DATA:
-                await self._receive()
+                if not await self._receive():
+                    raise BrokenReplyError("The connection broke: it was closed without a reply.")
             if isinstance(event, h11.Response):
                 return event
             if not isinstance(event, h11.InformationalResponse):
-                raise BrokenReplyError("The connection broke: it was closed without a reply.")
+                raise BrokenReplyError("The connection broke: another protocol began.")
         raise BrokenReplyError(f"More than {_MAX_INTERIM} heads came before the reply.")
 
     async def _body(self, head: h11.Response) -> bytearray:

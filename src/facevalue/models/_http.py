@@ -22,6 +22,9 @@ from facevalue.redaction import without_key
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""
 
+_MOST_WORDS = 1000
+"""Words of a server's error text that are looked at."""
+
 _MAX_VALUES = 2**19
 """Values in a reply: one of 8 MiB has half as many where it lists 20 alternatives of every token with their bytes."""
 
@@ -136,7 +139,8 @@ class Server:
 
         In this order: a text that was cut before could end within the key, and show most of it.
         """
-        text = printable(without_key(" ".join(text.split()), self._key))
+        words = text.split(None, _MOST_WORDS)[:_MOST_WORDS]
+        text = printable(without_key(" ".join(words), self._key))
         return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
 
     def _decode(self, raw: bytearray) -> Mapping[str, object]:
