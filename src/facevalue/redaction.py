@@ -8,7 +8,7 @@ _CODED = 6
 """Fewer characters than these of base64 or hexadecimal could be anything."""
 _LONGEST = 12
 """Characters as which one character of a key may be written."""
-_READ = 2**14
+_READ, _SHORTEST = 2**14, 4
 _HEAD = 64
 """A longer key, such as a token of a session, is known by so many characters."""
 
@@ -34,7 +34,7 @@ def _ways(key: str) -> re.Pattern[str]:
 def without_key(text: str, key: str) -> str:
     r"""Return the first 16,384 characters of a text without a key, however that is written.
 
-    The cut leaves no part of a key behind.
+    The cut leaves no part of a key behind. What has fewer than four characters is no secret.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def without_key(text: str, key: str) -> str:
     '[key], [key], [key], Bearer [key]'
     """
     cut = text[:_READ]
-    if not key:
+    if len(key) < _SHORTEST:
         return cut
     clean = _ways(key).sub("[key]", cut)
     return clean if cut == text else clean[: -_LONGEST * len(key)]

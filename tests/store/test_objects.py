@@ -313,3 +313,13 @@ def test_a_token_that_a_store_repeats_is_in_no_message(monkeypatch: pytest.Monke
     assert "FwoGZX" not in str(caught.value)
     assert "Aa+/" not in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://ho\tst:1", "http://a b", "ftp://x", "http://h:99999", "http://u:pw@h"]
+)
+def test_an_address_of_a_store_that_cannot_be_is_one_sentence(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    with pytest.raises(SettingError, match=r"^AWS_ENDPOINT_URL (is|holds)") as caught:
+        here(monkeypatch, url)
+    assert "pw" not in str(caught.value)
+    assert str(caught.value).isprintable()

@@ -42,7 +42,10 @@ _USUAL = {"planted": "1,2,4", "reference": "20,60"}
     multiple=True,
     help="Also write the tables here: .csv, or .md for people. May be given twice.",
 )
-def calibrate(study: tuple[str, ...], model: str, repetitions: int, sizes: str | None, out: tuple[Path, ...]) -> None:
+@click.option("--outside", is_flag=True, help="Let studies' files name files that are not below their own folders.")
+def calibrate(
+    study: tuple[str, ...], model: str, repetitions: int, sizes: str | None, out: tuple[Path, ...], outside: bool
+) -> None:
     """Audit answers whose bias is known: false findings, coverage, and power beside a simple test.
 
     STUDY: published studies, or files of your own; stylisticbias by default.
@@ -50,7 +53,7 @@ def calibrate(study: tuple[str, ...], model: str, repetitions: int, sizes: str |
     kind, _, variant = model.partition("/")
     if model not in _WRITTEN and not (kind == "reference" and variant):
         raise UnknownNameError("model to calibrate on", model, _WRITTEN)
-    protocols = [studies.protocol(name) for name in study or [next(iter(studies.STUDIES))]]
+    protocols = [studies.protocol(name, outside=outside) for name in study or [next(iter(studies.STUDIES))]]
     numbers = _sizes(sizes or _USUAL[kind], kind)
     if kind == "planted":
         from facevalue.calibration.tables import calibrated  # noqa: PLC0415 - scipy.stats takes a second to import

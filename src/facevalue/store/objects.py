@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from filelock import FileLock
 
-from facevalue.addresses import is_this_machine, number_of
+from facevalue.addresses import is_this_machine, number_of, split_address
 from facevalue.errors import DependencyError, RunError, SettingError
 from facevalue.printable import printable
 from facevalue.redaction import without_key
@@ -111,12 +111,12 @@ class Objects:
             if not folder.is_dir():
                 raise RunError(f"{url} holds no run: there is no such folder.")
             return cls(url, LocalStore(folder))
+        _check_endpoints()
         endpoint = os.environ.get("AWS_ENDPOINT_URL", os.environ.get("AWS_ENDPOINT", ""))
         if url.startswith("s3://") and endpoint.startswith("http://") and not _allows_http():
             raise SettingError(
                 f"AWS_ENDPOINT_URL is {endpoint}, which is not encrypted: set AWS_ALLOW_HTTP=true if that is meant."
             )
-        _pass_proxies()
         options: Any = {"timeout": _TIMEOUT, "connect_timeout": "10s", "allow_invalid_certificates": False}
         if _allows_http():
             options["allow_http"] = True
@@ -321,14 +321,20 @@ def _allows_http() -> bool:
     return os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes")
 
 
-def _pass_proxies() -> None:
-    """Except a store on this machine from proxies: neither requests nor tokens for it go through one."""
-    hosts = {urlsplit(os.environ.get(name, "")).hostname or "" for name in _ENDPOINTS} - {""}
-    for host in hosts:
+def _check_endpoints() -> None:
+    """Check the addresses of stores, and except those on this machine from proxies, which get no token for it."""
+    for name in _ENDPOINTS:
+        if not (url := os.environ.get(name)):
+            continue
+        try:
+            host = split_address(url).hostname or ""
+        except ValueError as error:
+            raise SettingError(f"{name} {error}. Write http://HOST:PORT or https://HOST.") from None
         if is_this_machine(host):
-            for name in ("NO_PROXY", "no_proxy"):
-                exceptions = os.environ.get(name, "").split(",")
-                os.environ[name] = ",".join(dict.fromkeys([*exceptions, host, str(number_of(host) or host)])).strip(",")
+            for exception in ("NO_PROXY", "no_proxy"):
+                known = os.environ.get(exception, "").split(",")
+                own = [*known, host, str(number_of(host) or host)]
+                os.environ[exception] = ",".join(dict.fromkeys(own)).strip(",")
 
 
 def _listed(meta: Mapping[str, Any]) -> Listed:
