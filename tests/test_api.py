@@ -340,7 +340,7 @@ def test_progress_may_be_ones_own_and_large_runs_are_announced(tmp_path: Path) -
     model = TinyModel(say("(a)"))
     fv.run(declared, model, tmp_path / "run", progress=notes, sample=10)
     assert notes.notes == []
-    with pytest.raises(RuntimeError):
+    with pytest.raises(fv.errors.ModelError):
         fv.run(declared, _Failing(), tmp_path / "large", progress=notes)
     assert notes.notes[0].startswith("120,000 requests. A pilot is cheaper")
 

@@ -5,7 +5,20 @@ from difflib import get_close_matches
 
 
 class FaceValueError(Exception):
-    """A problem the user can mend. Its text is one message for people; the command line shows no traceback."""
+    """A problem the user can mend. Its text is one message for people; the command line shows no traceback.
+
+    It can be pickled, as processes hand it to each other.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What it was made of may not go with it: its message and attributes do."""
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[FaceValueError], args: tuple[object, ...]) -> FaceValueError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class UnknownNameError(FaceValueError):
@@ -49,6 +62,10 @@ class RunError(FaceValueError):
 
 class ModelError(FaceValueError):
     """A model that cannot be reached or asked at all, as opposed to one failed request."""
+
+
+class ReplyError(ModelError):
+    """A reply that cannot count, as opposed to a model that cannot be asked at all."""
 
 
 class DependencyError(FaceValueError):

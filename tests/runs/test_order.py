@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from facevalue import studies
 from facevalue.design import Design, Order, units
+from facevalue.errors import ModelError
 from facevalue.models import load
 from facevalue.prompts.interventions import builtin
 from facevalue.protocol.study import Study
@@ -156,8 +157,8 @@ def test_thirty_million_pairs_need_no_memory() -> None:
 
 def test_a_run_that_ends_early_holds_whole_units_at_random(tmp_path: Path) -> None:
     study = studies.build("stylisticbias", {**FACES, "faces": "40"})
-    with pytest.raises(RuntimeError):
-        run(study, TinyModel(for_a_while(500, fails(RuntimeError))), tmp_path, RunSettings(check=False))
+    with pytest.raises(ModelError):
+        run(study, TinyModel(for_a_while(500, fails(ModelError))), tmp_path, RunSettings(check=False))
     said = study.design.trials(read_responses(tmp_path)["trial"].to_numpy().astype(np.int64))
     there = said.group_by("identity").agg(n=pl.len(), gender=pl.col("gender").first())
     whole = study.design.trials(np.arange(study.design.size)).group_by("identity").len("whole")
@@ -170,8 +171,8 @@ def test_a_run_begun_in_the_order_of_trials_goes_on_and_asks_nothing_twice(tmp_p
     study = tiny_study(faces=40, seeds=(1, 2), reasks=1)
     run(study, whole := TinyModel(), tmp_path / "whole")
     done = read_responses(tmp_path / "whole")
-    with pytest.raises(RuntimeError):
-        run(study, TinyModel(for_a_while(0, fails(RuntimeError))), tmp_path / "old")
+    with pytest.raises(ModelError):
+        run(study, TinyModel(for_a_while(0, fails(ModelError))), tmp_path / "old")
     write_shard(
         tmp_path / "old", 1, done.head(77), read_manifest(tmp_path / "old").id
     )  # as an earlier version stored: no times
@@ -194,12 +195,12 @@ def test_an_interrupted_run_ends_with_the_estimates_of_one_in_one_go(tmp_path: P
         def respond(self, requests):  # type: ignore[no-untyped-def]
             for count, response in enumerate(load("sim/default").respond(requests)):
                 if count == 333:
-                    raise RuntimeError
+                    raise ModelError
                 yield response
 
     first = Breaks(facts=load("sim/default").settings(), probabilities="full", images_per_request=2)
     first.name = "sim/default"
-    with pytest.raises(RuntimeError):
+    with pytest.raises(ModelError):
         run(study, first, tmp_path / "two", settings)
     summary = run(study, load("sim/default"), tmp_path / "two", settings)
     assert summary.skipped == 333

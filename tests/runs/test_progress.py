@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from facevalue.errors import ModelError
 from facevalue.runs import RichProgress, RunSettings, RunSummary, SilentProgress, Snapshot, rich_progress, run, runner
 from facevalue.runs.progress import Meter
 from facevalue.runs.rich_progress import concluded, described, duration, short
@@ -65,10 +66,10 @@ def test_the_total_grows_with_reasks(tmp_path: Path) -> None:
 
 def test_a_failure_is_told(tmp_path: Path) -> None:
     def fails(r: object) -> None:
-        raise ValueError("x")
+        raise ModelError("x")
 
     progress = Recorder()
-    with pytest.raises(ValueError, match="x"):
+    with pytest.raises(ModelError, match="x"):
         run(tiny_study(), TinyModel(fails), tmp_path, progress=progress)  # type: ignore[arg-type]
     assert progress.calls[-1] == "finish False"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.errors import RunError
+from facevalue.errors import ModelError, RunError
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.store import read_manifest, read_responses
@@ -25,8 +25,8 @@ class Notes(SilentProgress):
 
 
 def half(study: Study, folder: Path, trials: int = 6) -> None:
-    with pytest.raises(RuntimeError):
-        run(study, TinyModel(for_a_while(trials * study.repeats, fails(RuntimeError))), folder, SMALL)
+    with pytest.raises(ModelError):
+        run(study, TinyModel(for_a_while(trials * study.repeats, fails(ModelError))), folder, SMALL)
 
 
 def test_a_resumed_run_equals_one_in_one_go(tmp_path: Path) -> None:

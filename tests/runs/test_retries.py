@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from facevalue.errors import ModelError
 from facevalue.runs import RunSettings, run
 from facevalue.runs.requests import reask_seed
 from facevalue.store import read_responses
@@ -54,11 +55,11 @@ def test_each_reask_is_made_once_across_sessions(tmp_path: Path) -> None:
 
     def breaks(r: Request) -> Response:
         if r.repeat >= 2 and r.trial > 5:
-            raise RuntimeError
+            raise ModelError
         return say("hm")(r)
 
     first = TinyModel(breaks)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(ModelError):
         run(study, first, tmp_path)
     second = TinyModel(say("hm"))
     summary = run(study, second, tmp_path)

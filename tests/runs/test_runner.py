@@ -70,7 +70,7 @@ def test_a_sample(tmp_path: Path) -> None:
 
 def test_exact_asks_only_repeat_zero_and_never_again(tmp_path: Path) -> None:
     def probabilities(r: Request) -> Response:
-        return Response(r.trial, r.repeat, Status.OK, None, (0.75, 0.125) if r.trial else None)
+        return Response(r.trial, r.repeat, Status.OK, None if r.trial else "", (0.75, 0.125) if r.trial else None)
 
     study, model = tiny_study(seeds=(5, 9), reasks=3), TinyModel(probabilities, probabilities="full")
     summary = run(study, model, tmp_path, RunSettings(exact=True))
@@ -121,12 +121,9 @@ def test_only_errors_are_asked_again(tmp_path: Path) -> None:
     assert sorted(r.trial for r in model.asked) == [0, 5, 10]
 
 
-@pytest.mark.parametrize("kind", [ModelError, ValueError])
-def test_what_was_stored_before_a_failure_is_kept_and_the_message_passes_on(
-    tmp_path: Path, kind: type[Exception]
-) -> None:
-    study, model = tiny_study(), TinyModel(for_a_while(5, fails(kind, "the key was revoked")))
-    with pytest.raises(kind, match="the key was revoked"):
+def test_what_was_stored_before_a_failure_is_kept_and_the_message_passes_on(tmp_path: Path) -> None:
+    study, model = tiny_study(), TinyModel(for_a_while(5, fails(ModelError, "the key was revoked")))
+    with pytest.raises(ModelError, match="the key was revoked"):
         run(study, model, tmp_path)
     assert read_responses(tmp_path)["trial"].to_list() == sorted(r.trial for r in model.asked[:5])
     manifest = read_manifest(tmp_path)
@@ -159,23 +156,6 @@ def test_a_model_that_leaves_requests_out_is_told_on(tmp_path: Path) -> None:
     assert summary.warnings == ("tiny gave no response to 1 requests; the same command asks them again.",)
     assert read_manifest(tmp_path).end is None
     assert run(tiny_study(), TinyModel(), tmp_path).asked == 1
-
-
-@pytest.mark.parametrize(
-    "answered", [Response(999, 0, Status.OK, "x"), Response(3, 1, Status.OK, "x"), Response(3, 0, Status.OK)]
-)
-def test_a_model_that_answers_what_was_not_asked_is_at_fault(tmp_path: Path, answered: Response) -> None:
-    class Invents(TinyModel):
-        def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
-            for count, response in enumerate(super().respond(requests)):
-                yield response
-                if count == 6:
-                    yield answered
-
-    with pytest.raises(ModelError, match=f"repeat {answered.repeat} of trial {answered.trial}, which was not asked"):
-        run(tiny_study(), Invents(), tmp_path, RunSettings(flush_rows=5))
-    assert read_responses(tmp_path)["text"].to_list() != []
-    assert "x" not in read_responses(tmp_path)["text"].to_list()
 
 
 def test_blocks_of_different_shapes(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.errors import ModelError, RunError
+from facevalue.errors import RunError
 from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_responses
 from facevalue.store.schema import FORMAT
 from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
@@ -25,8 +25,8 @@ from tests.store.flipping import flip_a_bit
 Numbers = npt.NDArray[np.int64]
 
 
-def everything(trials: Numbers, repeats: Numbers) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-    return (trials * 1000 + repeats).astype(np.uint64), np.ones(trials.size, dtype=np.bool_)
+def everything(trials: Numbers, repeats: Numbers) -> npt.NDArray[np.uint64]:
+    return (trials * 1000 + repeats).astype(np.uint64)
 
 
 def ok(trial: int, repeat: int = 0, text: str = "(a)") -> Response:
@@ -87,11 +87,6 @@ def test_probabilities_of_any_lengths(probs: list[tuple[float, ...] | None]) -> 
     frame = to_frame(rows, np.zeros(len(rows), dtype=np.uint64))
     assert frame.schema == RESPONSES
     assert [None if p is None else tuple(p) for p in frame["probs"].to_list()] == probs
-
-
-def test_text_that_is_no_unicode_is_stored_with_a_mark() -> None:
-    frame = to_frame([Response(0, 0, Status.OK, "half \ud83d pair")], np.zeros(1, dtype=np.uint64))
-    assert frame["text"].to_list() == ["half ? pair"]
 
 
 def test_no_rows_have_the_schema_too(tmp_path: Path) -> None:
@@ -238,15 +233,6 @@ def test_an_exception_stores_what_waits(tmp_path: Path, kind: type[BaseException
     with pytest.raises(kind):
         broken_off()
     assert read_responses(tmp_path).height == 1
-
-
-def test_an_answer_to_nothing_is_a_fault_and_hides_no_other(tmp_path: Path) -> None:
-    def only_even(trials: Numbers, repeats: Numbers) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-        return trials.astype(np.uint64), trials % 2 == 0
-
-    with pytest.raises(ModelError, match="repeat 0 of trial 3, which was not asked"):
-        write(tmp_path, [ok(2), ok(3), ok(4)], only_even)
-    assert read_responses(tmp_path)["trial"].to_list() == [2, 4]
 
 
 def test_what_follows_each_shard_may_fail_without_loss(tmp_path: Path) -> None:

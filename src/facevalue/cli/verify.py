@@ -18,10 +18,15 @@ def verify(runs: tuple[Path | str, ...]) -> int:
 
     Ends with an error at the first file that is missing, damaged, or of another run.
     """
+    status = 0
     for run in runs:
         if isinstance(run, str):
             mirrored(run, again=True)
         sound = check(StoredRun.open(run))
         what = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
-        say(f"{run}: sound. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
-    return 0
+        for line in sound.odd:
+            say(f"{line} `facevalue run` sets them aside and asks again.", err=True)
+            status = 1
+        state = "whole" if sound.odd else "sound"
+        say(f"{run}: {state}. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
+    return status

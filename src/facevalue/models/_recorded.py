@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,8 @@ from typing import Any, NamedTuple, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, ReplyError, UnknownNameError
+from facevalue.gate import checked_probabilities, checked_text
 from facevalue.given import check_file, read_file, to_json, to_toml
 from facevalue.seals import SHARD, check_shard, unsealed
 from facevalue.types import Sampling, Status
@@ -225,11 +225,26 @@ def _stored(shard: Path) -> Iterator[Answer]:
                 raise DataError(f"{shard} has format {written}; this FaceValue reads {_FORMAT}.")
             for batch in file.iter_batches(_BATCH, columns=list(_OF_RUN)):
                 for row in batch.select(list(_OF_RUN)).to_pylist():
-                    answer = _answer(row, (), f"{shard.name}")
+                    answer = _answer_of_run(row)
                     if answer is not None:
-                        yield answer._replace(request=int(row["request"]))
+                        yield answer
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{shard} is cut short or damaged: {str(error).splitlines()[0]}.") from None
+
+
+def _answer_of_run(row: Mapping[str, Any]) -> Answer | None:
+    """A stored response; None for one that holds no answer, or cannot count and is asked again by its own run."""
+    if row["status"] in (None, Status.ERROR) or row["trial"] is None or row["repeat"] is None:
+        return None
+    try:
+        text = checked_text(row["text"])
+        probs = None if row["probs"] is None else checked_probabilities(row["probs"], None)
+    except ReplyError:
+        return None
+    status = Status(row["status"])
+    if status is not Status.REFUSED and text is None and probs is None:
+        return None
+    return Answer(int(row["request"]), row["trial"], row["repeat"], status, text, probs, ())
 
 
 def _answer(cells: Mapping[str, Any], columns: Sequence[str], where: str) -> Answer | None:
@@ -293,9 +308,6 @@ def _probabilities(cell: Any, where: str) -> tuple[float, ...] | None:
     if not cell:
         return None
     try:
-        values = tuple(float(value) for value in cell)
-    except (TypeError, ValueError):
-        values = (math.nan,)
-    if not all(0 <= value <= 1 + 1e-6 for value in values) or sum(values) > 1 + 1e-3:
-        raise DataError(f"{where}: probs {str(cell)[:60]!r} are not probabilities.")
-    return values
+        return checked_probabilities([float(value) for value in cell], None)
+    except (TypeError, ValueError, ReplyError):
+        raise DataError(f"{where}: probs {str(cell)[:60]!r} are not probabilities.") from None

@@ -201,15 +201,6 @@ class Noting(Protocol):
     notes: tuple[str, ...]
 
 
-@runtime_checkable
-class Closing(Protocol):
-    """Responses that hold connections or memory until they are closed, as those of a generator do."""
-
-    def close(self) -> None:
-        """Release them; nothing more is asked for."""
-        ...
-
-
 def neighbours(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
     """Cut a stream into requests about one stimulus, so many of them at most."""
     for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):

@@ -9,20 +9,20 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
+from facevalue.protocol.study import Study
+from facevalue.runs.retries import without_answer
+from facevalue.runs.stored_rows import described, odd_rows
 from facevalue.runs.trials import Index, TrialNumbers
 from facevalue.store.files import MANIFEST
 from facevalue.store.integrity import check_owner
 from facevalue.store.manifest import RunManifest
 from facevalue.store.schema import STATUS
-from facevalue.store.shards import UNREADABLE, damaged, inspect, set_aside, shard_paths
+from facevalue.store.shards import UNREADABLE, damaged, inspect, number_of, set_aside, shard_paths, write_shard
 from facevalue.types import Status
 
 _CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
 _ERROR = _CODES[Status.ERROR]
 _BLOCK = 2**22
-_COLUMNS = ("trial", "repeat", "status", "text", "probs", "prompt_tokens", "completion_tokens")
-Invalid = Callable[[pl.DataFrame], npt.NDArray[np.bool_]]
-"""Says of stored rows which are replies without a valid answer."""
 
 
 class Completion:
@@ -50,8 +50,8 @@ class Completion:
         """Requests of the run, re-asks not counted."""
         return self.numbers.size * self.repeats
 
-    def load(self, folder: Path, facts: RunManifest, invalid: Invalid) -> list[str]:
-        """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again."""
+    def load(self, folder: Path, facts: RunManifest, study: Study) -> list[str]:
+        """Enter what a run folder holds; what is damaged or cannot count is set aside, so that it is asked again."""
         paths = shard_paths(folder)
         warnings = [
             f"{name} is listed in {folder / MANIFEST}, but not there: its trials are asked again."
@@ -61,7 +61,8 @@ class Completion:
             try:
                 check_owner(inspect(path), facts, folder)
                 # All of it, not the columns needed here alone: damage anywhere must show now, not when it is measured.
-                frame = read_table(path).select(_COLUMNS)
+                frame = read_table(path)
+                odd = odd_rows(study, frame, self.width)
             except UNREADABLE as error:
                 broken = set_aside(path)
                 why = str(error).splitlines()[0]
@@ -71,12 +72,17 @@ class Completion:
                 continue
             except OSError as error:
                 raise damaged(path, error) from error
+            if what := described(frame, odd):
+                frame = frame.filter(odd.is_null())
+                if frame.height:
+                    write_shard(folder, number_of(path), frame, facts.id)
+                warnings.append(f"{path}: {what} Renamed to {set_aside(path).name}; what counts of it is stored anew.")
             if not self.enter(frame):
                 raise RunError(
                     f"{path} holds trials that this run doesn't have: it belongs to another run. Name another folder."
                 )
             if self._invalid.size:
-                self.mark(frame.filter(invalid(frame)))
+                self.mark(frame.filter(without_answer(study, frame)))
         return warnings
 
     def enter(self, frame: pl.DataFrame) -> bool:

@@ -12,6 +12,7 @@ import polars as pl
 from facevalue.answers import NA, parse
 from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
+from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
 from facevalue.runs.kept_judgments import Writer, read_rows
 from facevalue.stimuli.blank import WITHOUT
@@ -153,7 +154,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
             model.expect(_SAMPLING)
         writer = Writer(folder / FOLDER, _SCHEMA)
         try:
-            for response in model.respond(_requests(wanted)):
+            for response in Gate(model).respond(_requests(wanted)):
                 doubt = wanted[response.trial]
                 if response.status is Status.ERROR:
                     found.failed, found.why = found.failed + 1, response.error

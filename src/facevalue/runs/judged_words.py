@@ -10,6 +10,7 @@ import polars as pl
 
 from facevalue.answers.listed_words import Flagged, Named, ReplyKind, named, together
 from facevalue.errors import DataError, RunError
+from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
 from facevalue.protocol.word_lists import WordList, WordLists
 from facevalue.runs.kept_judgments import Writer, read_rows
@@ -88,7 +89,7 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
             model.expect(offer.sampling)
         writer = Writer(folder / FOLDER, _SCHEMA)
         try:
-            for response in model.respond(_requests(wanted, offer)):
+            for response in Gate(model).respond(_requests(wanted, offer)):
                 words, repeat = wanted[response.trial]
                 if response.status is Status.ERROR:
                     found.failed, found.why = found.failed + 1, response.error

@@ -1,5 +1,6 @@
 """Limits at which a run stops: its cost, and its share of replies without a valid answer."""
 
+from facevalue.runs.failures import quoted
 from facevalue.runs.settings import RunSettings
 from facevalue.types import Response, Status
 
@@ -11,8 +12,11 @@ _DOUBTFUL = 0.5
 class Limits:
     """Looks at what comes in."""
 
-    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "") -> None:
+    def __init__(
+        self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "", *, new: bool = True
+    ) -> None:
         self._settings = settings
+        self._new = new
         self._unread = unread
         self._tokens = self._whole = prompt_tokens, completion_tokens
         self._uncounted = self._doubted = False
@@ -29,8 +33,8 @@ class Limits:
         self._tokens = self._whole = prompt + prompt_tokens, completion + completion_tokens
         self._uncounted |= uncounted > 0
 
-    def reached(self, replies: int, invalid: int) -> str:
-        """Why the run stops, for people; empty if it goes on."""
+    def reached(self, replies: int, invalid: int, example: str = "") -> str:
+        """Why the run stops, for people; empty if it goes on. `example`: a reply without a valid answer."""
         cost, most = self._settings.max_cost, self._settings.max_invalid
         if cost is not None and self._uncounted:
             return "The model does not count its tokens, so that no limit of cost can be kept."
@@ -38,6 +42,9 @@ class Limits:
             return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
         if most is not None and replies >= LOOKED_AT and invalid / replies > most:
             return f"{_invalid(replies, invalid)}, more than {most:.1%}."
+        if most is None and self._new and replies >= LOOKED_AT and invalid == replies:
+            such = f", such as {quoted(example)}" if example else ""
+            return f"None of {replies:,} replies has a valid answer{such}. {self._unread}".rstrip()
         return ""
 
     def doubt(self, replies: int, invalid: int) -> str:

@@ -47,6 +47,7 @@ _LOST = "Another process drives {} by now."
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
+_MOST_WARNINGS = 20  # of replies that cannot count
 _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 
 
@@ -143,10 +144,13 @@ class _Driver:
         self._given_up = 0
         self._stop = self._interrupted = False
         self._stopped = ""
+        self._warnings: list[str] = []
         counts = self._stored.counts()
         self._skipped = self._stored.answered()
         self._total = self._plan.requests
-        self._limits = Limits(settings, counts.prompt_tokens, counts.completion_tokens, study.unread)
+        self._limits = Limits(
+            settings, counts.prompt_tokens, counts.completion_tokens, study.unread, new=not self._skipped
+        )
 
     def run(self, signals: Interrupts) -> RunSummary:
         """Ask everything that is open; the run is in order whatever ends this."""
@@ -174,7 +178,8 @@ class _Driver:
             self._progress.finish(None)
             raise RunError(f"{_LOST.format(self._objects.url)} Everything stored before is kept.")
         silent = 0 if self._stop else self._plan.requests - self._stored.answered() - self._stored.counts().errors
-        warnings = []
+        warnings = self._warnings
+        noted = len(warnings)
         if self._given_up:
             warnings.append(f"Given up, as every worker died or failed that had them: {self._given_up:,} units.")
         elif silent > 0 and not self._interrupted:
@@ -186,7 +191,7 @@ class _Driver:
         complete = not (silent > 0 or self._interrupted or self._stopped or self._stop)
         if changed := other_server((*before.sessions, replace(begun, findings=self._tally.findings))):
             warnings.append(changed)
-        for warning in warnings:
+        for warning in warnings[noted:]:
             self._note(warning)
         self._close(before, begun, complete)
         summary = self._summary(time.monotonic() - began, complete, warnings)
@@ -282,6 +287,9 @@ class _Driver:
     def _count(self, done: Receipt) -> None:
         """Enter a receipt into all counts."""
         tally, facts = self._tally, done.facts
+        for note in done.notes[: _MOST_WARNINGS - len(self._warnings)]:
+            self._warnings.append(note)
+            self._note(note)
         tally.findings.update(_together(tally.findings, done.findings))
         if facts is None:
             return

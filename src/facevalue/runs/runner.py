@@ -6,22 +6,23 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Collection
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
-from facevalue.models.base import Closing, Finding, Model, Noting
+from facevalue.gate import Gate
+from facevalue.models.base import Finding, Model, Noting
 from facevalue.models.cached import cached_share
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_of, utc_now
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import Limits
+from facevalue.runs.limits import LOOKED_AT, Limits
 from facevalue.runs.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import without_answer
@@ -84,7 +85,7 @@ def run(
         if recovered := recover(folder, manifest.id):
             progress.note(f"{recovered:,} replies that a killed process had not yet put in order are stored.")
         completion = Completion(numbers, asking.repeats, asking.rounds)
-        warnings = completion.load(folder, manifest, partial(without_answer, study))
+        warnings = completion.load(folder, manifest, study)
         for warning in warnings:
             progress.note(warning)
         if settings.sample is not None and completion.requests < min(
@@ -150,6 +151,8 @@ class _Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    example: str = ""
+    """A reply without a valid answer."""
 
 
 class _Session:
@@ -178,7 +181,9 @@ class _Session:
         self._reported = 0.0
         self._came = 0
         self._began = time.monotonic()
-        self._limits = Limits(settings, completion.prompt_tokens, completion.completion_tokens, study.unread)
+        self._limits = Limits(
+            settings, completion.prompt_tokens, completion.completion_tokens, study.unread, new=not self._skipped
+        )
         self._stopped = ""
 
     def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
@@ -229,21 +234,18 @@ class _Session:
         silent = self._completion.unasked()
         if silent and not interrupted and not self._stopped:
             message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
-            self.warnings.append(message)
-            self._note(message)
+            self._warn(message)
         if before.exact and (drawn := count_drawn(self._folder)):
             message = (
                 f"{drawn:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability could "
                 f"not be read: 'facevalue export {self._folder} --to replies.csv' "
                 "shows which (no probabilities, and why)."
             )
-            self.warnings.append(message)
-            self._note(message)
+            self._warn(message)
         complete = not (silent or interrupted or self._stopped)
         begun = _found(begun, model)
         if changed := other_server((*before.sessions, begun)):
-            self.warnings.append(changed)
-            self._note(changed)
+            self._warn(changed)
         self._close(before, begun, complete)
         summary = self._summary(complete, interrupted, cached_share([begun.findings]))
         _LOG.info("%s", concluded(summary))
@@ -252,22 +254,20 @@ class _Session:
 
     def _ask(self, model: Model, writer: ShardWriter, signals: Interrupts) -> None:
         self._watch()
+        gate = Gate(model, self._warn)
         for again in range(self._completion.width // self._completion.repeats):
-            responses = model.respond(self._stream.requests(again))
-            try:
-                with signals.draining(self._interrupt):
-                    for response in responses:
-                        self._came += 1
-                        writer.append(response)
-                        if response.status is Status.ERROR:
-                            _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
-                        self._limits.take(response)
-                        self._watch()
-                        if (now := time.monotonic()) - self._reported > _UPDATE:
-                            self._report(now)
-            finally:
-                if isinstance(responses, Closing):
-                    responses.close()
+            with closing(gate.respond(self._stream.requests(again))) as responses, signals.draining(self._interrupt):
+                for response in responses:
+                    self._came += 1
+                    writer.append(response)
+                    if response.status is Status.ERROR:
+                        _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
+                    self._limits.take(response)
+                    if self._came == LOOKED_AT:
+                        writer.flush()  # so that it is known what they are
+                    self._watch()
+                    if (now := time.monotonic()) - self._reported > _UPDATE:
+                        self._report(now)
             writer.flush()  # the next round reads what this one stored
             self._report(time.monotonic())
             if self._stream.failure is not None:
@@ -277,11 +277,15 @@ class _Session:
 
     def _watch(self) -> None:
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (why := self._limits.reached(replies, invalid)) and not self._stopped:
+        if (why := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopped:
             self._stopped, self._stream.stop = why, True
             self._note(f"{why} Stopping; what is on its way is stored.")
         elif doubt := self._limits.doubt(replies, invalid):
             self._note(doubt)
+
+    def _warn(self, message: str) -> None:
+        self.warnings.append(message)
+        self._note(message)
 
     def _note(self, message: str) -> None:
         _LOG.info("%s", message)
@@ -308,6 +312,7 @@ class _Session:
         invalid = without_answer(self._study, frame)
         self._completion.mark(frame.filter(invalid))
         tally.na += int(invalid.sum())
+        tally.example = tally.example or next(iter(frame.filter(invalid)["text"].drop_nulls().head(1)), "")
 
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""

@@ -20,12 +20,13 @@ from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.remote_pictures import own_roots, pictures_at
+from facevalue.runs.stored_rows import other_options
 from facevalue.store import RunManifest, scan_responses
-from facevalue.store.files import PICTURES, PREREGISTRATION, RESPONSES_FOLDER
+from facevalue.store.files import PICTURES, PREREGISTRATION
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
 from facevalue.store.objects import Objects
-from facevalue.store.reader import collected, scan_stored
+from facevalue.store.reader import collected
 from facevalue.studies.intervention_trials import intervened
 from facevalue.thinking import spoken
 from facevalue.types import OptionValue
@@ -231,9 +232,9 @@ def answers(
     tally = Tally() if tally is None else tally
     study, timed = run.study, "at" in columns
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
-    _check_rows(run)
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
-    trials = collected(run.folder, scan_responses(run.folder, 0, last).select("trial"))["trial"]
+    its_own = pl.col("repeat") < len(run.facts.seeds) * (1 + run.facts.reasks)
+    trials = collected(run.folder, scan_responses(run.folder, 0, last).filter(its_own).select("trial"))["trial"]
     if not trials.len():
         raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
     for start in range(0, trials.len(), _ROWS):
@@ -241,9 +242,13 @@ def answers(
         stop = min(start + _ROWS, trials.len()) - 1
         if first is None or trials[stop] < first:
             continue
-        chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop], timed=timed).select(needed))
+        rows = scan_responses(run.folder, first, trials[stop], timed=timed).filter(its_own)
+        chunk = collected(run.folder, rows.select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
-        _check_probabilities(run, factors, chunk)
+        odd = other_options(study, factors, chunk["probs"])
+        chunk = chunk.with_columns(
+            pl.when(odd).then(pl.lit("error", chunk["status"].dtype)).otherwise("status").alias("status")
+        )
         said = chunk.drop("trial").with_columns(spoken(pl.col("text")))
         answered = study.answer(pl.concat([factors, said], how="horizontal"))
         answered = answered.with_columns(pl.col("repeat").alias("reply"))
@@ -258,42 +263,6 @@ def answers(
             yield kept
     if tally.failed == tally.asked and not failed:
         raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
-
-
-def _check_rows(run: StoredRun) -> None:
-    """Refuse rows that the run cannot have asked for."""
-    repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
-    rows = scan_stored(run.folder).select(
-        pl.len(), pl.col("trial", "repeat").max(), strange=pl.col("status").is_null().any()
-    )
-    count, trial, repeat, strange = collected(run.folder, rows).row(0)
-    if not count:
-        return
-    folder = run.folder / RESPONSES_FOLDER
-    if trial >= run.facts.trials:
-        raise RunError(
-            f"{folder} holds trial {trial:,}, and the design has {run.facts.trials:,}: it is of another run."
-        )
-    if repeat >= repeats:
-        raise RunError(f"{folder} holds repeat {repeat}, and the run has {repeats}: it is of another run.")
-    if strange:
-        raise RunError(f"{folder} holds replies without a status: it was not written by FaceValue.")
-
-
-def _check_probabilities(run: StoredRun, factors: pl.DataFrame, chunk: pl.DataFrame) -> None:
-    """Refuse replies with more or fewer probabilities than their questions have options."""
-    lengths = chunk["probs"].list.len()
-    rows = lengths.is_not_null().arg_true()
-    if not rows.len():
-        return
-    options = pl.Series([len(question.options) for question in run.study.ask(factors[rows])], dtype=pl.UInt32)
-    wrong = (options != lengths.gather(rows).cast(pl.UInt32)).arg_true()
-    if wrong.len():
-        at = int(rows[int(wrong[0])])
-        raise RunError(
-            f"Trial {chunk['trial'][at]:,} in {run.folder} has {lengths[at]} probabilities, and its question "
-            f"{options[int(wrong[0])]} options: it is not of this run."
-        )
 
 
 def _after(trials: pl.Series, start: int) -> int | None:

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.design import Order
 from facevalue.hashing import Hashes
@@ -50,23 +49,23 @@ class OpenRequests:
         except Exception as error:
             self.failure = error
 
-    def asked(self, trials: Index, repeats: Index) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-        """Hashes of requests that were answered just now, and whether each was open; they no longer are."""
+    def asked(self, trials: Index, repeats: Index) -> Hashes:
+        """Hashes of open requests that were answered just now; they no longer are open."""
         hashes = np.zeros(trials.size, dtype=np.uint64)
-        known = np.zeros(trials.size, dtype=np.bool_)
+        left = np.ones(trials.size, dtype=np.bool_)
         with self._lock:
             for chunk in self._open:
                 row, mine = chunk.rows(trials)
-                mine &= (repeats >= 0) & (repeats < chunk.wanted.shape[1]) & ~known
+                mine &= left
                 mine[mine] = chunk.wanted[row[mine], repeats[mine]]
                 if not mine.any():
                     continue
                 at, again = row[mine], repeats[mine]
                 hashes[mine] = self._asking.request_hashes(chunk.stimulus_hashes[at], chunk.question_hashes[at], again)
                 chunk.wanted[at, again] = False
-                known |= mine
+                left &= ~mine
             self._open = [chunk for chunk in self._open if chunk.wanted.any()]
-        return hashes, known
+        return hashes
 
     def _of(self, chunk: Chunk) -> Iterator[Request]:
         sampling, exact, constrain = self._study.sampling, self._asking.exact, self._study.constrain

@@ -4,6 +4,7 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,8 +13,9 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.errors import ModelError, RunError
+from facevalue.gate import Gate
 from facevalue.models import Model, load
-from facevalue.models.base import Closing, Finding, Noting, Sharing
+from facevalue.models.base import Finding, Noting, Sharing
 from facevalue.models.cached import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.prompts.interventions import stored as interventions_of
@@ -51,6 +53,8 @@ class UnitWorker:
         self._own = model is None
         self._model = model or load(job.model, job.model_options)
         self._node = socket.gethostname()
+        self._notes: list[str] = []
+        self._gate = Gate(self._model, self._notes.append)
         self._run: RunManifest | None = None
         self._asking: RequestBuilder | None = None
         self._open: OpenRequests | None = None
@@ -83,7 +87,7 @@ class UnitWorker:
                 f"{self._node} would ask something else than the driver does: it has another version of FaceValue or "
                 "other pictures."
             )
-        frame, failure = self._ask(unit, asking, came)
+        frame, failure, ended = self._ask(unit, asking, came)
         facts: UnitFacts | None = None
         stored = False
         if frame.height:
@@ -94,13 +98,16 @@ class UnitWorker:
                 facts = unit_facts(self._objects, unit.key, run.id)
                 found = self._objects.get(unit.key)
                 stored = found is not None and found[0] == data
+        if ended is not None:
+            raise ended
         findings = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
         for name in COUNTS:  # of this unit alone: the driver adds them
             if isinstance(total := findings.get(name), int):
                 findings[name] = total - self._counted.get(name, 0)
                 self._counted[name] = total
+        notes, self._notes[:] = tuple(self._notes), ()
         return Receipt(
-            unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted
+            unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted, notes
         )
 
     def look_ahead(self, unit: Unit) -> None:
@@ -125,30 +132,32 @@ class UnitWorker:
         if self._own:
             self._model.close()
 
-    def _ask(self, unit: Unit, asking: RequestBuilder, came: Came | None) -> tuple[pl.DataFrame, str]:
-        """What the model says to a unit, and what most failures were."""
+    def _ask(
+        self, unit: Unit, asking: RequestBuilder, came: Came | None
+    ) -> tuple[pl.DataFrame, str, ModelError | None]:
+        """What the model says to a unit, what most failures were, and the error by which it ended all asking."""
         self._open = stream = OpenRequests(self._study, asking)
         stream.stop = self._stopped
         rows: list[Response] = []
         times: list[float] = []
-        responses = self._model.respond(stream.of(_chunks(unit, asking)))
+        ended = None
         try:
-            for response in responses:
-                rows.append(response)
-                times.append(time.time())
-                if came is not None:
-                    came(response)
+            with closing(self._gate.respond(stream.of(_chunks(unit, asking)))) as responses:
+                for response in responses:
+                    rows.append(response)
+                    times.append(time.time())
+                    if came is not None:
+                        came(response)
         except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
             self._interrupted = True
-        finally:
-            if isinstance(responses, Closing):
-                responses.close()
+        except ModelError as error:  # likewise
+            ended = error
         if stream.failure is not None:
             raise stream.failure
         assert self._run is not None
         failures = Counter(row.error for row in rows if row.error is not None)
         frame = _frame(rows, None if self._run.replayed else times, stream)
-        return frame, failures.most_common(1)[0][0] if failures else ""
+        return frame, failures.most_common(1)[0][0] if failures else "", ended
 
 
 class LocalWorkers:
@@ -220,14 +229,7 @@ def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:
 
 def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests) -> pl.DataFrame:
     keys = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
-    hashes, known = stream.asked(keys[:, 0], keys[:, 1])
-    if not known.all():
-        stray = rows[int((~known).argmax())]
-        raise ModelError(
-            f"The model answered repeat {stray.repeat} of trial {stray.trial}, which was not asked or was answered "
-            "before. This is a fault of its adapter; nothing of this unit is stored."
-        )
-    return to_frame(rows, hashes, times)
+    return to_frame(rows, stream.asked(keys[:, 0], keys[:, 1]), times)
 
 
 def _facts(unit: Unit, run: str, frame: pl.DataFrame, na: int, exact: bool) -> UnitFacts:

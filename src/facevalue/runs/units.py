@@ -58,6 +58,8 @@ class Receipt:
     """What the model found out about itself so far."""
     interrupted: bool = False
     """Whether Ctrl-C ended it in this process; what had come is stored."""
+    notes: tuple[str, ...] = ()
+    """What people should know of replies that cannot count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
+from facevalue.parquet import read_table
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_rows import described, odd_rows
 from facevalue.store.shards import inspect, shard_paths
 
 
@@ -15,10 +17,19 @@ class Sound(NamedTuple):
     """Files they lie in."""
     digests: bool
     """Whether the run's format has digests; without them, damage that leaves a file readable is not seen."""
+    odd: tuple[str, ...] = ()
+    """Of each file with rows that cannot count, how many, and one of them; the run asks them again."""
 
 
 def verify(run: StoredRun) -> Sound:
     """Check an opened run: its pre-registration, every shard by its digest, every row by the design."""
     run.declared()
+    width = len(run.facts.seeds) * (1 + run.facts.reasks)
     shards = [inspect(path) for path in shard_paths(run.folder)]
-    return Sound(sum(chunk.height for chunk in answers(run, failed=True)), len(shards), bool(run.facts.id))
+    odd = []
+    for shard in shards:
+        rows = read_table(shard.path)
+        if what := described(rows, odd_rows(run.study, rows, width)):
+            odd.append(f"{shard.path}: {what}")
+    replies = sum(chunk.height for chunk in answers(run, failed=True))
+    return Sound(replies, len(shards), bool(run.facts.id), tuple(odd))

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.gate import of_file
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES, TIMED
@@ -63,7 +64,7 @@ def scan_stored(
     schema = TIMED if timed else RESPONSES
     if not paths:
         return pl.LazyFrame(schema=schema)
-    rows = scan_tables(paths, schema, optional=("at",))
+    rows = of_file(scan_tables(paths, schema, optional=("at",)))
     if first is not None:
         rows = rows.filter(pl.col("trial") >= first)
     if last is not None:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.errors import ModelError
 from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.journal import Journal
@@ -22,7 +21,7 @@ from facevalue.store.shards import compact, next_number, remove_leftovers, shard
 from facevalue.types import Response
 
 Numbers = npt.NDArray[np.int64]
-Asked = Callable[[Numbers, Numbers], tuple[Hashes, npt.NDArray[np.bool_]]]
+Asked = Callable[[Numbers, Numbers], Hashes]
 _MERGE_EVERY = 64  # shards; keeps the number of files below about 2 x 64 + one per full shard
 
 
@@ -62,7 +61,6 @@ class ShardWriter:
         self._times: list[float] = []  # of those that wait, as far as they are known
         self._held: list[pl.DataFrame] = []  # taken from those waiting; in the journal
         self._held_rows = 0
-        self._strays: list[Response] = []
         self._ready: pl.DataFrame | None = None  # put together from those held, not yet in a shard
         self._journal_seconds = journal_seconds
         self._noted = 0.0
@@ -140,12 +138,6 @@ class ShardWriter:
             self._ready, self._held, self._held_rows = whole, [], 0
             self._store(whole)
             self._journal.clear()
-        strays, self._strays = self._strays, []
-        if strays:
-            raise ModelError(
-                f"The model answered repeat {strays[0].repeat} of trial {strays[0].trial}, which was not asked or was "
-                "answered before. This is a fault of its adapter. All other answers are stored."
-            )
 
     def _is_due(self) -> bool:
         return time.monotonic() >= self._noted + self._journal_seconds
@@ -162,9 +154,11 @@ class ShardWriter:
         count = len(self._waiting)  # the other thread may append meanwhile
         if not count:
             return None
-        frame, strays = self._frame(self._waiting[:count], self._times[:count])
+        rows = self._waiting[:count]
+        keys = np.array([row[:2] for row in rows], dtype=np.int64)
+        hashes = self._asked(keys[:, 0], keys[:, 1])
+        frame = to_frame(rows, hashes, self._times[:count] if self._timed else None)
         del self._waiting[:count], self._times[:count]
-        self._strays += strays
         self._held.append(frame)
         self._held_rows += frame.height
         return frame
@@ -187,17 +181,6 @@ class ShardWriter:
     def _compact(self, least: int) -> None:
         compact(self._folder, self._limit, least, self._run, self._listed)
 
-    def _frame(self, rows: Sequence[Response], times: list[float]) -> tuple[pl.DataFrame, list[Response]]:
-        keys = np.array([row[:2] for row in rows], dtype=np.int64)
-        hashes, known = self._asked(keys[:, 0], keys[:, 1])
-        strays: list[Response] = []
-        if not known.all():
-            strays = [row for row, mine in zip(rows, known, strict=True) if not mine]
-            rows = [row for row, mine in zip(rows, known, strict=True) if mine]
-            hashes = hashes[known]
-            times = [when for when, mine in zip(times, known, strict=self._timed) if mine]
-        return to_frame(rows, hashes, times if self._timed else None), strays
-
 
 def _nobody(paths: Collection[Path]) -> None:
     """Keeps no list."""
@@ -213,12 +196,12 @@ def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | 
             pl.Series("trial", trial, dtype=pl.UInt64),
             pl.Series("repeat", repeat, dtype=pl.UInt8),
             pl.Series("status", status, dtype=RESPONSES["status"]),
-            _strings("text", text),
+            pl.Series("text", text, dtype=pl.String),
             _lists("probs", probs),
             pl.Series("prompt_tokens", prompt, dtype=pl.UInt32),
             pl.Series("completion_tokens", completion, dtype=pl.UInt32),
             pl.Series("latency_ms", latency, dtype=pl.Float32),
-            _strings("error", error),
+            pl.Series("error", error, dtype=pl.String),
             pl.Series("request", hashes),
         ]
     )
@@ -226,14 +209,6 @@ def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | 
         came = pl.Series("at", np.array(times) * 1000).cast(pl.Int64).cast(pl.Datetime("ms"))
         frame = frame.with_columns(came.dt.replace_time_zone("UTC"))
     return frame.sort("trial", "repeat", maintain_order=True)
-
-
-def _strings(name: str, values: Sequence[str | None]) -> pl.Series:
-    try:
-        return pl.Series(name, values, dtype=pl.String)
-    except UnicodeEncodeError:  # half of a surrogate pair, which some servers cut a reply in; no file can hold it
-        whole = [v if v is None else v.encode("utf-8", "replace").decode("utf-8") for v in values]
-        return pl.Series(name, whole, dtype=pl.String)
 
 
 def _lists(name: str, values: Sequence[tuple[float, ...] | None]) -> pl.Series:

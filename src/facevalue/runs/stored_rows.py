@@ -1,0 +1,45 @@
+"""Rows of a run folder that cannot count: of no request of the run, or with what no gate would have let through."""
+
+import numpy as np
+import polars as pl
+
+from facevalue.gate import reason
+from facevalue.protocol.study import Study
+
+
+def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
+    """Why each stored row cannot count; null where it can. `width`: repeats of a trial, those of re-asks included."""
+    trial, repeat = pl.col("trial"), pl.col("repeat")
+    size = study.design.size
+    outside = pl.coalesce(
+        pl.when(trial.is_null() | (trial >= size)).then(pl.lit(f"It is of no trial: the design has {size:,}.")),
+        pl.when(repeat.is_null() | (repeat >= width)).then(pl.lit(f"It is of no repeat: the run has {width}.")),
+    )
+    why = rows.select(pl.coalesce(outside, reason()).alias("why"))["why"]
+    fine = rows.with_row_index("row").filter(why.is_null() & rows["probs"].is_not_null())
+    wrong = other_options(study, study.design.trials(fine["trial"].to_numpy().astype(np.int64)), fine["probs"])
+    said = pl.lit("It has another number of probabilities than its question has options.")
+    at = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(fine["row"].filter(wrong).implode())
+    return why.to_frame().select(pl.coalesce("why", pl.when(at).then(said)).alias("why"))["why"]
+
+
+def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.Series:
+    """Which replies have another number of probabilities than their questions have options."""
+    given = probs.is_not_null()
+    if not given.any():
+        return pl.Series([False] * len(probs), dtype=pl.Boolean)
+    options = np.zeros(len(probs), dtype=np.uint32)
+    options[given.to_numpy()] = [len(question.options) for question in study.ask(factors.filter(given))]
+    return given & (probs.list.len() != pl.Series(options)).fill_null(value=False)
+
+
+def described(rows: pl.DataFrame, why: pl.Series) -> str:
+    """How many rows cannot count, and the first of them, for people; empty for none."""
+    odd = rows.with_columns(why.alias("why")).filter(pl.col("why").is_not_null())
+    if odd.is_empty():
+        return ""
+    first = odd.row(0, named=True)
+    return (
+        f"{odd.height:,} {'row' if odd.height == 1 else 'rows'} cannot count, such as trial {first['trial']}, repeat "
+        f"{first['repeat']}: {first['why']}"
+    )
