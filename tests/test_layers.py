@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"errors", "types", "parquet", "printable", "redaction", "thinking"},
-    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "gate"},
+    {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "gate", "forks"},
+    {"arguments"},
     {"design"},
     {"hashing"},
     {"prompts", "stimuli"},

@@ -21,6 +21,9 @@ def _unpickled(kind: type[FaceValueError], args: tuple[object, ...]) -> FaceValu
     return error
 
 
+_LONGEST = 200  # characters of a name that are quoted
+
+
 class UnknownNameError(FaceValueError):
     """A name that is not among those known.
 
@@ -41,6 +44,7 @@ class UnknownNameError(FaceValueError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
+        name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from facevalue.errors import FaceValueError, ModelError, ReplyError
-from facevalue.printable import printable
+from facevalue.printable import first_line, printable
 from facevalue.types import Request, Response, Status
 
 _LOG = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class Gate:
             except FaceValueError:
                 raise
             except (Exception, SystemExit) as error:  # whatever a stranger's code raises
-                why = f"{self._model.name} raised {_line(error)}"
+                why = f"{self._model.name} raised {first_line(error)}"
                 _LOG.info("%s", why, exc_info=error)
                 if stream.count == before:
                     raise ModelError(f"{why}. {_AGAIN}") from error
@@ -305,15 +305,6 @@ def _short(value: object) -> str:
     except Exception:  # whatever a stranger's object raises
         shown = "something"
     return " ".join(printable(shown).split())
-
-
-def _line(error: BaseException) -> str:
-    """The kind of an error and its first line, for people."""
-    try:
-        said = (str(error).splitlines() or [""])[0][:_SHOWN].rstrip(".")
-    except Exception:  # whatever a stranger's object raises
-        said = ""
-    return printable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
 
 
 def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:

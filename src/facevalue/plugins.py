@@ -1,10 +1,12 @@
 """Plugins: studies and models of other packages, found by their entry points and imported when asked for."""
 
-from collections.abc import Collection, Iterator
-from importlib.metadata import EntryPoint, entry_points
+import threading
+from collections.abc import Collection
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any
 
 from facevalue.errors import PluginError
+from facevalue.printable import first_line
 
 STUDIES, MODELS = "facevalue.studies", "facevalue.models"
 """Groups of entry points."""
@@ -27,20 +29,33 @@ class Plugin:
         self.name = point.name
         self.package = point.dist.name if point.dist is not None else point.value.partition(":")[0]
 
-    def load(self) -> Any:
-        """Import what it names.
+    def load(self, seconds: float = 120.0) -> Any:
+        """Import what it names, in a thread of its own, so that it can neither end nor hang this one.
 
         Raises
         ------
         PluginError
-            It is refused, or cannot be imported.
+            It is refused, cannot be imported, or is not done in so many seconds.
         """
         if self._refused:
             raise PluginError(self._refused)
-        try:
-            return self._point.load()
-        except Exception as error:  # whatever a stranger's package raises
-            raise self.wrong(f"cannot be imported: {_line(error)}") from error
+        found: list[Any] = []
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                found.append(self._point.load())
+            except BaseException as error:  # whatever a stranger's package raises, SystemExit too
+                failure.append(error)
+
+        thread = threading.Thread(target=work, name=f"import of {self.name}", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if failure:
+            raise self.wrong(f"cannot be imported: {first_line(failure[0])}") from failure[0]
+        if not found:
+            raise self.wrong(f"cannot be imported: it was not done after {seconds:g} s")
+        return found[0]
 
     def wrong(self, why: str) -> PluginError:
         """An error that says what is wrong with it."""
@@ -57,8 +72,8 @@ def plugins(group: str, taken: Collection[str]) -> dict[str, Plugin]:
     taken:
         Names that are FaceValue's own; a plugin of such a name is refused.
     """
-    out: dict[str, Plugin] = {}
-    for point in _points(group):
+    points, out = _points(group)
+    for point in points:
         plugin = Plugin(point)
         if point.name in taken:
             plugin = Plugin(point, f"{point.name}, of the package {plugin.package}, has a name of FaceValue's own.")
@@ -69,11 +84,36 @@ def plugins(group: str, taken: Collection[str]) -> dict[str, Plugin]:
     return out
 
 
-def _points(group: str) -> Iterator[EntryPoint]:
-    yield from sorted(set(entry_points(group=group)), key=lambda point: (point.name, point.value))
+def _points(group: str) -> tuple[list[EntryPoint], dict[str, Plugin]]:
+    """Entry points, and packages of which they cannot be read."""
+    try:
+        found: set[EntryPoint] = set(entry_points(group=group))
+        broken: dict[str, Plugin] = {}
+    except Exception:  # one malformed list hides all
+        found, broken = _one_by_one(group)
+    return sorted(found, key=lambda point: (point.name, point.value)), broken
 
 
-def _line(error: Exception) -> str:
-    """The first line of an error, with its kind."""
-    said = (str(error).splitlines() or [""])[0].rstrip(".")
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _one_by_one(group: str) -> tuple[set[EntryPoint], dict[str, Plugin]]:
+    found: dict[str, Collection[EntryPoint]] = {}
+    broken: dict[str, Plugin] = {}
+    for package in distributions():
+        name = "a package without a name"
+        try:
+            name = package.name or name
+            if name not in found:  # the first of its name is the one that is imported
+                found[name] = ()
+                found[name] = package.entry_points.select(group=group)
+        except Exception as error:  # whatever is wrong with a stranger's files
+            if _means(package, group):
+                why = f"{name}: its entry_points.txt cannot be read: {first_line(error)}."
+                broken[name] = Plugin(EntryPoint(name, name, group), why)
+    return {point for points in found.values() for point in points}, broken
+
+
+def _means(package: Distribution, group: str) -> bool:
+    """Whether a list that cannot be read is about FaceValue."""
+    try:
+        return group in (package.read_text("entry_points.txt") or "")
+    except UnicodeDecodeError:
+        return True

@@ -6,6 +6,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
 clipboard), marks that turn the direction of writing, and halves of surrogate pairs, which can't be encoded."""
 
+_LINE = 200  # characters
+
 
 def printable(text: str) -> str:
     r"""Return a text with every character that could steer a terminal or hide what is written spelled out.
@@ -16,6 +18,21 @@ def printable(text: str) -> str:
     ('old\\x1b[2Jnew', 'two\nlines')
     """
     return _CONTROL.sub(_spelled, text)
+
+
+def first_line(error: BaseException) -> str:
+    r"""The kind of an error and the first line of its text, bounded; for errors of other people's code.
+
+    Examples
+    --------
+    >>> first_line(ValueError("No such thing.\nAt length."))
+    'ValueError: No such thing'
+    """
+    try:
+        said = (str(error).splitlines() or [""])[0][:_LINE].rstrip(".")
+    except Exception:  # whatever a stranger's error raises
+        said = ""
+    return printable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from facevalue import studies
-from facevalue.errors import PluginError, UnknownNameError
+from facevalue.errors import FaceValueError, PluginError, UnknownNameError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from tests.cli.conftest import Command
@@ -122,3 +122,66 @@ def test_one_name_of_two_packages_is_refused(install: Install) -> None:
         install(package, STUDY, studies={"tinybias": "OWN"})
     with pytest.raises(PluginError, match="tinybias is of two packages, one and two: uninstall one of them"):
         studies.protocol("tinybias")
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("raise KeyboardInterrupt\n", "KeyboardInterrupt"),
+        ("raise GeneratorExit\n", "GeneratorExit"),
+        ("class Odd(BaseException):\n    pass\nraise Odd('odd')\n", "Odd: odd"),
+        ("class Odd(Exception):\n    def __str__(self): raise ValueError\nraise Odd\n", "Odd"),
+        ("import sys\nsys.exit()\n", "SystemExit"),
+        ("import time\ntime.sleep(3600)\n", "it was not done after 0.2 s"),
+        ("(\n", "SyntaxError"),
+        ("raise ValueError('\\x1b[2J' + 'x' * 10**6)\n", "ValueError: \\x1b[2Jxxx"),
+    ],
+)
+def test_whatever_a_package_does_on_import_it_is_unavailable_and_nothing_else(
+    facevalue: Command, install: Install, monkeypatch: pytest.MonkeyPatch, source: str, says: str
+) -> None:
+    if "sleep" in source:
+        monkeypatch.setattr("facevalue.studies.registry._LISTED", 0.2)
+    package = "slow" if "sleep" in source else "odd"  # an import that hangs keeps its module's lock
+    install(package, source, studies={"lost": "OWN"}, models={"gone": "make"})
+    done = facevalue("studies", "--json")
+    assert done.status == 0
+    listed = json.loads(done.out)
+    assert says in listed["unavailable"]["lost"]
+    assert len(listed["unavailable"]["lost"]) < 400
+    assert "stylisticbias" in [one["name"] for one in listed["studies"]]
+    assert facevalue("plan", "stylisticbias", "--faces", "2").status == 0
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"[facevalue.studies]\nlost\n", b"[facevalue.studies]\n= = =\nlost", b"\xff\xfe[",
+     b"[facevalue.studies]\nlost = odd::\n"],
+)  # fmt: skip
+def test_a_malformed_list_of_entry_points_hides_no_other_package(
+    facevalue: Command, install: Install, tmp_path: Path, lines: bytes
+) -> None:
+    install("odd", "")
+    install("tiny", STUDY, studies={"tinybias": "OWN"})
+    (tmp_path / "site-odd" / "odd-1.0.dist-info" / "entry_points.txt").write_bytes(lines)
+    listed = json.loads(facevalue("studies", "--json").out)
+    assert "tinybias" in [one["name"] for one in listed["studies"]]
+    (why,) = listed["unavailable"].values()
+    assert "odd" in why
+    assert studies.protocol("tinybias").name == "tinybias"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return 7", "int has no name"),
+        ("return None", "NoneType has no name"),
+        ("raise SystemExit(2)", "makes no model of 'acme/large': SystemExit: 2"),
+        ("raise KeyError('x')", "makes no model of 'acme/large': KeyError: 'x'"),
+    ],
+)
+def test_what_makes_no_model_is_one_sentence(install: Install, body: str, says: str) -> None:
+    install("acme", f"def make(spec, options):\n    {body}\n", models={"acme": "make"})
+    with pytest.raises(FaceValueError, match=says):
+        load("acme/large")

@@ -1,6 +1,6 @@
 """Functions of the Python API: study, model, run, open_run, compare."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -8,8 +8,10 @@ from pathlib import Path
 from facevalue import studies
 from facevalue.api.run import Run
 from facevalue.api.study import Study
-from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import EFFORTS, Model, ModelOptions
+from facevalue.arguments import checked, checked_path
+from facevalue.errors import DataError, ModelError, UnknownNameError
+from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
+from facevalue.models.function import FunctionModel
 from facevalue.models.registry import load
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
@@ -19,21 +21,21 @@ from facevalue.runs.compare import compare_runs
 from facevalue.runs.compared_cells import Agreement
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
-from facevalue.runs.progress import Progress, SilentProgress
+from facevalue.runs.progress import Progress, SilentProgress, check_progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ROOTS
 from facevalue.store.objects import is_url
+from facevalue.types import Question
 
-_MODEL = ("name", "capabilities", "settings", "respond", "close")
 
-
+@checked
 def study(
     protocol: str | PathLike[str] | Protocol,
     /,
     *,
     outside: bool = False,
-    **settings: str | float | Iterable[str | int] | PathLike[str],
+    **settings: str | float | bool | Iterable[str | int] | PathLike[str],
 ) -> Study:
     """Choose what to ask.
 
@@ -72,8 +74,9 @@ def study(
     return Study(declared, declared.study(options))
 
 
+@checked
 def model(
-    spec: str,
+    spec: str | Callable[[Question], str],
     *,
     concurrency: int = 16,
     timeout: float = 120.0,
@@ -94,7 +97,7 @@ def model(
     ----------
     spec:
         http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, vllm/NAME, replay/PATH, reference, reference/VARIANT or
-        sim/default, or the name of a registered one.
+        sim/default, or the name of a registered one. Or a function from `Question` to text, which sees no picture.
     concurrency, timeout, retries, rpm, tpm:
         How to reach a server: requests at once, seconds until one counts as hung, how often it is sent again, and
         budgets of requests and tokens a minute.
@@ -118,7 +121,11 @@ def model(
     >>> import facevalue as fv
     >>> fv.model("sim/default").capabilities.probabilities
     'full'
+    >>> fv.model(lambda question: question.options[0].label).name
+    'function/lambda'
     """
+    if not isinstance(spec, str):
+        return _of_function(spec)
     if reasoning_effort is not None and reasoning_effort not in EFFORTS:
         raise UnknownNameError("reasoning effort", reasoning_effort, EFFORTS)
     reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile)
@@ -128,9 +135,10 @@ def model(
     )
 
 
+@checked
 def run(
     study: str | PathLike[str] | Protocol | Study,
-    model: str | Model,
+    model: str | Model | Callable[[Question], str],
     folder: str | PathLike[str] | None = None,
     *,
     sample: int | None = None,
@@ -152,7 +160,8 @@ def run(
     study:
         What is asked.
     model:
-        Who answers: what `model` takes or returns, or an object of one's own with the methods of `Model`.
+        Who answers: what `model` takes or returns, such as a function from `Question` to text, or an object of one's
+        own with the methods of `Model`.
     folder:
         Where the run goes, a folder or a URL (s3://BUCKET/PREFIX, gs://, az://, file://); runs/STUDY-MODEL by default.
     sample, seed:
@@ -192,7 +201,8 @@ def run(
     Run('runs/mine', study='stylisticbias', model='sim/default', answered=600, requests=600)
     """
     asked = study if isinstance(study, Study) else _study(study)
-    spec = model if isinstance(model, str) else _checked(model).name
+    ready = None if isinstance(model, str) else _own(model)
+    spec = model if isinstance(model, str) else checked_model(ready).name
     settings = RunSettings(
         sample=sample,
         seed=seed,
@@ -204,15 +214,17 @@ def run(
         name=name,
     )
     out = None if folder is None else _place(folder)
-    declared = None if preregister is None else Path(preregister)
+    declared = None if preregister is None else checked_path(preregister)
     prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
     if asked.protocol.build is None:
         from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
 
         rehearse(asked.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
-    if isinstance(progress, bool):
+    if not isinstance(progress, bool):
+        check_progress(progress)
+    else:
         progress = for_people() if progress else SilentProgress()
-    answering = load(model) if isinstance(model, str) else model
+    answering = load(spec) if ready is None else ready
     try:
         if warning := prepared.warning(answering.name):
             progress.note(warning)
@@ -220,7 +232,7 @@ def run(
             progress.note(cost)
         summary = begin(prepared, answering, progress)
     finally:
-        if isinstance(model, str):
+        if ready is None:
             answering.close()
     if summary.interrupted:
         raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
@@ -231,6 +243,7 @@ def run(
     return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=asked.protocol), summary)
 
 
+@checked
 def open_run(
     folder: str | PathLike[str],
     *,
@@ -262,10 +275,14 @@ def open_run(
     >>> fv.open_run("runs/first").complete
     True
     """
-    found = StoredRun.open(_place(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol)
+    shown = None if pictures is None else checked_path(pictures)
+    if shown is not None and not shown.is_dir():
+        raise DataError(f"There is no folder {shown} with pictures.")
+    found = StoredRun.open(_place(folder), pictures=shown, protocol=protocol)
     return Run(found if name is None else found.called(name))
 
 
+@checked
 def compare(
     first: Run | str | PathLike[str], second: Run | str | PathLike[str], *, margin: float | None = None
 ) -> Agreement:
@@ -296,20 +313,19 @@ def compare(
 
 def _place(folder: str | PathLike[str]) -> Path | str:
     name = fspath(folder)
-    return name if is_url(name) else Path(name)
+    return name if is_url(name) else checked_path(name)
 
 
 def _study(protocol: str | PathLike[str] | Protocol) -> Study:
     return study(protocol)
 
 
-def _checked(given: Model) -> Model:
-    """Name what an object lacks to be a model; nothing is called, as a model may look around when asked what it can."""
-    if isinstance(given, type):
-        raise ModelError(f"{given.__name__} is a class: pass an instance, {given.__name__}(...).")
-    known = {name for kind in type(given).__mro__ for name in vars(kind)} | set(getattr(given, "__dict__", {}))
-    if missing := [name for name in _MODEL if name not in known]:
-        raise ModelError(
-            f"{type(given).__name__} has no {' and no '.join(missing)}: a model has {', '.join(_MODEL[:-1])} and close."
-        )
-    return given
+def _own(model: Model | Callable[[Question], str]) -> Model:
+    """A model of one's own: an object as it is, or a function."""
+    return _of_function(model) if callable(model) and not hasattr(model, "respond") else checked_model(model)
+
+
+def _of_function(function: Callable[[Question], str]) -> FunctionModel:
+    if isinstance(function, type):
+        raise ModelError(f"{function.__name__} is a class: pass an instance, {function.__name__}(...).")
+    return FunctionModel(function)

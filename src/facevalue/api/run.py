@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from os import PathLike
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.api.study import Study
+from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
@@ -87,6 +89,7 @@ class Run:
         """
         return self.stored.facts.end is not None and not self.stored.facts.counts.errors
 
+    @checked
     def answers(self, limit: int | None = None) -> pl.DataFrame:
         """Every reply that counts, with its factors, verbatim text or probabilities, and what it meant.
 
@@ -131,6 +134,7 @@ class Run:
         """
         return wide_chunks(self.stored)
 
+    @checked
     def estimates(self, margins: Mapping[str, float] | None = None, others: Sequence["Run"] = ()) -> pl.DataFrame:
         """Every measure of the study, with n, interval, noise floor, p, q and verdict.
 
@@ -155,6 +159,7 @@ class Run:
         """
         return estimate([self.stored, *(run.stored for run in others)], margins)[0]
 
+    @checked
     def pictures(self, trial: int) -> tuple[Image, ...]:
         """What a trial showed: none, one or several pictures, displayed by notebooks.
 
@@ -181,9 +186,10 @@ class Run:
             raise DataError(f"Trial {trial}: {found.why}.")
         return found.images
 
+    @checked
     def report(
         self,
-        path: str | Path | None = None,
+        path: str | PathLike[str] | None = None,
         margins: Mapping[str, float] | None = None,
         others: Sequence["Run"] = (),
     ) -> Path:
@@ -208,7 +214,7 @@ class Run:
         """
         from facevalue.report.of_runs import report  # noqa: PLC0415 - templates are not needed to read a run
 
-        out = self.folder / "report.html" if path is None else Path(path)
+        out = self.folder / "report.html" if path is None else checked_path(path)
         report([self.stored, *(run.stored for run in others)], out, margins)
         return out
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from facevalue.arguments import checked
 from facevalue.prompts.interventions import Intervention, chosen
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
@@ -106,6 +107,7 @@ class Study:
         rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.measures]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
 
+    @checked
     def plan(
         self,
         *,

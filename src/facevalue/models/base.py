@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
+from facevalue.arguments import check_fields
+from facevalue.errors import ModelError
+from facevalue.gate import quoted
+from facevalue.printable import printable
 from facevalue.types import Request, Response, Sampling
 
 
@@ -42,6 +46,9 @@ class Capabilities:
     seeds: bool = False
     structured: bool = False
     structured_probabilities: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class Model(Protocol):
@@ -95,6 +102,33 @@ class Model(Protocol):
     def close(self) -> None:
         """Release connections and memory."""
         ...
+
+
+_MEMBERS = ("name", "capabilities", "settings", "respond", "close")
+_LONGEST = 300  # characters of a name
+
+
+def checked_model(given: Any) -> Model:
+    """Name what an object lacks to be a model; only its name is looked at, as others may look around to answer.
+
+    Raises
+    ------
+    ModelError
+        What is missing.
+    """
+    if isinstance(given, type):
+        raise ModelError(f"{given.__name__} is a class: pass an instance, {given.__name__}(...).")
+    members = {name for kind in type(given).__mro__ for name in vars(kind)} | set(getattr(given, "__dict__", {}))
+    if missing := [name for name in _MEMBERS if name not in members]:
+        raise ModelError(
+            f"{type(given).__name__} has no {' and no '.join(missing)}: a model has {', '.join(_MEMBERS[:-1])} and "
+            "close."
+        )
+    name = given.name
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
+        raise ModelError(f"The name of a model is a text of up to {_LONGEST} characters, not {quoted(name)}.")
+    model: Model = given
+    return model
 
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")

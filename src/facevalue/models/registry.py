@@ -5,9 +5,10 @@ and a callable that takes what the user typed and `ModelOptions`, and returns a 
 """
 
 from facevalue import plugins
-from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import Model, ModelOptions
+from facevalue.errors import FaceValueError, ModelError, UnknownNameError
+from facevalue.models.base import Model, ModelOptions, checked_model
 from facevalue.plugins import Plugin
+from facevalue.printable import first_line
 
 KINDS = {
     "sim": "NAME",
@@ -78,8 +79,12 @@ def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
     factory = plugin.load()
     if not callable(factory):
         raise plugin.wrong(f"makes no models: it is of type {type(factory).__name__}")
-    model: Model = factory(spec, options)
-    return model
+    try:
+        return checked_model(factory(spec, options))
+    except FaceValueError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a stranger's package raises
+        raise plugin.wrong(f"makes no model of {spec!r}: {first_line(error)}") from error
 
 
 def _check_vllm(spec: str, options: ModelOptions) -> None:

@@ -23,6 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from facevalue.arguments import check_fields
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_toml
 from facevalue.prompts import caesar
@@ -94,6 +95,7 @@ class Intervention:
     caption: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not _NAME.fullmatch(self.name) or self.name == PLAIN:
             raise DataError(
                 f"An intervention cannot be called {self.name[:60]!r}: a name has up to 40 lower-case letters, digits "

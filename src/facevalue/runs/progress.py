@@ -5,6 +5,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from facevalue.errors import SettingError
+from facevalue.gate import quoted
 from facevalue.runs.settings import RunSummary
 
 
@@ -56,6 +58,12 @@ class Progress(Protocol):
     def finish(self, summary: RunSummary | None) -> None:
         """The run ended; None if by an exception, which is on its way."""
         ...
+
+
+def check_progress(given: object) -> None:
+    """Raise `SettingError` if an object of one's own lacks a method of `Progress`."""
+    if missing := [name for name in ("start", "update", "note", "finish") if not callable(getattr(given, name, None))]:
+        raise SettingError(f"progress is True, False or where to report, and {quoted(given)} has no {missing[0]}().")
 
 
 class SilentProgress:

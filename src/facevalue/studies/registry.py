@@ -16,6 +16,9 @@ from facevalue.types import OptionValue
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
 
+_LISTED, _ASKED_FOR = 10.0, 120.0
+"""Seconds that the import of another package's study may take."""
+
 
 class Protocols(MutableMapping[str, Protocol]):
     """Protocols by name; a published one is imported when it is asked for, as each takes its time."""
@@ -59,7 +62,7 @@ def available() -> tuple[dict[str, Protocol], dict[str, str]]:
     found, missing = dict(STUDIES), {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
-            found[name] = _loaded(plugin)
+            found[name] = _loaded(plugin, _LISTED)
         except PluginError as error:
             missing[name] = str(error)
     return {**found, **STUDIES}, missing
@@ -92,8 +95,8 @@ def published(name: str) -> Protocol:
     return _loaded(others[name])
 
 
-def _loaded(plugin: Plugin) -> Protocol:
-    found = plugin.load()
+def _loaded(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
+    found = plugin.load(seconds)
     if not isinstance(found, Protocol):
         raise plugin.wrong(f"is no study: it is of type {type(found).__name__}")
     if found.name != plugin.name:

@@ -222,7 +222,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_estimates(tmp_path: Path) -> Non
     asked = fv.study("modscan", faces=1, per_persona=2, instances=["nurse", "neat"])
     whole = fv.run(asked, "sim/default", tmp_path / "whole", progress=False).estimates()
     for stop in (1, 37, 100):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(fv.errors.ModelError):
             fv.run(asked, Stops(stop), tmp_path / str(stop), progress=False)
         again = fv.run(asked, "sim/default", tmp_path / str(stop), progress=False).estimates()
         keep = ~pl.col("measure").str.starts_with("drift")
@@ -240,7 +240,7 @@ class Stops(SimModel):
         """Answer some."""
         for number, response in enumerate(super().respond(requests)):
             if number == self._after:
-                raise RuntimeError("stopped")
+                raise fv.errors.ModelError("stopped")
             yield response
 
 

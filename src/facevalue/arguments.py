@@ -1,0 +1,185 @@
+"""Arguments of public functions: each compared with its annotation and bounds before anything is done with it."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from numbers import Integral, Real
+from os import PathLike, fspath
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from facevalue.errors import SettingError
+from facevalue.forks import check_process
+from facevalue.gate import quoted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "concurrency": (1, 1024), "image_tokens": (0, 2**31), "images_per_request": (0, 2**63), "limit": (0, 2**63),
+    "margin": (0, 1e15), "margins": (0, 1e15), "max_cost": (0, 1e15), "max_invalid": (0, 1),
+    "max_tokens": (1, 2**31), "price_in": (0, 1e15), "price_out": (0, 1e15), "reasoning_tokens": (1, 2**31),
+    "retries": (0, 50), "rpm": (0, 1e15), "sample": (1, 2**62), "seed": (0, 2**63 - 1),
+    "temperature": (0, 1e15), "threads": (1, 4096), "timeout": (0, 1e15), "top_p": (0, 1), "tpm": (0, 1e15),
+    "trial": (0, 2**62),
+}  # fmt: skip
+"""Least and most of each number, by its name, which means the same wherever it is a parameter."""
+_ABOVE = frozenset({"max_cost", "rpm", "tpm", "timeout", "top_p"})
+"""Those of which the least itself is too little."""
+_LONGEST = 4096  # characters of a path or name
+_KINDS = {
+    str: "a text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None",
+    PathLike: "a path", Callable: "a function",
+}  # fmt: skip
+_NOT = object()
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Raise `SettingError` where an argument is not what its annotation says, or beyond its bounds."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def calling(*args: P.args, **kwargs: P.kwargs) -> R:
+        check_process()
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise SettingError(f"{function.__name__}: {error}. It is {function.__name__}{_shown(signature)}.") from None
+        hints = _hints(function)
+        for name, value in bound.arguments.items():
+            if name not in hints:
+                continue
+            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                given = {key: argument(function.__name__, key, one, hints[name]) for key, one in value.items()}
+                bound.arguments[name] = given
+            else:
+                bound.arguments[name] = argument(function.__name__, name, value, hints[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return calling
+
+
+def check_fields(made: object) -> None:
+    """Raise `SettingError` where a field of a dataclass is not what its annotation says; for `__post_init__`."""
+    kind: Any = type(made)
+    for name, hint in _hints(kind).items():
+        argument(kind.__name__, name, getattr(made, name), hint, as_text=True)
+
+
+def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool = False) -> Any:
+    """An argument as its annotation has it: NumPy's numbers become Python's. `as_text`: its texts may hold anything."""
+    found = _fitted(value, hint)
+    if found is _NOT or not (as_text or _holdable(found)):
+        raise SettingError(f"{function}: {name} is {_named(hint)}, not {quoted(value)}.")
+    for one in found.values() if isinstance(found, Mapping) else (found,):
+        _check_bounds(function, name, one)
+    return found
+
+
+def checked_path(given: str | PathLike[str]) -> Path:
+    """A path that can be one: it has a name, and the system takes it."""
+    path = Path(given)
+    if not path.name and str(given) in ("", "."):
+        raise SettingError("A path has a name; this one is empty.")
+    try:
+        path.exists()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SettingError(f"{quoted(str(path))} cannot be a path: {why}.") from None
+    return path
+
+
+def _check_bounds(function: str, name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or name not in _BOUNDS:
+        return
+    least, most = _BOUNDS[name]
+    if least <= value <= most and not (name in _ABOVE and value == least):
+        return
+    upper = f" to {most:g}" if most <= 2**31 else " up"
+    lower = f"above {least:g}" if name in _ABOVE else f"from {least:g}"
+    raise SettingError(f"{function}: {name} is {lower}{upper}, not {quoted(value)}.")
+
+
+def _fitted(value: Any, hint: Any) -> Any:
+    """The value, if it is what a hint says; else `_NOT`."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        fits = (_fitted(value, one) for one in sorted(inner, key=lambda one: one is float))
+        return next((one for one in fits if one is not _NOT), _NOT)
+    if origin is Literal:
+        return value if isinstance(value, str) and value in inner else _NOT
+    kind = origin or hint
+    if (
+        kind is Any
+        or not isinstance(kind, type)
+        or (getattr(kind, "_is_protocol", False) and kind not in (PathLike, *_MANY))
+    ):
+        return value  # whoever takes it looks at what it has
+    if kind in (int, float):
+        if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+            return _NOT
+        return int(value) if isinstance(value, Integral) else float(value) if math.isfinite(value) else _NOT
+    if kind is str:
+        return str.__str__(value) if isinstance(value, str) else _NOT
+    if kind is PathLike:
+        return value if isinstance(value, PathLike) and isinstance(fspath(value), str) else _NOT
+    if kind in _MANY:
+        return _many(value, kind, inner)
+    return value if isinstance(value, kind) else _NOT
+
+
+_MANY: tuple[Any, ...] = (Iterable, Sequence, Mapping, tuple, list)
+
+
+def _many(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
+    if kind is Mapping:
+        if not isinstance(value, Mapping):
+            return _NOT
+        pairs = [(_fitted(key, inner[0]), _fitted(one, inner[1])) for key, one in value.items()]
+        return _NOT if any(_NOT in (key, one) for key, one in pairs) else dict(pairs)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, kind):
+        return _NOT
+    if not inner:
+        return value
+    one_kind = inner[0]
+    found = [_fitted(one, one_kind) for one in value]
+    if any(one is _NOT for one in found):
+        return _NOT
+    return tuple(found) if kind is tuple else found
+
+
+def _holdable(value: Any) -> bool:
+    """Whether texts can be names or paths: no NUL, no half of a character, not without end."""
+    if isinstance(value, list | tuple):
+        return all(map(_holdable, value))
+    text = fspath(value) if isinstance(value, PathLike) else value
+    if not isinstance(text, str):
+        return True
+    return "\0" not in text and len(text) <= _LONGEST and not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def _named(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        names = list(dict.fromkeys(_named(one) for one in inner))
+        return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    if origin is Literal:
+        return " or ".join(repr(one) for one in inner)
+    kind = origin or hint
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if kind in _MANY:
+        return f"a {'mapping' if kind is Mapping else 'sequence'}"
+    name = getattr(kind, "__name__", str(kind))
+    return f"a {name}"
+
+
+def _shown(signature: inspect.Signature) -> str:
+    return f"({', '.join(name for name in signature.parameters if name != 'self')})"
+
+
+@cache
+def _hints(function: Any) -> Mapping[str, Any]:
+    return {name: hint for name, hint in get_type_hints(function).items() if name != "return"}
