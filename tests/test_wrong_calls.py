@@ -122,7 +122,9 @@ def test_what_is_wrong_for_a_parameter_is_one_sentence(name: str, small: tuple[f
     assert not taken
 
 
-@pytest.mark.parametrize("value", [None, object(), 3j, b"x", [None], {"a": 1}, math.nan, NUL, HALF], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, object(), 3j, b"x", [None], {"a": 1}, math.nan, NUL, HALF], ids=lambda value: type(value).__name__
+)
 @pytest.mark.parametrize("setting", ["faces", "attributes", "seeds", "temperature", "people", "counted"])
 def test_a_setting_of_the_wrong_kind_is_one_sentence(setting: str, value: Any) -> None:
     with pytest.raises(errors.FaceValueError):

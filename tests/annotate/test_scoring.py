@@ -244,7 +244,7 @@ def check_killed(folder: Path, steps: Sequence[int]) -> int:
         before = found[0].scored if found else 0
     again = Lengths()
     now = score_texts(folder, again, pieces(texts))
-    assert (now.before, len(again.asked)) == (before, 40 - before)
+    assert before <= now.before == 40 - len(again.asked)  # what was in the journal is there, too
     assert table(folder, texts) == [(float(len(text)), float(len(text) % 7)) for text in texts]
     rows = [pl.read_parquet(path, glob=False) for path in folder.glob("annotations/lengths/part-*")]
     assert not pl.concat(rows)["text"].is_duplicated().any()

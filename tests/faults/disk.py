@@ -39,6 +39,7 @@ class Disk:
         self._at = at
         self._rng = rng
         self.count = 0
+        self._is_dead = False
         self._renamed: list[tuple[Path, Path | None]] = []
         self._copies = folder.with_suffix(".copies")
 
@@ -54,7 +55,7 @@ class Disk:
             if not written or (isinstance(path, Path) and not str(path).startswith(self._folder)):
                 return real(*args, **kwargs)
             self.count += 1
-            if self.count - 1 == self._at:
+            if self.count - 1 == self._at or self._is_dead:
                 self._fail()
             if name == "replace":
                 self._remember(args[1])
@@ -68,8 +69,9 @@ class Disk:
     def _fail(self) -> None:
         if self._kind == "error":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if self._kind == "power":
+        if self._kind == "power" and not self._is_dead:
             self._lose()
+        self._is_dead = True  # nothing that is done on the way out reaches the disk
         raise Dead
 
     def _remember(self, path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from facevalue.runs import RunSettings, run
 from facevalue.store import ShardWriter, read_manifest, read_responses
 from facevalue.store.journal import JOURNAL, Journal, left_over, recover
+from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.writer import to_frame
 from facevalue.types import Request, Response, Status
 from tests.runs.tiny import TinyModel, mixed, tiny_study
@@ -26,16 +27,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_was_appended_is_left_over_once_it_is_cleared_no_more(folder: Path) -> None:
-    journal = Journal(folder, "run")
+    journal = Journal(folder / "responses", "run")
     journal.append(rows(3))
     journal.append(rows(1, 2))
-    found = left_over(folder, "run")
+    found = left_over(folder / "responses", "run", RESPONSES, TIMED)
     assert found is not None
-    assert found["trial"].to_list() == [1, 2, 3]
+    assert found["trial"].to_list() == [3, 1, 2]
     journal.clear()
-    assert left_over(folder, "run") is None
+    assert left_over(folder / "responses", "run", RESPONSES, TIMED) is None
     journal.append(rows(4))
-    again = left_over(folder, "run")
+    again = left_over(folder / "responses", "run", RESPONSES, TIMED)
     assert again is not None
     assert again["trial"].to_list() == [4]
     journal.close()
@@ -43,26 +44,26 @@ def test_what_was_appended_is_left_over_once_it_is_cleared_no_more(folder: Path)
 
 
 def test_a_journal_of_another_run_or_of_none_is_left_alone(folder: Path) -> None:
-    Journal(folder, "other").append(rows(1))
-    assert left_over(folder, "run") is None
+    Journal(folder / "responses", "other").append(rows(1))
+    assert left_over(folder / "responses", "run", RESPONSES, TIMED) is None
     (folder / "responses" / JOURNAL).write_bytes(b"anything")
-    assert left_over(folder, "run") is None
+    assert left_over(folder / "responses", "run", RESPONSES, TIMED) is None
 
 
 @pytest.mark.parametrize("keep", range(0, 2000, 97))
 def test_of_a_journal_cut_anywhere_whole_pieces_are_left(folder: Path, keep: int) -> None:
-    journal = Journal(folder, "run")
+    journal = Journal(folder / "responses", "run")
     for trial in range(4):
         journal.append(rows(trial))
     path = folder / "responses" / JOURNAL
     path.write_bytes(path.read_bytes()[:keep])
-    found = left_over(folder, "run")
+    found = left_over(folder / "responses", "run", RESPONSES, TIMED)
     trials = [] if found is None else found["trial"].to_list()
     assert trials == list(range(len(trials)))
 
 
 def test_a_flipped_bit_ends_what_is_believed(folder: Path) -> None:
-    journal = Journal(folder, "run")
+    journal = Journal(folder / "responses", "run")
     sizes = []
     for trial in range(3):
         journal.append(rows(trial))
@@ -70,7 +71,7 @@ def test_a_flipped_bit_ends_what_is_believed(folder: Path) -> None:
     data = bytearray((folder / "responses" / JOURNAL).read_bytes())
     data[sizes[0] + 200] ^= 4
     (folder / "responses" / JOURNAL).write_bytes(bytes(data))
-    found = left_over(folder, "run")
+    found = left_over(folder / "responses", "run", RESPONSES, TIMED)
     assert found is not None
     assert found["trial"].to_list() == [0]
 
@@ -78,7 +79,7 @@ def test_a_flipped_bit_ends_what_is_believed(folder: Path) -> None:
 def test_what_is_in_a_shard_already_is_not_stored_twice(folder: Path) -> None:
     with ShardWriter(folder, everything, run="run") as writer:
         writer.append(Response(1, 0, Status.OK, "(a)"))
-    Journal(folder, "run").append(rows(1, 2))
+    Journal(folder / "responses", "run").append(rows(1, 2))
     assert recover(folder, "run") == 1
     assert read_responses(folder)["trial"].to_list() == [1, 2]
     assert recover(folder, "run") == 0

@@ -104,14 +104,14 @@ class Scores:
 
     @cached_property
     def _table(self) -> pl.DataFrame:
-        seal = _seal(self.folder)
-        parts = [self._part(path, seal) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
+        own = seal(self.folder)
+        parts = [self._part(path, own) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
         return pl.concat([pl.DataFrame(schema=self.schema), *parts]).unique("text", keep="first").sort("text")
 
-    def _part(self, path: Path, seal: str) -> pl.DataFrame:
+    def _part(self, path: Path, own: str) -> pl.DataFrame:
         try:
             check_shard(path)
-            if read_metadata(path).get(_OF) != seal:
+            if read_metadata(path).get(_OF) != own:
                 raise DataError("it is of another scorer")
             part = read_table(path, self.schema.names()).cast(self.schema)
             values = part.select(pl.col(pl.Float64).is_finite() | pl.col(pl.Float64).is_null())
@@ -180,7 +180,8 @@ def _read(folder: Path) -> Scores:
     return Scores(folder.name, str(scorer), str(version), str(digest), tuple(dict.fromkeys(labels or ())), folder)
 
 
-def _seal(folder: Path) -> str:
+def seal(folder: Path) -> str:
+    """Digest of the header, by which files and journals say whose scores they hold."""
     return digest_of((folder / HEADER).read_bytes())
 
 
@@ -195,7 +196,7 @@ def begin(scores: Scores) -> None:
 def add(scores: Scores, rows: pl.DataFrame) -> Path:
     """Store rows of `Scores.schema` in a file of their own."""
     data = io.BytesIO()
-    rows.write_parquet(data, compression="zstd", metadata={_OF: _seal(scores.folder)})
+    rows.write_parquet(data, compression="zstd", metadata={_OF: seal(scores.folder)})
     numbers = (int(found[1]) for path in scores.folder.iterdir() if (found := SHARD.fullmatch(path.name)))
     name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
     write_whole(scores.folder / name, data.getvalue())

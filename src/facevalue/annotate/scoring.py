@@ -12,9 +12,10 @@ from facevalue.annotate import scores as stored
 from facevalue.annotate.scorers import Scorer, scored
 from facevalue.annotate.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
 from facevalue.errors import DataError
+from facevalue.store.journal import JOURNAL, Journal, left_over
 from facevalue.store.lock import RunLock
 
-_ROWS, _EVERY = 100_000, 1.0  # a file is written after so many texts, or seconds: what a kill may lose
+_ROWS, _EVERY = 100_000, 1.0  # a file is written after so many texts, or seconds: what a power cut may lose
 _FILES = 64  # small files that are put together into one
 
 
@@ -96,7 +97,7 @@ def score_texts(
                 now.why = next(iter(unasked.values()), now.why)
                 tell(now)
         finally:
-            writer.flush()
+            writer.close()
     return now
 
 
@@ -105,6 +106,7 @@ def _begun(own: Scores) -> Hashes:
     if not (own.folder / HEADER).exists():
         stored.begin(own)
         return np.empty(0, np.uint64)
+    _recover(own)
     (kept,) = (one for one in stored.read(own.folder.parents[1]) if one.name == own.name)
     if kept.by != own.by:
         raise DataError(
@@ -113,6 +115,17 @@ def _begun(own: Scores) -> Hashes:
             f"{own.digest[:12]}, labels {', '.join(own.labels)}). Give these another --name."
         )
     return kept.hashes
+
+
+def _recover(own: Scores) -> None:
+    """Store what a killed process left in its journal; it may have died once that was in a file."""
+    rows = left_over(own.folder, stored.seal(own.folder), own.schema)
+    if rows is None:
+        return
+    (kept,) = (one for one in stored.read(own.folder.parents[1]) if one.name == own.name)
+    if (new := rows.filter(~pl.col("text").is_in(pl.Series(kept.hashes).implode()))).height:
+        stored.add(own, new)
+    (own.folder / JOURNAL).unlink(missing_ok=True)
 
 
 def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tuple[pl.Series, list[str]]]:
@@ -138,9 +151,11 @@ class _Writer:
         self._tables: list[pl.DataFrame] = []
         self._small: list[tuple[Path, pl.DataFrame]] = []
         self._since = time.monotonic()
+        self._journal = Journal(own.folder, stored.seal(own.folder))
 
     def add(self, table: pl.DataFrame) -> None:
         self._tables.append(table)
+        self._journal.append(table)
         if sum(table.height for table in self._tables) >= _ROWS or time.monotonic() - self._since >= _EVERY:
             self.flush()
 
@@ -156,4 +171,9 @@ class _Writer:
                 path.unlink()
             self._small.clear()
         self._tables.clear()
+        self._journal.clear()
         self._since = time.monotonic()
+
+    def close(self) -> None:
+        self.flush()
+        self._journal.close()

@@ -14,7 +14,7 @@ from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
-from facevalue.runs.kept_judgments import Writer, read_rows
+from facevalue.runs.kept_judgments import Writer, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
 from facevalue.thinking import after_thinking
@@ -142,6 +142,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
     the next call asks them again.
     """
     with RunLock(folder):
+        recover(folder / FOLDER, _SCHEMA)
         before = read_judgments(folder)
         if before is not None and before.name != model.name:
             raise DataError(
@@ -152,8 +153,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
         found = Outcome(len(doubts) - len(wanted), {})
         if isinstance(model, Expecting):
             model.expect(_SAMPLING)
-        writer = Writer(folder / FOLDER, _SCHEMA)
-        try:
+        with Writer(folder / FOLDER, _SCHEMA) as writer:
             for response in Gate(model).respond(_requests(wanted)):
                 doubt = wanted[response.trial]
                 if response.status is Status.ERROR:
@@ -162,8 +162,6 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
                 judgment = judgment_of(doubt.categories, response)
                 known[doubt.attribute, doubt.text] = judgment
                 writer.add(model.name, doubt.attribute, doubt.text, *judgment)
-        finally:
-            writer.flush()
         said = [known[key].verdict for doubt in doubts if (key := (doubt.attribute, doubt.text)) in known]
         found.verdicts = {verdict: said.count(verdict) for verdict in ReplyKind}
         return found

@@ -13,7 +13,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
 from facevalue.protocol.word_lists import WordList, WordLists
-from facevalue.runs.kept_judgments import Writer, read_rows
+from facevalue.runs.kept_judgments import Writer, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
 from facevalue.types import Request, Status
@@ -76,6 +76,7 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
     Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again.
     """
     with RunLock(folder):
+        recover(folder / FOLDER, _SCHEMA)
         before = read_word_judgments(folder)
         if before is not None and before.name != model.name:
             raise DataError(
@@ -87,8 +88,7 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
         found = Outcome(len(every) - len(wanted))
         if isinstance(model, Expecting):
             model.expect(offer.sampling)
-        writer = Writer(folder / FOLDER, _SCHEMA)
-        try:
+        with Writer(folder / FOLDER, _SCHEMA) as writer:
             for response in Gate(model).respond(_requests(wanted, offer)):
                 words, repeat = wanted[response.trial]
                 if response.status is Status.ERROR:
@@ -97,8 +97,6 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
                 said = known[words, repeat] = named(response.text, words.words, response.status)
                 told = (str(said.kind), list(said.words), list(said.invented), (response.text or "")[:_REPLY])
                 writer.add(model.name, words.group, list(words.words), repeat, *told)
-        finally:
-            writer.flush()
         found.replies = [known[one] for one in every if one in known]
         found.kinds = Counter(reply.kind for reply in found.replies)
         return found

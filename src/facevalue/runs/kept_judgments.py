@@ -1,7 +1,10 @@
 """Files of judgments in a run folder: whole or absent, named by their content."""
 
+import contextlib
 import io
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import polars as pl
 
@@ -9,36 +12,62 @@ from facevalue.errors import DataError, RunError
 from facevalue.parquet import read_table
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import make_folder, write_whole
+from facevalue.store.journal import JOURNAL, Journal, left_over
 
 _ROWS = 500  # judgments of one file: what a power cut may lose
+_OF = "judge"
 
 
 class Writer:
-    """Stores judgments, some hundred to a file."""
+    """Stores judgments, some hundred to a file; those on their way are in a journal.
+
+    Leaving the `with` block, by whatever exception, stores the rest.
+    """
 
     def __init__(self, place: Path, schema: pl.Schema) -> None:
+        make_folder(place)
         self._place, self._schema = place, schema
-        self._rows: list[tuple[object, ...]] = []
-        numbers = [int(found[1]) for path in parts(place) if (found := SHARD.fullmatch(path.name))]
-        self._next = max(numbers, default=0) + 1
+        self._rows: list[pl.DataFrame] = []
+        self._journal = Journal(place, _OF)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._flush()
+        self._journal.close()
 
     def add(self, *row: object) -> None:
-        """Take a judgment."""
-        self._rows.append(row)
+        """Take a judgment, which a kill does not lose from now on."""
+        self._rows.append(pl.DataFrame([row], schema=self._schema, orient="row"))
+        self._journal.append(self._rows[-1])
         if len(self._rows) >= _ROWS:
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
-        """Store what was taken."""
-        if not self._rows:
-            return
-        make_folder(self._place)
-        data = io.BytesIO()
-        pl.DataFrame(self._rows, schema=self._schema, orient="row").write_parquet(data, compression="zstd")
-        name = f"part-{self._next:08d}-{digest_of(data.getvalue())}.parquet"
-        write_whole(self._place / name, data.getvalue())
-        self._next += 1
-        self._rows.clear()
+    def _flush(self) -> None:
+        if self._rows:
+            _store(self._place, pl.concat(self._rows))
+            self._journal.clear()
+            self._rows.clear()
+
+
+def recover(place: Path, schema: pl.Schema) -> None:
+    """Store what a killed process left in its journal; only for the process that holds the folder's lock."""
+    rows = left_over(place, _OF, schema)
+    if rows is not None:
+        _store(place, rows)
+    with contextlib.suppress(OSError):  # the next journal begins anew in any case
+        (place / JOURNAL).unlink(missing_ok=True)
+
+
+def _store(place: Path, rows: pl.DataFrame) -> None:
+    data = io.BytesIO()
+    rows.write_parquet(data, compression="zstd")
+    numbers = [int(found[1]) for path in parts(place) if (found := SHARD.fullmatch(path.name))]
+    name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
+    write_whole(place / name, data.getvalue())
 
 
 def read_rows(place: Path, schema: pl.Schema) -> pl.DataFrame | None:

@@ -22,6 +22,7 @@ from facevalue.types import Response
 
 Numbers = npt.NDArray[np.int64]
 Asked = Callable[[Numbers, Numbers], Hashes]
+_FULL = 64 * 2**20  # bytes of a journal, of which one too large is not read back
 _MERGE_EVERY = 64  # shards; keeps the number of files below about 2 x 64 + one per full shard
 
 
@@ -76,7 +77,7 @@ class ShardWriter:
         self._compact(least=16)
         self._next = next_number(self._folder)
         self._since_merge = 0
-        self._journal = Journal(self._folder, self._run)
+        self._journal = Journal(self._folder / RESPONSES_FOLDER, self._run)
         self._thread.start()
         return self
 
@@ -147,6 +148,8 @@ class ShardWriter:
         frame = self._take()
         if frame is not None:
             self._journal.append(frame)
+            if self._journal.size > _FULL:
+                self._write()
         self._noted = time.monotonic()
 
     def _take(self) -> pl.DataFrame | None:
