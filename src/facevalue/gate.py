@@ -209,11 +209,14 @@ def checked_text(text: object) -> str | None:
             text.encode()
         except UnicodeEncodeError:
             raise ReplyError(f"its text holds half of a character (a lone surrogate): {quoted(text)}") from None
-    return str.__str__(text)
+    return text if type(text) is str else str.__str__(text)
 
 
-def checked_probabilities(probs: object, options: int | None) -> tuple[float, ...]:
+def checked_probabilities(probs: Any, options: int | None) -> tuple[float, ...]:
     """Probabilities of a question's options, so many of them; of any number for None."""
+    plain = type(probs) is tuple and len(probs) == options and {*map(type, probs)} == {float}
+    if plain and min(probs) >= 0.0 and math.fsum(probs) <= 1.0:  # not so with a NaN, wherever it is
+        return probs
     if isinstance(probs, str | bytes | Mapping) or not isinstance(probs, Iterable):
         raise ReplyError(f"its probs are {quoted(probs)}")
     most = LONGEST if options is None else options
@@ -237,14 +240,16 @@ def _probability(value: Any, probs: object) -> float:
 
 
 def _checked_status(status: object) -> Status:
+    if type(status) is Status:
+        return status
     if not isinstance(status, str) or status not in _STATUSES:
         raise ReplyError(f"its status is {quoted(status)}, not one of {', '.join(Status)}")
     return Status(status)
 
 
 def _checked_count(count: Any, name: str) -> int | None:
-    if count is None:
-        return None
+    if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
+        return count
     number = _whole(count)
     if number is None or not 0 <= number <= _MOST_TOKENS:
         raise ReplyError(f"its {name} are {quoted(count)}, not a whole number from 0")
@@ -252,6 +257,8 @@ def _checked_count(count: Any, name: str) -> int | None:
 
 
 def _checked_latency(latency: Any) -> float:
+    if type(latency) is float and 0.0 <= latency <= _SLOWEST:
+        return latency
     try:
         number = math.nan if isinstance(latency, str | bytes | bool) else float(latency)
     except Exception:  # whatever a stranger's object raises

@@ -105,6 +105,34 @@ def test_who_asks_once_more_or_allows_it_gets_them_all(tmp_path: Path) -> None:
     assert run(study, TinyModel(said), tmp_path / "allowed", RunSettings(max_invalid=1.0)).complete
 
 
+@pytest.mark.parametrize("settings", [None, 7, {"x": None}, {"x": float("nan")}, {"x": [1]}, {7: "x"}, {"x": object()}])
+def test_settings_that_no_file_can_hold_are_one_sentence(settings: Any, tmp_path: Path) -> None:
+    model = TinyModel()
+    model.settings = lambda: settings  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match="The settings of tiny"):
+        run(STUDY, model, tmp_path)
+
+
+def test_capabilities_that_are_none_are_one_sentence(tmp_path: Path) -> None:
+    model = TinyModel()
+    model.capabilities = None  # type: ignore[assignment]
+    with pytest.raises(ModelError, match="capabilities of tiny are None"):
+        run(STUDY, model, tmp_path)
+
+
+@pytest.mark.parametrize("found", [None, {"x": float("nan")}, {"x": object()}, ValueError("no")])
+def test_findings_that_no_file_can_hold_cost_no_answer(found: Any, tmp_path: Path) -> None:
+    class Finds(TinyModel):
+        def findings(self) -> Any:
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+    study = tiny_study()
+    assert run(study, Finds(), tmp_path).complete
+    assert read_manifest(tmp_path).sessions[0].findings == {}
+
+
 def stranger(folder: Path, change: pl.Expr) -> None:
     """Change a stored row as no gate would let it through, in a file that says it is whole."""
     facts = read_manifest(folder)

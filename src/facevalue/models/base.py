@@ -1,5 +1,6 @@
 """Interface of models: the one through which every model is asked."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -129,6 +130,27 @@ def checked_model(given: Any) -> Model:
         raise ModelError(f"The name of a model is a text of up to {_LONGEST} characters, not {quoted(name)}.")
     model: Model = given
     return model
+
+
+def checked_facts(model: Model, what: str, given: object) -> dict[str, str | int | float | bool]:
+    """What a model says of itself, as files can hold it.
+
+    Raises
+    ------
+    ModelError
+        It is no mapping of names to texts, finite numbers and truth values.
+    """
+    if not isinstance(given, Mapping):
+        raise ModelError(f"{what} of {model.name} are {quoted(given)}, not facts by name.")
+    facts: dict[str, str | int | float | bool] = {}
+    for name, fact in given.items():
+        kind = next((one for one in (bool, int, float, str) if isinstance(fact, one)), None)
+        if not isinstance(name, str) or kind is None or (kind is float and not math.isfinite(fact)):
+            raise ModelError(
+                f"{what} of {model.name} hold {quoted(name)} as {quoted(fact)}, not as a text, a number, True or False."
+            )
+        facts[str(name)] = fact if kind is bool else kind(fact)
+    return facts
 
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")

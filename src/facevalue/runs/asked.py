@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from facevalue.hashing import model_hash
-from facevalue.models.base import Model, Probing
+from facevalue.models.base import Model, Probing, checked_facts
 from facevalue.protocol.study import Study
 from facevalue.runs.settings import RunSettings
 from facevalue.store.manifest import Counts, RunManifest, Session
@@ -43,7 +43,7 @@ def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | i
 
     Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
     """
-    facts = dict(model.settings())
+    facts = checked_facts(model, "The settings", model.settings())
     if study.constrain and (not exact or model.capabilities.structured_probabilities):
         facts["structured"] = model.structured() if isinstance(model, Probing) else model.capabilities.structured
     return facts

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, ModelError, RunError
+from facevalue.gate import quoted
 from facevalue.models.base import Capabilities, Expecting, Model, Selective
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
@@ -29,6 +30,8 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
     if isinstance(model, Expecting):
         model.expect(study.sampling)
     can = model.capabilities
+    if not isinstance(can, Capabilities):
+        raise ModelError(f"The capabilities of {model.name} are {quoted(can)}, not Capabilities.")
     if exact and can.probabilities == "none":
         raise ModelError(
             f"{model.name} gives no option probabilities, so the run cannot be exact. Run it sampled instead."

@@ -15,8 +15,9 @@ import polars as pl
 from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
 from facevalue.gate import Gate
-from facevalue.models.base import Finding, Model, Noting
+from facevalue.models.base import Finding, Model, Noting, checked_facts
 from facevalue.models.cached import cached_share
+from facevalue.printable import first_line
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_of, utc_now
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
@@ -136,7 +137,13 @@ def _names(shards: Collection[Path]) -> tuple[str, ...]:
 
 def _found(session: Session, model: Model) -> Session:
     """Enter what the model found out about itself, if it looks."""
-    return replace(session, findings=dict(model.findings())) if isinstance(model, Finding) else session
+    if not isinstance(model, Finding):
+        return session
+    try:
+        return replace(session, findings=checked_facts(model, "The findings", model.findings()))
+    except Exception as error:  # what was answered is stored, whatever a stranger's model says of itself
+        _LOG.info("%s", first_line(error))
+        return session
 
 
 @dataclass(slots=True)
