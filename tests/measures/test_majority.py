@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, values_only
 from facevalue.measures.majority import Contrasts, from_majority, group_effects
 from facevalue.measures.set_tails import from_set_mean
@@ -33,15 +34,13 @@ def _rated(rng: np.random.Generator, effect: Array) -> Array:
 
 
 def _audits(draw: Drawn, groups: int, affected: int, size: float) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """P-values of contrasts, and of a t test of each group against its sets with Holm; and what is planted."""
+    """Adjusted p of contrasts, and of a t test of each group against its sets with Holm; and what is planted."""
     rng = np.random.default_rng([groups, affected, int(10 * size)])
     effect = np.where(np.arange(groups) < affected, size, 0.0)
     ours, theirs = [], []
     for _ in range(AUDITS):
         values = draw(rng, effect)
-        found = from_majority(values, seed=0).estimates.p_zero
-        assert found is not None
-        ours.append(np.nan_to_num(found, nan=1.0))
+        ours.append(np.nan_to_num(from_majority(values, seed=0).q, nan=1.0))
         apart = values.mean(axis=2) - values.mean(axis=(1, 2))[:, None]
         p = np.nan_to_num(stats.ttest_1samp(apart, 0).pvalue, nan=1.0)
         order = np.argsort(p)
@@ -51,14 +50,17 @@ def _audits(draw: Drawn, groups: int, affected: int, size: float) -> tuple[Array
     return np.array(ours), np.array(theirs), effect > 0
 
 
-@pytest.mark.parametrize("draw", [_normal, _rare, _rated])
+KINDS = [_normal, *(pytest.param(draw, marks=pytest.mark.slow) for draw in (_rare, _rated))]
+
+
+@pytest.mark.parametrize("draw", KINDS)
 @pytest.mark.parametrize("groups", [4, 10])
 def test_with_nothing_planted_something_is_found_in_few_audits(draw: Drawn, groups: int) -> None:
     ours, _, _ = _audits(draw, groups, 0, 0.0)
     assert (ours < 0.05).any(axis=1).mean() <= 0.1  # .05, of 60 audits
 
 
-@pytest.mark.parametrize("draw", [_normal, _rare, _rated])
+@pytest.mark.parametrize("draw", KINDS)
 @pytest.mark.parametrize(("groups", "affected", "size"), [(10, 2, 0.75), (6, 2, 0.75), (4, 1, 0.75)])
 def test_the_affected_are_found_as_by_t_and_the_others_are_left_alone(
     draw: Drawn, groups: int, affected: int, size: float
@@ -67,6 +69,61 @@ def test_the_affected_are_found_as_by_t_and_the_others_are_left_alone(
     assert (ours[:, ~planted] < 0.05).any(axis=1).mean() <= 0.1
     assert (ours[:, planted] < 0.05).mean() >= 0.8 * (theirs[:, planted] < 0.05).mean() - 0.05
     assert (theirs[:, ~planted] < 0.05).any(axis=1).mean() > 0.1, "gaps from the mean of all do find the others"
+
+
+def _unequal(rng: np.random.Generator, effect: Array) -> Array:
+    values = _normal(rng, effect)
+    values[:, ::3] += 1.7 * rng.normal(size=values[:, ::3].shape)
+    return values
+
+
+def _long_tailed(rng: np.random.Generator, effect: Array) -> Array:
+    return rng.standard_t(3, size=(SETS, effect.size, DRAWS)) / np.sqrt(3) + effect[:, None]
+
+
+def _unanswered(rng: np.random.Generator, effect: Array) -> Array:
+    values = _normal(rng, effect)
+    values[rng.random(values.shape) < 0.3] = np.nan
+    return values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [_normal, _unequal, _long_tailed, _unanswered])
+@pytest.mark.parametrize("affected", [0, 1, 2, 4])
+def test_however_many_are_affected_they_are_found_as_by_t_and_intervals_hold(draw: Drawn, affected: int) -> None:
+    rng = np.random.default_rng([affected, len(draw.__name__)])
+    effect = np.where(np.arange(10) < affected, 0.45, 0.0)
+    ours, theirs, holds = [], [], []
+    for _ in range(2 * AUDITS):
+        values = draw(rng, effect)
+        found = from_majority(values, seed=0)
+        apart = np.nanmean(values, axis=2)
+        apart -= np.nanmean(apart, axis=1, keepdims=True)
+        p = np.asarray(stats.ttest_1samp(apart, 0, nan_policy="omit").pvalue)
+        ours.append(found.q < 0.05)
+        theirs.append(adjust(p, "holm") < 0.05)
+        holds.append((found.estimates.low <= effect) & (effect <= found.estimates.high))
+    named, named_by_t = np.array(ours), np.array(theirs)
+    assert named[:, affected:].any(axis=1).mean() <= 0.1  # .05, of 120 audits
+    assert 0.92 <= np.mean(holds) <= 0.98
+    if affected:
+        assert named[:, :affected].mean() >= 0.8 * named_by_t[:, :affected].mean()
+
+
+def test_groups_that_vary_more_do_not_hide_one_that_varies_little() -> None:
+    rng = np.random.default_rng(9)
+    effect = np.where(np.arange(10) == 1, 0.65, 0.0)  # 0, 3, 6 and 9 vary more
+    assert sum(from_majority(_unequal(rng, effect), 0).q[1] < 0.05 for _ in range(5)) >= 4
+
+
+def test_what_is_known_of_groups_that_stand_apart_helps_to_find_the_next() -> None:
+    values = _normal(np.random.default_rng(9), np.array([3.0, -3.0, 0.55, 0, 0, 0, 0, 0, 0, 0]))
+    found = from_majority(values, seed=0)
+    alone = from_majority(values[:, 2:], seed=0)
+    assert (found.q[:3] < 0.05).all()
+    assert found.q[2] <= 1.5 * alone.q[0]
+    assert found.estimates.p_zero is not None
+    assert (found.q >= found.estimates.p_zero).all()
 
 
 @pytest.mark.parametrize("groups", [4, 6, 10])
@@ -97,9 +154,9 @@ def test_missing_replies_leave_the_others_of_their_sets_in() -> None:
     rng = np.random.default_rng(4)
     values = _normal(rng, np.array([1.5, 0, 0, 0, 0, 0]))
     values[rng.random(values.shape) < 0.4 * (np.arange(6) < 2)[:, None]] = np.nan
-    found = from_majority(values, seed=0).estimates
-    assert found.p_zero is not None
-    assert (found.p_zero < 0.05).tolist() == [True] + [False] * 5
+    contrasts = from_majority(values, seed=0)
+    found = contrasts.estimates
+    assert (contrasts.q < 0.05).tolist() == [True] + [False] * 5
     assert found.n.tolist() == np.isfinite(values).sum(axis=(0, 2)).tolist()
     assert found.value[0] == pytest.approx(1.5, abs=0.5)
 
@@ -128,10 +185,9 @@ def test_one_and_the_same_pattern_in_all_sets_is_found_and_no_difference_at_all_
     assert (found.low < 0).all()
     assert (found.high > 0).all()
     values[:, 1] = 6.0
-    apart = from_majority(values, 0).estimates
-    assert apart.p_zero is not None
-    assert (apart.p_zero < 0.05).tolist() == [False, True, False, False, False]
-    assert apart.value[1] == pytest.approx(-1)
+    apart = from_majority(values, 0)
+    assert (apart.q < 0.05).tolist() == [False, True, False, False, False]
+    assert apart.estimates.value[1] == pytest.approx(-1)
 
 
 def test_groups_that_cannot_be_compared_have_no_contrast() -> None:

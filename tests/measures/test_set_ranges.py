@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.set_ranges import SHUFFLED, set_quantiles, set_ranges, summary
+from facevalue.measures.set_ranges import SHUFFLED, set_quantiles, set_ranges, summary, summary_bounds
 from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_credits, tail_shares
 
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Array]
@@ -203,3 +203,27 @@ def test_the_level_holds_for_few_and_many_sets(kind: str, sets: int) -> None:
     rng = np.random.default_rng(sets)
     p = np.array([summary(KINDS[kind](rng, (sets, 12, 3)), 0).floor.p[0] for _ in range(200)])
     assert np.nanmean(p < 0.05) <= 0.09
+
+
+@given(st.integers(0, 5_000))
+def test_whatever_the_missing_scores_are_ranges_lie_within_their_bounds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = rng.random((5, 3, 2))
+    lost = rng.random(whole.shape) < 0.3
+    known, asked = np.where(lost, np.nan, whole), np.ones(whole.shape, dtype=bool)
+    mean, tail = summary_bounds(known, asked, (0.0, 1.0))
+    for other in (whole, np.where(lost, 0.0, whole), np.where(lost, 1.0, whole), np.where(lost, rng.random(), whole)):
+        ranges = set_ranges(other)
+        assert mean.low[0] - 1e-9 <= ranges.mean() <= mean.high[0] + 1e-9
+        assert tail.low[0] - 1e-9 <= np.quantile(ranges, 0.9) <= tail.high[0] + 1e-9
+    assert mean.missing[0] == pytest.approx(lost.mean())
+    complete, _ = summary_bounds(whole, asked, (0.0, 1.0))
+    assert complete.low[0] == pytest.approx(complete.high[0]) == pytest.approx(set_ranges(whole).mean())
+
+
+def test_what_was_not_asked_is_not_missing() -> None:
+    scores = np.array([[[0.1], [0.4]], [[np.nan], [np.nan]]])
+    mean, _ = summary_bounds(scores, np.isfinite(scores), (0.0, 1.0))
+    assert mean.low[0] == mean.high[0] == pytest.approx(0.3)
+    nothing, _ = summary_bounds(np.full((2, 3, 1), np.nan), np.zeros((2, 3, 1), dtype=bool), (0.0, 1.0))
+    assert np.isnan([nothing.value, nothing.low, nothing.high]).all()

@@ -17,6 +17,7 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, cluster_sums, only_values, single
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.interval_method import NONE
+from facevalue.measures.missing_data_bounds import Bounds, range_bounds
 from facevalue.measures.proportions import effective_size, wilson
 
 TAIL = 0.9
@@ -149,6 +150,65 @@ def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Est
         low = excess * (1 - float(special.stdtrit(df, 1 - LEVEL) / special.stdtrit(df, p)))
     method = np.array([f"{_BEYOND}; above, {mean.method[0]}"], dtype=object)
     return replace(mean, low=np.fmin(np.array([low]), mean.value), method=method)
+
+
+def summary_bounds(
+    scores: Array,
+    asked: npt.NDArray[np.bool_],
+    limits: tuple[float, float] | None = None,
+    quantiles: tuple[float, ...] = (TAIL,),
+) -> tuple[Bounds, Bounds]:
+    """Between what the mean and the quantiles of set ranges would lie, whatever the missing scores are.
+
+    Parameters
+    ----------
+    scores, quantiles:
+        As in `summary`.
+    asked:
+        Which scores were asked for, of the same shape; sets and draws in which all were count.
+    limits:
+        Smallest and largest possible score; by default those that are there.
+
+    Equation
+    --------
+    Mean, and quantiles, over sets and draws of the ends of their ranges (`range_bounds`), each missing score anywhere
+    within the limits: of one set's the range of the scores that are there is the least, and one that is missing may lie
+    farthest from them. Standard error of the mean over sets, by linearisation.
+
+    Examples
+    --------
+    >>> known = np.array([[[0.1], [0.4]], [[0.2], [np.nan]]])
+    >>> mean, _ = summary_bounds(known, np.ones(known.shape, dtype=bool), (0.0, 1.0))
+    >>> mean.value.round(3).tolist(), mean.low.round(3).tolist(), mean.high.round(3).tolist()
+    ([0.3], [0.15], [0.55])
+    """
+    whole = (asked | np.isfinite(scores)).all(axis=1)
+    sets, draws = np.nonzero(whole)
+    none = np.full(sets.size, np.nan)
+    finite = scores[np.isfinite(scores)]
+    low, high = limits or (finite.min(initial=np.inf), finite.max(initial=-np.inf))
+    parts = []
+    for image in scores[sets, :, draws].T:
+        lost = np.isnan(image)
+        parts.append(Bounds(image, np.where(lost, low, image), np.where(lost, high, image), lost * 1.0, none))
+    of_draw = range_bounds(parts)
+    ranges = set_ranges(scores)
+    values = ranges[np.isfinite(ranges)]
+    missing = float(of_draw.missing.mean()) if sets.size else np.nan
+    totals = [cluster_sums(end, sets, np.zeros_like(sets), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
+    means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
+    error = np.max([cluster_bootstrap.standard_error(*both) for both in totals], axis=0)
+    tails = [_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
+    unknown, lost = np.full(len(quantiles), np.nan), np.full(len(quantiles), missing)
+    return (
+        _around(np.array([values.mean() if values.size else np.nan]), means, lost[:1], error),
+        _around(_at(values, np.array(quantiles)), tails, lost, unknown),
+    )
+
+
+def _around(value: Array, ends: list[Array], missing: Array, se: Array) -> Bounds:
+    """Bounds that hold what is there, too: its sets and draws are only those with all scores."""
+    return Bounds(value, np.fmin(ends[0], value), np.fmax(ends[1], value), missing, se)
 
 
 def _at(values: Array, places: Array) -> Array:

@@ -81,6 +81,17 @@ def test_refusals_are_counted_by_group_and_leave_their_draws_out(found: pl.DataF
     assert _rows(found, "max_score", prompt="describe")["n"][0] == 72 - round(72 * own)
 
 
+def test_ranges_have_bounds_for_scores_that_are_missing() -> None:
+    design = designed(manifest(), ["describe"])
+    found = measured(design, answered(design, refused={"old male": 0.3}))
+    for measure in ("max_score", "max_score_q90", "max_score_quantile"):
+        rows = _rows(found, measure)
+        assert (rows["bound_low"] <= rows["value"]).all()
+        assert (rows["bound_high"] >= rows["value"]).all()
+        assert (rows["bound_high"] > rows["bound_low"]).any()
+    assert _rows(found, "max_score")["bound_se"].is_not_null().all()
+
+
 def test_occupations_of_enough_sets_are_told_and_whose_words_are_fewest(found: pl.DataFrame) -> None:
     told = _rows(found, "word_share", word_list="competence").filter(pl.col("occupation").is_not_null())
     assert set(told["occupation"]) == {"chef", "nurse"}

@@ -11,7 +11,7 @@ from facevalue.answers import NA
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.set_ranges import TAIL, summary
+from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
 from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import WILSON, as_shares, enter, not_measurable, values
 from facevalue.studies.counterfactuals import measures as m
@@ -91,12 +91,15 @@ def _add_scores(
         return
     in_sets = part.in_sets(scores)
     ranges = summary(in_sets, SEED, QUANTILES)
-    enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=m.family(m.RANGES, label))
+    bounds, tail_bounds = summary_bounds(in_sets, part.in_sets(asked), m.score_limits(scores), QUANTILES)
+    told = m.family(m.RANGES, label)
+    enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=told, bounds=bounds)
     q90 = QUANTILES.index(TAIL)
     own = slice(q90, q90 + 1)
-    enter(table, m.MAX_SCORE_Q90, about, ranges.tail.at(own), floor=ranges.tail_floor.at(own))
-    named = [f"{100 * quantile:g}" for quantile in QUANTILES]
-    enter(table, m.MAX_SCORE_QUANTILE, {**about, "quantile": named}, ranges.tail, floor=ranges.tail_floor)
+    published = tail_bounds.at(np.array([q90]))
+    enter(table, m.MAX_SCORE_Q90, about, ranges.tail.at(own), floor=ranges.tail_floor.at(own), bounds=published)
+    labels = {**about, "quantile": [f"{100 * quantile:g}" for quantile in QUANTILES]}
+    enter(table, m.MAX_SCORE_QUANTILE, labels, ranges.tail, floor=ranges.tail_floor, bounds=tail_bounds)
     whole = np.isfinite(in_sets).all(axis=1)
     some = np.isfinite(in_sets).any(axis=1)
     enter(table, m.LEFT_OUT, about, _shares((some & ~whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))

@@ -34,24 +34,22 @@ def add_contrasts(
     """Enter each group against the groups that are alike, and, untested, against the mean of all.
 
     `values`, `asked`: of whole sets, shape (sets, groups, draws); see `majority.from_majority`. Each prompt is a family
-    by itself, since p holds for all its groups together.
+    by itself, since q holds for all its groups together.
     """
-    low, high = quantity.level.limits
-    if quantity.family == m.GROUP_SCORES and not ((values < 0) | (values > 1)).any():
-        low, high = 0.0, 1.0
-    bounded = np.isfinite([low, high]).all() and quantity is not m.SALARIES
-    contrast = from_majority(values, SEED, asked, (low, high) if bounded else None)
+    limits = m.score_limits(values) if quantity is m.SCORES else quantity.level.limits
+    if quantity is m.SALARIES or not np.isfinite(limits or np.inf).all():
+        limits = None
+    contrast = from_majority(values, SEED, asked, limits)
     labels = {**about, "group": groups}
-    p = contrast.estimates.p_zero
+    p, q = contrast.estimates.p_zero, contrast.q
     named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
     enter(
-        table, quantity.gap, labels, contrast.estimates, p=p, q=p, p_least=np.full(len(groups), contrast.p_least),
+        table, quantity.gap, labels, contrast.estimates, p=p, q=q, p_least=np.full(len(groups), contrast.p_least),
         family=m.family(quantity.family, *named), bounds=contrast.bounds,
     )  # fmt: skip
     enter(table, quantity.from_mean, labels, from_set_mean(values))
     if only_values() or not np.isfinite(contrast.p_any):
         return
-    assert p is not None
     many, sets = len(groups), int(contrast.estimates.clusters.max())
-    apart = single(float((p < _LEVEL).sum()), np.nan, np.nan, np.nan, many, sets, f"no interval: {METHOD}")
+    apart = single(float((q < _LEVEL).sum()), np.nan, np.nan, np.nan, many, sets, f"no interval: {METHOD}")
     enter(table, quantity.apart, about, apart, p=np.array([contrast.p_any]))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
 
 PAPER = "Counterfactual sets (004_7cea9561bd4a7c8a)"
 OURS = "FaceValue"
@@ -39,6 +40,11 @@ def family(name: str, *about: str) -> str:
     return f"{name} ({', '.join(about)})"
 
 
+def score_limits(scores: Array) -> tuple[float, float] | None:
+    """Between what missing scores lie: 0 and 1 where all others do, as those of most scorers; else None."""
+    return None if ((scores < 0) | (scores > 1)).any() else (0.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """Measures of one quantity: its level, and each group beside the others of its sets."""
@@ -67,7 +73,7 @@ def _compared(
         f"mean over sets and draws of x_g - mean_h x_h, x: {what}", level.unit, UNIT, OURS, paired=True, limits=limits,
     )  # fmt: skip
     apart = Measure(
-        f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with p < .05", "groups",
+        f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
         UNIT, OURS, signed=False, limits=(0.0, float("inf")),
     )  # fmt: skip
     return Compared(level, gap, mean, apart, family)
