@@ -28,7 +28,11 @@ def target_of(spec: str) -> Target:
     try:
         parts = split_address(url)
     except ValueError as error:
-        hint = f"Put the key into {variable} instead." if "password" in str(error) else f"Write {example}."
+        hint = (
+            f"Put the key into {variable} instead."
+            if "password" in str(error)
+            else "Write one such as http://localhost:8000/v1."
+        )
         raise ModelError(f"{shown} {error}. {hint}") from None
     if parts.query or parts.fragment:
         raise ModelError(

@@ -45,6 +45,7 @@ _SECRETS = (
 )
 _TIMEOUT = "120s"
 _LOCK = ".lock"
+_BUCKET = re.compile(r"[A-Za-z0-9._-]{1,255}")
 T = TypeVar("T")
 Tag = Mapping[str, str]
 """What tells one version of an object from another."""
@@ -71,7 +72,12 @@ def is_url(text: object) -> bool:
 
 def checked_url(url: str) -> str:
     """A URL under which objects can lie, without a slash at its end."""
-    found = urlsplit(url)
+    if not url.isprintable():  # `urlsplit` drops some of what is not, and what is left may be another place
+        raise SettingError("The URL of the run holds control characters.")
+    try:
+        found = urlsplit(url)
+    except ValueError:
+        raise SettingError(f"{url} is not a URL: write s3://BUCKET/PREFIX.") from None
     if found.scheme not in SCHEMES:
         raise SettingError(f"{url} is not one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}.")
     if "@" in found.netloc or found.query or found.fragment:
@@ -84,6 +90,8 @@ def checked_url(url: str) -> str:
             raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
     elif not found.netloc or not found.path.strip("/"):
         raise SettingError(f"{url} names no prefix: write {found.scheme}://BUCKET/PREFIX.")
+    elif not _BUCKET.fullmatch(found.netloc) or {".", ".."} & set(found.path.split("/")):
+        raise SettingError(f"{url[:300]} names no bucket and prefix that there can be.")
     return f"{found.scheme}://{found.netloc}{found.path}".rstrip("/")  # names of schemes have no case
 
 
