@@ -61,3 +61,9 @@ def untried(engine: Any, *, shares: bool = True) -> Any:
     """Have an engine share, or not, without a trial: so that faults that come later are met."""
     engine.trials.allow = lambda *_: shares
     return engine
+
+
+def untried_openings(engine: Any) -> Any:
+    """Have an engine go on from token sequences without a trial."""
+    engine.opening.trials.allow = lambda *_: True
+    return engine

@@ -116,7 +116,7 @@ def test_questions_are_not_tokenised_while_a_processor_is_at_work(load: Load) ->
             return getattr(loaded.tokenizer, name)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            busy.append(chat._BUSY.locked())
+            busy.append(chat.BUSY.locked())
             return loaded.tokenizer(*args, **kwargs)
 
     write(replace(loaded, tokenizer=Words()), [], [Question("Who?")])

@@ -109,8 +109,11 @@ def token(words: Any, name: str) -> int:
     return int(words.convert_tokens_to_ids(name))
 
 
-def llava(folder: Path) -> Path:
-    """LLaVA-1.5: four image tokens, CLIP's patches without its class token. Saved in one piece, as new models are."""
+def llava(folder: Path, language: Any = None) -> Path:
+    """LLaVA-1.5: four image tokens, CLIP's patches without its class token. Saved in one piece, as new models are.
+
+    `language` makes the configuration of another language model, with as many tokens as the tokenizer has.
+    """
     words = tokenizer("<image>", image_token="<image>")
     processor = tf.LlavaProcessor(
         image_processor=_clip(tf.CLIPImageProcessorPil),
@@ -123,7 +126,7 @@ def llava(folder: Path) -> Path:
     )
     config = tf.LlavaConfig(
         vision_config=tf.CLIPVisionConfig(image_size=28, patch_size=14, **VISION),
-        text_config=tf.LlamaConfig(**text(words)),
+        text_config=language(text(words)) if language else tf.LlamaConfig(**text(words)),
         image_token_index=token(words, "<image>"),
     )
     torch.manual_seed(0)
@@ -378,13 +381,13 @@ def mllama(folder: Path) -> Path:
     return save(folder, model, "MllamaProcessor", images, words, "<|image|>")
 
 
-def paligemma(folder: Path) -> Path:
+def paligemma(folder: Path, kind: str = "Gemma") -> Path:
     """PaliGemma, which no table lists: the prompt's tokens see each other in both directions, the reply's look back."""
     words = tokenizer("<image>", image_token="<image>")
     words.add_tokens([f"<loc{place:04d}>" for place in range(4)])
     config = tf.PaliGemmaConfig(
         vision_config=tf.SiglipVisionConfig(image_size=28, patch_size=14, projection_dim=32, **VISION),
-        text_config=tf.GemmaConfig(**text(words, head_dim=8, vocab_size=1700)),
+        text_config=getattr(tf, f"{kind}Config")(**text(words, head_dim=8, vocab_size=1700)),
         image_token_index=token(words, "<image>"),
         projection_dim=32,
         hidden_size=32,

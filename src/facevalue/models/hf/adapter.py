@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from facevalue.models.base import Capabilities, ModelOptions, neighbours
 from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.loaded import TEXTS_ALONE
+from facevalue.models.hf.open_replies import OpenReplies
 from facevalue.models.hf.scoring import Score, Scored
 from facevalue.types import Request, Response, Status, Stimulus
 
@@ -93,7 +95,7 @@ class HFModel:
                 "largest_log_difference": check.log_difference,
                 "tolerance": check.tolerance,
             }
-        verdicts = self.engine.trials.verdicts
+        verdicts = self.engine.trials.verdicts | self.engine.opening.trials.verdicts
         for way, kinds in (
             ("shared", [kind for kind in verdicts if not verdicts[kind].failed]),
             ("plain", [kind for kind in verdicts if verdicts[kind].failed]),
@@ -109,12 +111,13 @@ class HFModel:
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer the stimuli that the model takes together, each request as soon as it is done, then the next ones.
 
-        While the model works, the next pictures are made ready in a thread, a bounded number of them.
+        Open replies go on from one lot of stimuli to the next. While the model works, the next pictures are made ready
+        in a thread, a bounded number of them.
         """
         batches = neighbours(requests, MOST_NEIGHBOURS)
         ahead: deque[Future[_Ready]] = deque()
         most = _AHEAD[0]
-        with ThreadPoolExecutor(1, "pictures") as worker:
+        with closing(OpenReplies[_Ready](self.engine.opening)) as session, ThreadPoolExecutor(1, "pictures") as worker:
 
             def fill() -> None:
                 for batch in islice(batches, most - len(ahead)):
@@ -129,7 +132,10 @@ class HFModel:
                         together.append(ahead.popleft().result())
                         most = min(max(2 * len(together), most), _AHEAD[1])
                         fill()
-                    yield from self._answers(together)
+                    for ready, response in self._made(together, session):
+                        yield from self._settled(ready, response)
+                    yield from self._opened(session, to_the_end=False)
+                yield from self._opened(session, to_the_end=True)
             finally:  # also where nobody wants the rest
                 worker.shutdown(cancel_futures=True)
 
@@ -169,59 +175,63 @@ class HFModel:
         tokens = sum(each.tokens for ready in together for each in (ready.scores, ready.replies) if each)
         return tokens >= self.engine.room.tokens() or len(together) >= _AHEAD[1]
 
-    def _answers(self, together: "list[_Ready]") -> Iterator[Response]:
-        """Answer requests about several stimuli; those without any answer in a row are counted, and may end the run."""
-        failed: list[list[Response]] = [[] for _ in together]
-        for at, response in self._made(together):
-            if response.status is Status.ERROR:
-                failed[at].append(response)
-            else:
-                yield response
-        for ready, errors in zip(together, failed, strict=True):
-            yield from errors
-            if len(errors) < len(ready.batch):
-                self._failing.clear()
-            else:
-                self._failing.add(ready.batch[0].stimulus.key)
-            if len(self._failing) >= _MOST_FAILURES:
-                reason = errors[-1].error
-                raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+    def _settled(self, ready: "_Ready", response: Response) -> Iterator[Response]:
+        """Yield a response, an error when all about its stimulus is answered.
 
-    def _made(self, together: "list[_Ready]") -> Iterator[tuple[int, Response]]:
-        """Answer requests; with each response the number of its stimulus."""
-        for at, ready in enumerate(together):
+        Stimuli without any answer in a row are counted, and may end the run.
+        """
+        ready.left -= 1
+        if response.status is Status.ERROR:
+            ready.errors.append(response)
+        else:
+            yield response
+        if ready.left:
+            return
+        yield from ready.errors
+        if len(ready.errors) < len(ready.batch):
+            self._failing.clear()
+        else:
+            self._failing.add(ready.batch[0].stimulus.key)
+        if len(self._failing) >= _MOST_FAILURES:
+            reason = ready.errors[-1].error
+            raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+
+    def _made(self, together: "list[_Ready]", session: "OpenReplies[_Ready]") -> Iterator[tuple["_Ready", Response]]:
+        """Answer requests but for those that the session takes; with each response its stimulus."""
+        for ready in together:
             if ready.reason is not None:
-                yield from ((at, _response(request, Failed(ready.reason), 0.0)) for request in ready.batch)
-        sound = [(at, ready) for at, ready in enumerate(together) if ready.reason is None]
-        weighed = [(at, ready, ready.scores) for at, ready in sound if ready.scores]
-        read: dict[tuple[int, int], tuple[Response, str]] = {}
-        for (place, number), score, seconds in self.engine.scores([scores for *_, scores in weighed]):
-            at, ready, _ = weighed[place]
+                yield from ((ready, _response(request, Failed(ready.reason), 0.0)) for request in ready.batch)
+        sound = [ready for ready in together if ready.reason is None]
+        weighed = [(ready, ready.scores) for ready in sound if ready.scores]
+        for (place, number), score, seconds in self.engine.scores([scores for _, scores in weighed]):
+            ready, _ = weighed[place]
             request = ready.exact[number]
             response = _response(ready.batch[request], score, seconds)
             if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
-                read[at, request] = response, unfollowed(sum(score.probs), score.undecided)
+                ready.before[request] = response, unfollowed(sum(score.probs), score.undecided)
             else:
-                yield at, response
-        for at in dict.fromkeys(at for at, _ in read):
-            ready = together[at]
-            ready.replies = self._to_reply(ready, [*ready.drawn, *(number for where, number in read if where == at)])
-        drawn = [(at, ready, ready.replies) for at, ready in sound if ready.replies]
-        for (place, number), reply, seconds in self.engine.replies([replies for *_, replies in drawn]):
-            at, ready, _ = drawn[place]
-            request = ready.drawn[number]
-            response = _response(ready.batch[request], reply, seconds)
-            if (at, request) in read:
-                before, reason = read[at, request]
-                response = instead(reason, before, response)
-            yield at, response
+                yield ready, response
+        for ready in sound:
+            if ready.before:
+                ready.replies = self._to_reply(ready, [*ready.drawn, *ready.before])
+        drawn = [(ready, session.add(ready, ready.replies)) for ready in sound if ready.replies]
+        for (place, number), reply, seconds in self.engine.replies_in_packs([replies for _, replies in drawn]):
+            ready, _ = drawn[place]
+            yield ready, _drawn(ready, number, reply, seconds)
+
+    def _opened(self, session: "OpenReplies[_Ready]", *, to_the_end: bool) -> Iterator[Response]:
+        """Answer requests that the session has taken."""
+        for ready, number, reply, seconds in session.replies(to_the_end=to_the_end):
+            yield from self._settled(ready, _drawn(ready, number, reply, seconds))
 
 
 @dataclass(slots=True)
 class _Ready:
     """Requests about one stimulus, ready for the model, or why they cannot be asked.
 
-    `exact` and `drawn` are the numbers of those whose options are weighed, and of those whose replies are drawn.
+    `exact` and `drawn` are the numbers of those whose options are weighed, and of those whose replies are drawn;
+    `before` has what was weighed of those that are drawn because too much was not followed, and why. `left` are not
+    answered yet; `errors` are kept until none is.
     """
 
     batch: list[Request]
@@ -231,8 +241,12 @@ class _Ready:
     replies: Prepared[Wish] | None = None
     drawn: list[int] = field(default_factory=list)
     reason: str | None = None
+    before: dict[int, tuple[Response, str]] = field(default_factory=dict)
+    errors: list[Response] = field(default_factory=list)
+    left: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.left = len(self.batch)
         self.exact = [number for number, request in enumerate(self.batch) if request.exact]
 
 
@@ -244,6 +258,16 @@ def _response(request: Request, made: Score | Reply | Failed, seconds: float) ->
         return Response(trial, repeat, Status.OK, None, made.probs, made.prompt_tokens, 0, took)
     status = Status.OK if made.ended else Status.TRUNCATED
     return Response(trial, repeat, status, made.text, None, made.prompt_tokens, made.completion_tokens, took)
+
+
+def _drawn(ready: _Ready, number: int, reply: Reply | Failed, seconds: float) -> Response:
+    """Return the response to one of the requests whose replies are drawn."""
+    request = ready.drawn[number]
+    response = _response(ready.batch[request], reply, seconds)
+    if request in ready.before:
+        before, reason = ready.before[request]
+        response = instead(reason, before, response)
+    return response
 
 
 def _seed(request: Request) -> int:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import Tensor
 
-_BUSY = Lock()
-"""Processors are not made for several threads."""
+BUSY = Lock()
+"""Processors and tokenizers are not made for several threads."""
 Row = list[int]
 Messages = list[dict[str, Any]]
 
@@ -208,7 +208,7 @@ def pixels(loaded: Loaded, images: "Sequence[Image]") -> "dict[str, Tensor]":
 def _rejecting(what: str) -> Iterator[None]:
     """Turn whatever a processor raises into a `DataError`; one picture or text at a time goes through it."""
     try:
-        with _BUSY:
+        with BUSY:
             yield
     except Exception as error:  # image processors raise what they like
         raise DataError(f"The model's processor rejects {what}: {type(error).__name__}: {error}") from error
@@ -234,7 +234,7 @@ def _tokens(loaded: Loaded, texts: list[str]) -> list[Row]:
     for opens in (False, True):  # many texts at once are several times faster
         places = [place for place, text in enumerate(texts) if _opens(loaded, text) is opens]
         if places:
-            with _BUSY:  # a processor that pads sets its tokenizer to do so
+            with BUSY:  # a processor that pads sets its tokenizer to do so
                 made = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
             rows |= dict(zip(places, made, strict=True))
     return [rows[place] for place in range(len(texts))]
@@ -288,3 +288,25 @@ def _common(rows: list[Row]) -> int:
     """Return how many tokens all rows start with alike."""
     low, high = min(rows), max(rows)  # all others lie between them
     return next((place for place, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+
+
+def after_pictures(loaded: Loaded, group: Group) -> Group:
+    """Return a group whose prefix ends with its pictures, or after one token: which it is, no other question decides.
+
+    Special tokens right after a picture may belong to it.
+    """
+    assert group.inputs is not None
+    shown, picture = any(name.startswith("pixel_values") for name in group.inputs), _picture_id(loaded)
+    end = len(group.prefix_ids) if shown and picture is None else max(_last(group.prefix_ids, picture) + 1, 1)
+    special = frozenset(loaded.tokenizer.all_special_ids) if shown else frozenset()
+    while end < len(group.prefix_ids) and group.prefix_ids[end] in special:
+        end += 1
+    each = group.inputs["input_ids"].shape
+    inputs = {name: tensor[:, :end] if tensor.shape[:2] == each else tensor for name, tensor in group.inputs.items()}
+    between = group.prefix_ids[end:]
+    return replace(
+        group,
+        inputs=inputs,
+        prefix_ids=group.prefix_ids[:end],
+        suffixes=[[*between, *suffix] for suffix in group.suffixes],
+    )

@@ -128,6 +128,11 @@ class SelfCheck:
         if group.inputs is None:
             self._reply(loaded, inputs)
         self.checks += 1
+        if self.difference == math.inf:
+            raise ModelError(
+                f"Self-check: {_name(loaded)} gives what is no number (NaN) for a probability in {loaded.numbers}: its "
+                "numbers become too large on the way. Try --dtype bfloat16 or float32."
+            )
         if not self.difference <= self.tolerance:
             shared = "over the shared prefix differs from a plain forward pass"
             ways = shared if group.inputs is not None else "by the plain way differs from what the model says"

@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from facevalue.errors import DataError
 from facevalue.models._structured import wanted as texts_of
 from facevalue.models.hf._constrain import Constraint, Constraints
+from facevalue.models.hf.asked import Failed, Job, Prepared, Reply, Wish
 from facevalue.models.hf.calls import Rejected
-from facevalue.models.hf.chat import Group, prepare
+from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.decoding import Decoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.joint import Joint, Key, Room, Unit, joints
 from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.open_replies import Opening, OpenReplies
 from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
 from facevalue.models.hf.prefix import Prefix
@@ -31,6 +33,8 @@ from facevalue.types import Option, Question, Sampling
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+__all__ = ["Engine", "Failed", "Prepared", "Reply", "Wish"]
+
 _STEPS = 8
 """So many tokens of a reply weigh as one of a prompt when packs are made: they go through the model one at a time."""
 
@@ -38,63 +42,7 @@ _PLAIN = Question("What is shown?", ())
 """A question that no processor has anything against."""
 _MADE_UP = [_PLAIN, Question("What is shown here, and where?", ()), Question("What is it? Answer briefly.", ())]
 
-Result = TypeVar("Result", Score, "Reply")
-Job = TypeVar("Job", Scored, "Wish")
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A reply that is wanted. The same seed, 0 to 2**64 - 1, gives the same random numbers, whatever else is asked."""
-
-    question: Question
-    sampling: Sampling
-    seed: int = 0
-    constrain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply that was drawn, verbatim but for the blanks around it if it was constrained.
-
-    `prompt_tokens` has pictures expanded, and `completion_tokens` the end of the reply; `tokens` doesn't have the one
-    that ended it. `logprobs` are natural logs at temperature 1, before any constraint.
-    """
-
-    text: str
-    ended: bool
-    prompt_tokens: int
-    completion_tokens: int
-    tokens: Tokens
-    logprobs: tuple[float, ...]
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """What the model said of each token."""
-        return tuple(Evidence(self.tokens[:n], self.tokens[n], log) for n, log in enumerate(self.logprobs))
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A question that could not be asked, and why, for people."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared(Generic[Job]):
-    """Questions about one stimulus, ready for the model: by their numbers, groups with places, and why some can't be.
-
-    It is made without the model, so that it can be while the model works on others.
-    """
-
-    jobs: Mapping[int, Job]
-    groups: Sequence[tuple[Group, dict[int, int]]]
-    refused: Mapping[int, str]
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the prefixes."""
-        return sum(len(group.prefix_ids) for group, _ in self.groups)
+Result = TypeVar("Result", Score, Reply)
 
 
 class Engine:
@@ -122,6 +70,7 @@ class Engine:
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
         self.trials = Trials(loaded, self._shared)
         self._read = lru_cache(maxsize=1024)(self._options)
+        self.opening = Opening.of(loaded, self.check, self._draw, self._reply, self._unspoken)
 
     @classmethod
     def load(cls, path: str, **how: Any) -> Self:
@@ -241,7 +190,15 @@ class Engine:
         return Prepared(dict(enumerate(wishes)), asked, refused)
 
     def replies(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
-        """Draw replies to questions about several stimuli, as `scores` weighs them."""
+        """Draw replies to questions about several stimuli, as `scores` weighs them, and open ones together."""
+        with closing(OpenReplies[int](self.opening)) as session:
+            packs = [session.add(at, each) for at, each in enumerate(asked)]
+            yield from self.replies_in_packs(packs)
+            for at, number, reply, seconds in session.replies(to_the_end=True):
+                yield (at, number), reply, seconds
+
+    def replies_in_packs(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
+        """Draw replies that no session of open ones has taken."""
         groups = [(at, *group) for at, each in enumerate(asked) for group in each.groups]
         prompts = {(at, n): _prompt_tokens(group, p) for at, group, places in groups for n, p in places.items()}
 
@@ -250,7 +207,7 @@ class Engine:
 
         def work(decoding: Decoding, pack: dict[Key, int]) -> list[Reply]:
             wishes = [asked[at].jobs[number] for at, number in pack]
-            draws = [Draw(m, w.sampling, w.seed, self._held(w)) for m, w in zip(pack.values(), wishes, strict=True)]
+            draws = [self._draw(member, wish) for member, wish in zip(pack.values(), wishes, strict=True)]
             drawn = draw_pack(decoding, draws, self.loaded.stop_ids)
             return [self._reply(each, prompts[key]) for key, each in zip(pack, drawn, strict=True)]
 
@@ -259,8 +216,13 @@ class Engine:
 
         yield from self._together("generate", asked, row, kind, work)
 
+    def _draw(self, member: int, wish: Wish) -> Draw:
+        return Draw(member, wish.sampling, wish.seed, self._held(wish))
+
     def _reply(self, drawn: Drawn, prompt: int) -> Reply:
-        text = self.loaded.tokenizer.decode(drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        with BUSY:
+            words = self.loaded.tokenizer
+            text = words.decode(drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         text = text.strip() if drawn.draw.constraint else text
         return Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs))
 

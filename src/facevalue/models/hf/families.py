@@ -15,6 +15,10 @@ Without it the processor would be asked for every question, picture and all: the
 """
 
 
+_AXES = 3
+"""Time, height and width."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """How far back some or all layers of a model see: a token attends to itself and to the `size` - 1 before it.
@@ -58,8 +62,9 @@ def watched(model: Any) -> Iterator[Callable[[Sequence[int]], tuple[int, ...]]]:
     def following(lengths: Sequence[int]) -> tuple[int, ...]:
         if given[0] is None:
             return tuple(lengths)
-        rows = given[0].reshape(-1, *given[0].shape[-2:])[-1].expand(len(lengths), -1)
-        return tuple(int(row[length - 1]) + 1 for row, length in zip(rows, lengths, strict=True))
+        axes = given[0].reshape(-1, *given[0].shape[-2:])[-_AXES:]  # what is before them counts tokens
+        rows = axes.amax(0).expand(len(lengths), -1)  # the last part of a picture may be wide, and its first one high
+        return tuple(int(row[:length].max()) + 1 for row, length in zip(rows, lengths, strict=True))
 
     hook = model.get_decoder().register_forward_pre_hook(look, with_kwargs=True)
     try:

@@ -133,8 +133,7 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     template = _template(processor)
     processor.tokenizer.chat_template = template or _texts_alone(processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
-    takes = getattr(kind._model_mapping.get(type(config), None), "_supports_sdpa", False)
-    wanted = {"attn_implementation": "sdpa"} if takes else {}
+    _unset(config)
     try:
         model, found = kind.from_pretrained(
             where,
@@ -145,7 +144,6 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
             trust_remote_code=False,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # refused below, with a name
-            **wanted,
         )
     except torch.OutOfMemoryError as error:
         raise ModelError(
@@ -158,6 +156,11 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
         raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
     if other := sorted(str(name) for name, *_ in found["mismatched_keys"]):
         raise ModelError(f"{len(other)} weights of {path} have not the shape that its config.json says: {other[0]}.")
+    if broken := _broken(model):
+        raise ModelError(
+            f"{len(broken)} weights of {path} hold what is no number (NaN or infinite), such as {broken[0]}: the "
+            f"checkpoint is damaged, or too large for {str(model.dtype).removeprefix('torch.')}."
+        )
     if not isinstance(model, transformers.GenerationMixin):
         raise ModelError(f"{path} is of a type ({config.model_type}) that doesn't reply token by token.")
     model.eval()
@@ -250,6 +253,29 @@ def _config(path: str) -> tuple[Any, Any]:
     if kind in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return config, transformers.AutoModelForCausalLM
     raise ModelError(f"{path} is a model of type {kind!r}, which answers no questions, with pictures or without.")
+
+
+def _unset(config: Any) -> None:
+    """Have each part of a model take torch's attention, or its own where it has no other, whatever its checkpoint says.
+
+    Parts differ: a language model that bounds its scores (Gemma 2) comes with an encoder that doesn't.
+    """
+    config._attn_implementation = None
+    for name in config.sub_configs:
+        if (part := getattr(config, name, None)) is not None:
+            _unset(part)
+
+
+def _broken(model: Any) -> list[str]:
+    """Return the names of weights with values that are not finite."""
+    import torch  # noqa: PLC0415
+
+    halves = (torch.float32, torch.float16, torch.bfloat16)  # what is quantised has no such values, or no such test
+    return [
+        name
+        for name, weight in model.named_parameters()
+        if weight.dtype in halves and not weight.is_meta and not torch.isfinite(weight.detach()).all()
+    ]
 
 
 def _template(processor: Any) -> str | None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf._constrain import Constraint
 from facevalue.models.hf.decoding import Decoding, Path
-from facevalue.models.hf.scoring import Tokens
+from facevalue.models.hf.scoring import Evidence, Tokens
 from facevalue.models.hf.token_sampling import distribution, log_probabilities, pick, uniforms
 from facevalue.types import Sampling
 
@@ -49,10 +49,25 @@ class Drawn:
     count: int = 0
     ended: bool = False
 
+    @classmethod
+    def of(cls, draw: Draw) -> Self:
+        """Return a reply without tokens."""
+        return cls(draw, uniforms(draw.seed, draw.sampling.max_tokens))
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the model said of each token."""
+        return tuple(Evidence(self.tokens[:n], self.tokens[n], log) for n, log in enumerate(self.logprobs))
+
     @property
     def path(self) -> Path:
         """Where it stands."""
         return self.draw.member, self.tokens
+
+    @property
+    def done(self) -> bool:
+        """Whether no token comes any more."""
+        return self.ended or self.count >= self.draw.sampling.max_tokens
 
 
 def draw_pack(decoding: Decoding, pack: Sequence[Draw], stops: frozenset[int]) -> list[Drawn]:
@@ -62,17 +77,22 @@ def draw_pack(decoding: Decoding, pack: Sequence[Draw], stops: frozenset[int]) -
     that it doesn't depend on the others; where two tokens are about equally likely, the rounding of another pack can
     still tip the scales.
     """
-    replies = [Drawn(draw, uniforms(draw.seed, draw.sampling.max_tokens)) for draw in pack]
+    replies = [Drawn.of(draw) for draw in pack]
     going = replies
     while going:
         paths = list(dict.fromkeys(reply.path for reply in going))
         rows = {path: row for row, path in enumerate(paths)}
         logits = decoding.read(paths)
-        for first in range(0, len(going), _ROWS):
-            some = going[first : first + _ROWS]
-            _extend(some, logits[[rows[reply.path] for reply in some]], stops)
-        going = [reply for reply in going if not reply.ended and reply.count < reply.draw.sampling.max_tokens]
+        extend(going, logits, [rows[reply.path] for reply in going], stops)
+        going = [reply for reply in going if not reply.done]
     return replies
+
+
+def extend(replies: Sequence[Drawn], logits: "Tensor", rows: Sequence[int], stops: frozenset[int]) -> None:
+    """Draw the next token of each reply from its row of the logits, of which several may have the same."""
+    for first in range(0, len(replies), _ROWS):
+        some = slice(first, first + _ROWS)
+        _extend(replies[some], logits[list(rows[some])], stops)
 
 
 def _extend(replies: Sequence[Drawn], logits: "Tensor", stops: frozenset[int]) -> None:
