@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks._harness import Result, at_least, finish, fresh
 
-BATCHES = (15, 30, 60)
+BATCHES = (15, 60)
 STOP, MOST, SEEDS = 0.01, 512, 3
 TIMES, FILLED = 3.0, 0.9
 
@@ -121,7 +121,7 @@ def main(given: Sequence[str] | None = None) -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", default="tiny", choices=("tiny", "70m", "245m"))
-    parser.add_argument("--pictures", type=int, default=32)
+    parser.add_argument("--pictures", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args(given)
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:

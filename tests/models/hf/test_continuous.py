@@ -166,7 +166,7 @@ def test_rows_are_refilled_across_pictures_as_they_come(build: Build, monkeypatc
 
 def test_short_memory_sends_replies_back_and_loses_none(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass that runs out of memory is shrunk until it fits; what doesn't fit alone is an error by itself."""
-    engine, some = build(), wishes(1)
+    engine, some = build(), wishes(2)
     want = {key: exactly(reply) for key, reply in drawn(engine, [(0, some), (1, some)]).items()}
     other, read = build(), Sequences.read
     drawn(other, [(0, wishes(1))])
@@ -179,7 +179,7 @@ def test_short_memory_sends_replies_back_and_loses_none(build: Build, monkeypatc
         return read(inner, asked, wanted)
 
     monkeypatch.setattr(Sequences, "read", limited)
-    limit = 520
+    limit = 640
     found = {key: exactly(reply) for key, reply in drawn(other, [(0, some), (1, some)]).items()}
     assert found == want
     assert refused
