@@ -130,8 +130,8 @@ class SelfCheck:
         self.checks += 1
         if self.difference == math.inf:
             raise ModelError(
-                f"Self-check: {_name(loaded)} gives what is no number (NaN) for a probability in {loaded.numbers}: its "
-                "numbers become too large on the way. Try --dtype bfloat16 or float32."
+                f"Self-check: {_name(loaded)} gives what is no number (NaN) for a probability in {loaded.numbers}. "
+                "Where numbers become too large on the way, --dtype bfloat16 or float32 helps."
             )
         if not self.difference <= self.tolerance:
             shared = "over the shared prefix differs from a plain forward pass"
