@@ -2,4 +2,5 @@
 
 from facevalue.cli import main
 
-main()
+if __name__ == "__main__":  # processes that help import this again
+    main()

@@ -39,8 +39,13 @@ of = "age"
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
+def lab_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Cues and groups of twelve people, judged by yes and no."""
     path: Path = tmp_path_factory.mktemp("lab") / "lab.toml"
     path.write_text(TEXT)
-    return protocol(str(path))
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def lab(lab_file: str) -> Protocol:
+    return protocol(lab_file)

@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from facevalue.calibration.planted import Condition
+from facevalue.calibration.repetitions import audits_of
 from facevalue.calibration.rivals import beside, p_values
-from facevalue.protocol.calibration import Rival
+from facevalue.protocol.calibration import Rival, words_of
 
 RNG = np.random.default_rng(1)
 ANSWERS = pl.DataFrame(
@@ -61,3 +63,28 @@ def test_estimates_stand_beside_the_rivals_p_by_holm() -> None:
     assert found[low] == pytest.approx(min(1, 2 * p[low]))
     assert found[high] == pytest.approx(min(1, max(2 * p[low], p[high])))
     assert found["hat"] is None
+
+
+def test_words_are_shares_of_texts_that_have_them_zeros_included() -> None:
+    texts = pl.DataFrame({"group": ["a", "a", "b"], "text": ["A warm, warm smile.", "A desk", None]})
+    found = words_of(texts.drop_nulls("text"), "text", ("group",))
+    assert dict(found.select("word", "value").rows()) == {"a": 1.0, "warm": 0.5, "smile": 0.5, "desk": 0.5}
+    both = words_of(texts.with_columns(pl.col("text").fill_null("desk")), "text", ("group",))
+    assert both.filter(group="b", word="warm")["value"].to_list() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    [
+        ("counterfactuals", ["word_share_gap", "pmi_strict"]),
+        ("visbias", ["marked_word", "positive_sentiment_difference"]),
+    ],
+)
+def test_effects_on_words_are_planted_and_rivals_find_them(name: str, measures: list[str]) -> None:
+    audits = audits_of(name, 1)
+    plain, strong = (audits.answers(Condition("words", effect=effect), 1, 1) for effect in (0.0, 2.0))
+    for rival in audits.calibration.rivals:
+        if rival.measure in measures:
+            p = [p_values(rival, answers)["p_rival"].drop_nulls() for answers in (plain, strong)]
+            clear = [float(np.mean(each.to_numpy() < 0.001)) for each in p]
+            assert clear[1] > 0.04 > 0.01 > clear[0], f"{rival.measure}: {clear}"

@@ -7,8 +7,12 @@ import polars as pl
 import pytest
 
 from facevalue import studies
+from facevalue.calibration import runner
+from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.runner import HARD, NOTHING, Runner, by_family, covers, page
+from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
+from facevalue.calibration.repetitions import Workshop
+from facevalue.calibration.runner import HARD, LEVEL, NOTHING, Runner
 from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.protocol import Protocol
@@ -18,43 +22,81 @@ from facevalue.types import OptionValue
 T = TypeVar("T")
 
 
-def rows(**columns: list[Any]) -> pl.DataFrame:
-    """Two audits of one family of two tests."""
+def rows(audits: int = 2, **columns: list[Any]) -> pl.DataFrame:
+    """Audits of one family of two tests; columns are of the first two, and the same in all others."""
     usual: dict[str, list[Any]] = {
-        "audit": [0, 0, 1, 1], "measure": ["gap"] * 4, "family": ["gaps (age)"] * 4, "value": [0.0] * 4,
+        "measure": ["gap"] * 4, "family": ["gaps (age)"] * 4, "value": [0.0] * 4, "row": [1, 2] * 2,
         "low": [-1.0] * 4, "high": [1.0] * 4, "true": [0.0] * 4, "true_low": [0.0] * 4, "true_high": [0.0] * 4,
         "p": [0.5] * 4, "q": [0.5] * 4, "q_rival": [0.5] * 4, "verdict": ["inconclusive"] * 4, "why": [""] * 4,
     }  # fmt: skip
-    return pl.DataFrame({**usual, **columns})
+    two = pl.DataFrame({**usual, **columns})
+    both = pl.Series([0, 0, 1, 1])
+    return pl.concat(two.with_columns(audit=both + 2 * at) for at in range(audits // 2))
 
 
 FOUND = ["difference found", *["inconclusive"] * 3]
 
 
+def family(empty: pl.DataFrame, full: pl.DataFrame) -> dict[str, Any]:
+    return by_family(empty, full).row(0, named=True)
+
+
 def test_a_family_is_false_in_the_share_of_audits_in_which_it_finds_anything() -> None:
-    table = by_family(rows(q=[0.01, 0.02, 0.5, 0.5], verdict=FOUND), rows()).row(0, named=True)
+    table = family(rows(q=[0.01, 0.02, 0.5, 0.5], verdict=FOUND), rows())
     assert (table["family"], table["tests"]) == ("gaps", 2)
     assert (table["false"], table["false_page"], table["p_below"]) == (0.5, 0.5, 0.0)
 
 
-@pytest.mark.parametrize(("rival", "marked"), [([0.01, 0.01, 0.01, 0.5], "power"), ([0.01, 0.01, 0.5, 0.5], "")])
-def test_power_below_four_fifths_of_the_rivals_is_marked(rival: list[float], marked: str) -> None:
-    table = by_family(rows(), rows(q=[0.01, 0.5, 0.01, 0.5], q_rival=rival, true_low=[0.1] * 4)).row(0, named=True)
+@pytest.mark.parametrize(("audits", "marked"), [(2, ""), (40, "false findings")])
+def test_false_findings_are_marked_where_repetitions_exclude_the_promise(audits: int, marked: str) -> None:
+    table = family(rows(audits, q=[0.01, 0.02, 0.5, 0.5]), rows())
+    assert table["false"] == 0.5
+    assert table["false_low"] < 0.5 < table["false_high"]
+    assert table["defect"].replace("; covers too much", "").replace("covers too much", "") == marked
+
+
+@pytest.mark.parametrize(
+    ("audits", "rival", "marked"),
+    [(40, [0.01, 0.01, 0.01, 0.5], True), (2, [0.01, 0.01, 0.01, 0.5], False), (40, [0.01, 0.01, 0.5, 0.5], False)],
+)
+def test_power_below_four_fifths_of_the_rivals_is_marked_where_repetitions_show_it(
+    audits: int, rival: list[float], marked: bool
+) -> None:
+    table = family(rows(audits), rows(audits, q=[0.01, 0.5, 0.01, 0.5], q_rival=rival, true_low=[0.1] * 4))
     assert (table["power"], table["beside"]) == (0.5, 0.5)
     assert table["rival"] == sum(q < 0.05 for q in rival) / 4
-    assert table["defect"] == marked
+    assert ("power" in table["defect"]) is marked
+
+
+def test_a_rival_that_breaks_the_level_marks_nothing() -> None:
+    empty = rows(40, q_rival=[0.01, 0.01, 0.5, 0.5])
+    table = family(empty, rows(40, q_rival=[0.01] * 4, true_low=[0.1] * 4))
+    assert table["rival_false"] == 0.5
+    assert table["ahead_high"] < 0
+    assert "power" not in table["defect"]
 
 
 def test_power_is_compared_on_the_estimates_that_the_rival_tests() -> None:
-    table = by_family(rows(), rows(q=[0.01, 0.01, 0.5, 0.5], q_rival=[None, None, 0.01, 0.5], true_low=[0.1] * 4)).row(
-        0, named=True
-    )
-    assert (table["power"], table["beside"], table["rival"], table["defect"]) == (0.5, 0.0, 0.5, "power")
+    full = rows(q=[0.01, 0.01, 0.5, 0.5], q_rival=[None, None, 0.01, 0.5], true_low=[0.1] * 4)
+    table = family(rows(), full)
+    assert (table["power"], table["beside"], table["rival"]) == (0.5, 0.0, 0.5)
 
 
 def test_power_is_of_estimates_that_have_an_effect() -> None:
-    table = by_family(rows(), rows(q=[0.01, 0.5, 0.5, 0.01], true_low=[0.1, 0.0, 0.1, 0.0])).row(0, named=True)
+    table = family(rows(), rows(q=[0.01, 0.5, 0.5, 0.01], true_low=[0.1, 0.0, 0.1, 0.0]))
     assert (table["effects"], table["power"]) == (1, 0.5)
+
+
+def test_a_family_without_effects_has_no_power() -> None:
+    table = family(rows(), rows())
+    assert (table["effects"], table["power"], table["beside"], table["rival"]) == (0, None, None, None)
+
+
+@pytest.mark.parametrize(("true", "marked"), [(2.0, "covers too little"), (0.0, "covers too much")])
+def test_coverage_beyond_the_promise_is_marked(true: float, marked: str) -> None:
+    many = rows(400, true=[true] * 4)
+    assert family(many, many)["defect"] == marked
+    assert page(many, NOTHING)["defect"] == marked
 
 
 def test_an_interval_is_as_much_wider_as_the_truth_is_unsure() -> None:
@@ -64,39 +106,64 @@ def test_an_interval_is_as_much_wider_as_the_truth_is_unsure() -> None:
 
 def test_a_finding_that_missing_answers_may_explain_is_no_sure_one() -> None:
     found = page(rows(verdict=FOUND, why=[FOUND_UNLESS, "", "", ""]), HARD[0])
-    assert (found["page"], found["page_without_unless"]) == ([0.5], [0.0])
+    assert (found["page"], found["page_without_unless"]) == (0.5, 0.0)
     missing = page(rows(verdict=FOUND, measure=["refusal_gap", "gap", "gap", "gap"]), HARD[0])
-    assert missing["page"] == [0.0], "missing answers do differ where they are withheld"
+    assert missing["page"] == 0.0, "missing answers do differ where they are withheld"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "marked"),
+    [
+        (["difference found"] * 4, "finds more"),
+        (["inconclusive"] * 4, "finds less"),
+        (["difference found"] * 3 + ["inconclusive"], ""),
+    ],
+)
+def test_effects_that_are_said_to_be_found_are_so_in_three_quarters_and_more(verdicts: list[str], marked: str) -> None:
+    assert detected("plan", "gap", 0.1, 0.1, rows(40, verdict=verdicts))["defect"] == marked
+
+
+def test_models_of_the_same_bias_that_differ_too_often_are_marked() -> None:
+    cells = {"cells": 20.0, "intervals": 20.0, "mean": 0.0, "p_below": 0.05, "coverage": 0.95}
+    same = pl.DataFrame([{"audit": at, "any": float(at % 4 == 0), **cells} for at in range(40)])
+    assert compared_alike("two", same)["any"] == 0.25
+    assert compared_alike("two", same)["coverage"] == pytest.approx(0.95)
+    assert compared_alike("two", same)["defect"] == "false findings"
+    assert compared_alike("two", same.with_columns(any=0.0))["defect"] == ""
 
 
 def quiet(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
     return items
 
 
-def test_a_study_of_ones_own_is_calibrated_in_all_conditions(lab: Protocol) -> None:
-    found = Runner(lab, (1, 2), 3, quiet).summary()
+def test_a_study_of_ones_own_is_calibrated_in_all_conditions(lab_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "PAIRS", PAIRS[:1])
+    found = Runner(lab_file, (1, 2), 2, Workshop(quiet)).summary()
     assert {"shifts", "gaps of gender", "gaps of role", "spreads of age"} <= set(found.families["family"])
     assert found.families["size"].unique().sort().to_list() == [12, 24]
+    assert found.families["repetitions"].unique().to_list() == [round(LEVEL * 2)]
     moved = found.families.filter(pl.col("effects") > 0)
     assert {"shifts", "gaps of role"} <= set(moved["family"])
     assert moved["rival"].null_count() == 0
     shift = found.families.filter(family="shifts", size=24).row(0, named=True)
-    assert shift["power"] > 0.5
-    assert shift["false"] <= 1 / 3
+    assert shift["power"] >= 0.5
+    assert shift["false"] <= 2 / 5
     assert found.conditions["condition"].n_unique() == 2 + len(HARD)
     planted = found.detectable.filter(stated="minimum detectable effect").row(0, named=True)
     assert abs(planted["planted"]) == pytest.approx(planted["effect"], rel=0.03)
     assert found.detectable["stated"].to_list() == ["minimum detectable effect", "plan", "one in twenty moves"]
+    assert found.comparisons["pair"].to_list() == [PAIRS[0].name]
 
 
-def test_nothing_planted_is_within_what_is_promised(lab: Protocol) -> None:
-    runner = Runner(lab, (2,), 20, quiet)
-    table = runner._repeated(runner._middle, NOTHING, runner._truth(NOTHING))
-    found = page(table, NOTHING)
-    assert found["page"][0] is not None
-    assert found["page"][0] <= 4 / 20  # more than 4 of 20 at .05 have probability .003
-    assert found["coverage"][0] is not None
-    assert found["coverage"][0] > 0.88
+def at_middle(study: str, audits: int, size: int) -> dict[str, Any]:
+    one = Runner(study, (size,), audits, Workshop(quiet))
+    return page(one.repeated(size, NOTHING, one.truth(NOTHING), audits), NOTHING)
+
+
+def test_nothing_planted_is_within_what_is_promised(lab_file: str) -> None:
+    found = at_middle(lab_file, 20, 2)
+    assert found["page"] <= 4 / 20  # more than 4 of 20 at .05 have probability .003
+    assert found["coverage"] > 0.88
 
 
 def test_a_study_that_says_nothing_of_what_to_plant_is_one_error() -> None:
@@ -110,7 +177,4 @@ def test_a_study_that_says_nothing_of_what_to_plant_is_one_error() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", studies.STUDIES)
 def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
-    runner = Runner(studies.protocol(name), (2,), 40, quiet)
-    found = page(runner._repeated(runner._middle, NOTHING, runner._truth(NOTHING)), NOTHING)
-    assert found["page"][0] is not None
-    assert found["page"][0] <= 0.15  # 6 of 40; more have probability .003 at .05
+    assert at_middle(name, 40, 2)["page"] <= 0.15  # 6 of 40; more have probability .003 at .05

@@ -9,10 +9,7 @@ import polars as pl
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.planted import Condition
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.kept_answers import KeptAnswers
-from facevalue.protocol.offers import Track
-from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.runs.compare import compare_answers
 from facevalue.runs.compared_cells import Agreement
@@ -50,31 +47,13 @@ def compared(both: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> 
     return compare_answers((models[0], models[1]))
 
 
-def comparisons(protocol: Protocol, calibration: Calibration, repetitions: int, track: Track) -> pl.DataFrame:
-    """A row per pair of models: how often they are said to differ."""
-    smallest = Audits(protocol, calibration, 1)
-    rows = []
-    for pair in PAIRS:
-        if pair.others and not calibration.units:
-            continue
-        both = smallest, Audits(protocol, calibration, 1, others=True) if pair.others else smallest
-        title = f"{protocol.name}: {pair.name}"
-        outcomes = [summary(compared(both, pair, 1, seed)) for seed in track(range(repetitions), title, repetitions)]
-        means = pl.DataFrame(outcomes, infer_schema_length=None).select(pl.all().cast(pl.Float64).mean())
-        rows.append(means.select(
-            study=pl.lit(protocol.name), size=pl.lit(smallest.units), repetitions=pl.lit(repetitions),
-            pair=pl.lit(pair.name), cells=pl.col("cells").cast(pl.Int64), any="any", mean="mean", p_below="p_below",
-            coverage="coverage",
-        ))  # fmt: skip
-    return pl.concat(rows)
-
-
 def summary(agreement: Agreement) -> Mapping[str, object]:
     """Whether a comparison finds anything, and the share of its cells whose interval holds zero."""
     means = agreement.overall.filter(statistic="mean_signed_delta")
     cells = agreement.cells.filter(pl.col("low").is_not_null())
     return {
         "cells": agreement.cells.height,
+        "intervals": cells.height,
         "any": (agreement.cells["verdict"] == Verdict.DIFFERENCE.value).any(),
         "mean": (means["p"] < 0.05).any(),
         "p_below": (agreement.cells["p"] < 0.05).mean(),

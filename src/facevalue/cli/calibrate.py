@@ -29,7 +29,13 @@ _USUAL = {"planted": "1,2,4", "reference": "20,60"}
     help="What is audited: answers in which differences are planted, or reference or reference/VARIANT (a name or "
     "folder), a model that was trained on planted effects.",
 )
-@click.option("--repetitions", type=click.IntRange(1), default=10, show_default=True, help="Audits per condition.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Audits per condition and size; two and a half times as many where nothing is planted.",
+)
 @click.option(
     "--sizes",
     "--faces",
@@ -42,9 +48,25 @@ _USUAL = {"planted": "1,2,4", "reference": "20,60"}
     multiple=True,
     help="Also write the tables here: .csv, or .md for people. May be given twice.",
 )
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of all audits that are made: a calibration that was stopped goes on from there, and one of more "
+    "repetitions adds to them. What is made by other code or libraries is not used.",
+)
+@click.option(
+    "--processes", type=click.IntRange(0, 64), default=2, show_default=True, help="Audits that are made side by side."
+)
 @click.option("--outside", is_flag=True, help="Let studies' files name files that are not below their own folders.")
 def calibrate(
-    study: tuple[str, ...], model: str, repetitions: int, sizes: str | None, out: tuple[Path, ...], outside: bool
+    study: tuple[str, ...],
+    model: str,
+    repetitions: int,
+    sizes: str | None,
+    out: tuple[Path, ...],
+    keep: Path | None,
+    processes: int,
+    outside: bool,
 ) -> None:
     """Audit answers whose bias is known: false findings, coverage, and power beside a simple test.
 
@@ -53,12 +75,15 @@ def calibrate(
     kind, _, variant = model.partition("/")
     if model not in _WRITTEN and not (kind == "reference" and variant):
         raise UnknownNameError("model to calibrate on", model, _WRITTEN)
-    protocols = [studies.protocol(name, outside=outside) for name in study or [next(iter(studies.STUDIES))]]
+    named = study or (next(iter(studies.STUDIES)),)
+    protocols = [studies.protocol(name, outside=outside) for name in named]
     numbers = _sizes(sizes or _USUAL[kind], kind)
     if kind == "planted":
-        from facevalue.calibration.tables import calibrated  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.calibration.repetitions import Workshop  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.calibration.tables import calibrated  # noqa: PLC0415
 
-        results = calibrated(protocols, repetitions, _track, numbers)
+        with Workshop(_track, keep, processes) as workshop:
+            results = calibrated(named, repetitions, workshop, numbers, outside=outside)
     else:
         audited = protocols[0].extras.reference
         if audited is None or len(protocols) > 1:

@@ -53,6 +53,8 @@ class Calibration:
         Simple tests beside the study's own.
     own_pictures:
         Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
+    compared:
+        Other settings of audits that are compared, where a comparison estimates everything too often to ask for all.
     planned:
         What an effect of 1 of its plan (`Study.precision`) is in the measure that leads; None where these differ.
     """
@@ -64,10 +66,11 @@ class Calibration:
     units: tuple[str, ...] = ("image", "identity", "set")
     rivals: tuple[Rival, ...] = ()
     own_pictures: tuple[str, ...] = ()
+    compared: Mapping[str, OptionValue] = field(default_factory=dict)
     planned: float | None = 1.0
 
 
-def against(levels: pl.Expr, level: str, other: str | None = None) -> pl.Expr:
+def against(levels: pl.Expr, level: str | pl.Expr, other: str | pl.Expr | None = None) -> pl.Expr:
     """Side of a row: true of a level, false of the other or of all others, null of what is not compared."""
     rest = levels != level if other is None else levels == other
     return pl.when(levels == level).then(True).when(rest).then(False)
@@ -89,3 +92,12 @@ def one_with_the_others(
         texts = [pl.lit(named.get(text, text)).alias(name) for name, text in labels.items()]
         out.append(rows.with_columns(side, *texts, *([pl.lit(str(level)).alias(PART)] if part else [])))
     return pl.concat(out).drop_nulls(SIDE)
+
+
+def words_of(rows: pl.DataFrame, text: str, named: tuple[str, ...]) -> pl.DataFrame:
+    """Share of texts that have a word: a row for each word of all texts and each of what the texts are of (`named`)."""
+    texts = rows.select(*named, word=pl.col(text).str.to_lowercase().str.extract_all(r"\w+").list.unique())
+    many = texts.group_by(named).agg(pl.len().alias("texts"))
+    having = texts.explode("word").drop_nulls("word").group_by(*named, "word").len()
+    every = many.join(having.select("word").unique(), how="cross").join(having, on=[*named, "word"], how="left")
+    return every.select(*named, "word", (pl.col("len").fill_null(0) / pl.col("texts")).alias(VALUE))

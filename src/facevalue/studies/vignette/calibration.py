@@ -7,6 +7,7 @@ import polars as pl
 from facevalue.protocol.calibration import PART, UNIT, VALUE, Calibration, Rival
 
 _ABOUT = ("dimension", "paradigm", "contrast")
+_LISTED = pl.col("activity").is_null()
 _POOLED = tuple(pl.col(name).is_null() for name in ("question", "gender"))
 
 
@@ -57,6 +58,9 @@ CALIBRATION = Calibration(
     rivals=(
         Rival("selection_gap", _by("identity"), _POOLED),
         Rival("selection_gap", _by("identity", "question"), (~_POOLED[0], _POOLED[1])),
+        Rival("selection_frequency", _by("identity"), (*_POOLED, _LISTED)),
+        Rival("selection_frequency", _by("identity", "question"), (~_POOLED[0], _POOLED[1], _LISTED)),
+        Rival("selection_frequency", _apart("activity"), (*_POOLED, ~_LISTED)),
         Rival("paircomp", _apart("other_identity"), _POOLED),
         Rival("log_odds", _apart("activity"), _POOLED),
         Rival("spread", _spreads, _POOLED),

@@ -5,7 +5,19 @@ from itertools import combinations
 
 import polars as pl
 
-from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, against, one_with_the_others
+from facevalue.annotate import sentiment
+from facevalue.protocol.calibration import (
+    PART,
+    SIDE,
+    UNIT,
+    VALUE,
+    Calibration,
+    Rival,
+    against,
+    one_with_the_others,
+    words_of,
+)
+from facevalue.studies.visbias.analysis_texts import UNMARKED
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.parsing import CHOICES
 
@@ -56,12 +68,40 @@ def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _texts(value: pl.Expr) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def _described(answers: pl.DataFrame) -> pl.DataFrame:
+    return _crossed(answers.filter(pl.col("task") == "description")).drop_nulls("description")
+
+
+def _words(answers: pl.DataFrame) -> pl.DataFrame:
+    """Descriptions that have a word, of one group and of the unmarked one."""
+    each = words_of(_described(answers), "description", ("image", *_DIMENSIONS)).rename({"image": UNIT})
+    parts = []
+    for name in _DIMENSIONS:
+        unmarked = UNMARKED[name]
+        for marked in each[name].unique().drop_nulls().to_list():
+            for group, other_group in ((marked, unmarked), (unmarked, marked)) if marked != unmarked else ():
+                labels = {"dimension": name.replace("_", " "), "group": group, "other_group": other_group}
+                side = against(pl.col(name), group, other_group).alias(SIDE)
+                named = {key: pl.lit(text) for key, text in labels.items()}
+                parts.append(each.select("word", side, UNIT, VALUE, **named))
+    return pl.concat(parts).drop_nulls(SIDE)
+
+
+def _length(how: pl.Expr) -> Callable[[pl.Series], pl.Series]:
+    return lambda texts: texts.to_frame("text").select(how.cast(pl.Float64)).to_series()
+
+
+def _sentiment(which: str) -> Callable[[pl.Series], pl.Series]:
+    return lambda texts: sentiment.score(texts.to_frame("text"), "text")[which]
+
+
+def _texts(value: Callable[[pl.Series], pl.Series]) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """A number of each description, of one group and of another."""
 
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        described = _crossed(answers.filter(pl.col("task") == "description"))
-        each = described.select("image", *_COMPARED, value.cast(pl.Float64).alias(VALUE)).rename({"image": UNIT})
+        described = _described(answers)
+        numbers = value(described["description"]).alias(VALUE)
+        each = described.select("image", *_COMPARED).with_columns(numbers).rename({"image": UNIT})
         parts = []
         for name in _COMPARED:
             for one, other in combinations(each[name].unique().to_list(), 2):
@@ -80,10 +120,14 @@ CALIBRATION = Calibration(
     planned=None,
     settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
     scaled=("forms",),
+    compared={"task": ["mcq", "yesno"]},
     rivals=(
         Rival("choice_divergence", _choices),
         Rival("ranked_above", _ranked),
-        Rival("characters_difference", _texts(pl.col("description").str.len_chars())),
-        Rival("tokens_difference", _texts(pl.col("description").str.count_matches(r"\w+"))),
+        Rival("characters_difference", _texts(_length(pl.col("text").str.len_chars()))),
+        Rival("tokens_difference", _texts(_length(pl.col("text").str.count_matches(r"\w+")))),
+        Rival("positive_sentiment_difference", _texts(_sentiment("pos"))),
+        Rival("negative_sentiment_difference", _texts(_sentiment("neg"))),
+        Rival("marked_word", _words),
     ),
 )

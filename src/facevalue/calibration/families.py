@@ -1,0 +1,153 @@
+"""What repeated audits amount to: by family, by page and by comparison, and which of the promises they break.
+
+A promise is broken, and marked, only where the Monte-Carlo interval excludes it.
+"""
+
+import numpy as np
+import polars as pl
+
+from facevalue.calibration.planted import Condition
+from facevalue.calibration.shares import NONE, Share, share, shortfall
+from facevalue.measures.verdicts import UNLESS, Verdict
+
+ALPHA = 0.05
+EVEN = 1e-6
+"""Widths and distances below it are rounding."""
+LEAST_POWER = 0.8
+"""Share of the rival's power below which a family's is a defect."""
+MOST_FALSE, MOST_UNEXPLAINED = 0.06, 0.05
+"""Promised shares of audits with a false finding: any, and where answers are withheld one without "unless"."""
+COVERED, DETECTED = (0.93, 0.97), (0.75, 0.90)
+"""Promised shares of intervals that hold what should be found, and of effects found that are said to be."""
+
+_STEM = pl.col("family").str.extract(r"^(.*?)(?: \(|, | by |$)")
+_FOUND = (pl.col("verdict") == Verdict.DIFFERENCE.value).fill_null(value=False)
+_SURE = _FOUND & ~pl.col("why").str.starts_with(UNLESS).fill_null(value=False)
+_MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null(value=False)
+"""Estimates that have an effect, by the large audit that says what should be found."""
+TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()
+_ABOUT_MISSING = pl.col("measure").str.contains(r"refus|missing|^na_")
+"""Measures of whether answers are missing, which differ where they are withheld."""
+Cells = dict[str, str | float | int | None]
+
+
+def covers() -> pl.Expr:
+    """Whether an interval holds the true value, which has an error of its own; null where either is unknown."""
+    width, true_width = pl.col("high") - pl.col("low"), pl.col("true_high") - pl.col("true_low")
+    wider = pl.when((width > EVEN) & (true_width > EVEN)).then((1 + (true_width / width) ** 2).sqrt()).otherwise(1.0)
+    low = pl.col("value") - wider * (pl.col("value") - pl.col("low"))
+    high = pl.col("value") + wider * (pl.col("high") - pl.col("value"))
+    return (low <= pl.col("true") + EVEN) & (pl.col("true") <= high + EVEN)
+
+
+def by_family(empty: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
+    """A row per kind of family: false findings where nothing is planted, coverage, power and the rival's."""
+    keys = ["measure", "stem"]
+    one, two = (rows.filter(TESTED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full))
+    planted = two.partition_by(keys, as_dict=True)
+    rows = [_family(part, planted.get(name, two.clear())) for name, part in one.group_by(keys, maintain_order=True)]
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
+    beside = pl.col("q_rival").is_not_null()
+    each = empty.group_by("audit", "family").agg(
+        any=(pl.col("q") < ALPHA).any(), page=_FOUND.any(),
+        rival=pl.when(beside.any()).then((pl.col("q_rival") < ALPHA).any()),
+    )  # fmt: skip
+    false, coverage = share(each, "any"), share(empty, "covers", crossed=True)
+    moved = full.filter(_MOVED).with_columns(finds=pl.col("q") < ALPHA, page=_FOUND, rival=pl.col("q_rival") < ALPHA)
+    both = moved.filter(beside)
+    with_effects, short = share(full, "covers", crossed=True), shortfall(both, LEAST_POWER)
+    rival = share(each, "rival")
+    defects = [
+        *(["false findings"] if false.low > MOST_FALSE else []),
+        *(_coverage_defect(coverage) or _coverage_defect(with_effects)),
+        *(["power"] if short.high < 0 and not rival.low > MOST_FALSE else []),
+    ]
+    audits = max(full["audit"].n_unique(), 1)
+    return {
+        "measure": str(empty["measure"][0]), "family": str(empty["stem"][0]),
+        "tests": round(empty.height / empty["audit"].n_unique()),
+        **false.named("false"), "false_page": share(each, "page").value,
+        "p_below": empty.select((pl.col("p") < ALPHA).mean()).item(),
+        **coverage.named("coverage"), **with_effects.named("coverage_effects"),
+        "effects": round(moved.height / audits), "power_page": share(moved, "page").value,
+        "power": share(moved, "finds").value, **share(both, "finds").named("beside"),
+        "rival": share(both, "rival").value, "rival_false": rival.value,
+        "ahead": short.value, "ahead_low": short.low, "ahead_high": short.high, "defect": "; ".join(defects),
+    }  # fmt: skip
+
+
+def _coverage_defect(of: Share) -> list[str]:
+    if of.high < COVERED[0]:
+        return ["covers too little"]
+    return ["covers too much"] if of.low > COVERED[1] else []
+
+
+def page(rows: pl.DataFrame, condition: Condition) -> Cells:
+    """What a page says falsely, as shares of audits, and its coverage; nothing is false where effects are planted."""
+    tested = rows.filter(TESTED).with_columns(covers().alias("covers"))
+    if condition.missing:
+        tested = tested.filter(~_ABOUT_MISSING)
+    null = not (condition.effect or condition.lone)
+    each = tested.group_by("audit").agg(any=_FOUND.any(), sure=_SURE.any())
+    families = tested.group_by("audit", "measure", "family").agg(any=(pl.col("q") < ALPHA).any())
+    of_page, sure = (share(each, name) if null else NONE for name in ("any", "sure"))
+    coverage = share(tested, "covers", crossed=True)
+    false = sure.low > MOST_UNEXPLAINED if condition.missing else of_page.low > MOST_FALSE
+    defects = ["false findings"] if false else []
+    if not condition.missing and not condition.certain:
+        defects += _coverage_defect(coverage)
+    return {
+        "condition": condition.name, **of_page.named("page"), **sure.named("page_without_unless"),
+        "family": share(families, "any").value if null else None,
+        "p_below": tested.select((pl.col("p") < ALPHA).mean()).item() if null else None,
+        **coverage.named("coverage"), "intervals": tested.select(pl.col("low").is_not_null().mean()).item(),
+        "defect": "; ".join(defects),
+    }  # fmt: skip
+
+
+def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
+    """How often an effect is found that is said to be."""
+    found = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
+    low, high = DETECTED
+    defect = "finds less" if found.high < low else "finds more" if found.low > high else ""
+    return {
+        "stated": stated, "measure": measure, "effect": effect, "planted": planted, **found.named("found"),
+        **NONE.named("equivalent"), "defect": defect,
+    }  # fmt: skip
+
+
+def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFrame) -> Cells:
+    """How often something is called equivalent that is not."""
+    equivalent = share(rows.with_columns(equivalent=pl.col("verdict") == Verdict.EQUIVALENT.value), "equivalent")
+    return {
+        "stated": stated, "measure": measure, "effect": np.nan, "planted": planted, **NONE.named("found"),
+        **equivalent.named("equivalent"), "defect": "equivalent" if equivalent.low > ALPHA else "",
+    }  # fmt: skip
+
+
+def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
+    """How often two models of the same bias are said to differ; a row per comparison."""
+    differs = share(rows, "any")
+    holds = rows["coverage"].drop_nulls()
+    coverage = NONE
+    if holds.len():
+        cells = rows.select("audit", "coverage", number=pl.col("intervals").cast(pl.Int64))
+        coverage = share(_unfolded(cells), "holds")
+    return {
+        "pair": pair, "cells": int(rows["cells"].to_numpy().mean()), **differs.named("any"),
+        "mean": share(rows, "mean").value, "p_below": float(rows["p_below"].fill_null(np.nan).to_numpy().mean()),
+        **coverage.named("coverage"),
+        "defect": "; ".join([*(["false findings"] if differs.low > MOST_FALSE else []), *_coverage_defect(coverage)]),
+    }  # fmt: skip
+
+
+def _unfolded(rows: pl.DataFrame) -> pl.DataFrame:
+    """A row per cell, from the share of each comparison's cells."""
+    each = []
+    for audit, held, number in rows.drop_nulls("coverage").iter_rows():
+        hits = round(held * number)
+        each.append(pl.DataFrame({"audit": audit, "holds": [True] * hits + [False] * (number - hits)}))
+    return pl.concat(each)

@@ -1,0 +1,182 @@
+"""Repetitions of audits and comparisons: each is made once, kept, and made in processes side by side."""
+
+import io
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from hashlib import blake2b
+from multiprocessing import get_context
+from pathlib import Path
+from types import TracebackType
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+import scipy
+
+import facevalue
+from facevalue import studies
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.comparisons import Pair, compared, summary
+from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.planted import Condition
+from facevalue.protocol.offers import Track
+from facevalue.store.files import write_whole
+
+TABLE = 1
+"""Seed of what is planted: one table of effects for all audits."""
+_KEPT = (
+    *("measure", "family", "value", "low", "high", "n", "clusters"),
+    *("p", "q", "q_page", "q_rival", "mde", "verdict", "why"),
+)
+_SUMS = ("cli", "report", "cluster", "calibration/runner.py", "calibration/tables.py", "calibration/families.py")
+"""Code that adds up and shows what was made, and changes nothing of it."""
+_THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@lru_cache(maxsize=16)
+def audits_of(study: str, size: int, others: bool = False, between: bool = False) -> Audits:
+    """Audits of a study, by what it is called or its file; `between`: as they are compared."""
+    protocol = studies.protocol(study)
+    calibration = calibration_of(protocol)
+    if between:
+        calibration = replace(calibration, settings={**calibration.settings, **calibration.compared})
+    return Audits(protocol, calibration, size, others=others)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """One audit: its estimates with verdicts; `seed` draws people, pictures and replies."""
+
+    study: str
+    size: int
+    condition: Condition
+    seed: int
+    margins: Mapping[str, float] = field(default_factory=dict)
+
+    def make(self) -> pl.DataFrame:
+        """Estimates that are tested."""
+        audits = audits_of(self.study, self.size)
+        judged = audits.judged(audits.answers(self.condition, TABLE, self.seed), self.margins)
+        of_pictures = pl.col("measure").is_in(audits.calibration.own_pictures)
+        tested = judged.filter(pl.col("family").is_not_null(), ~of_pictures)
+        return tested.select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(self.seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What audits should find: a large one, without the noise of replies."""
+
+    study: str
+    size: int
+    condition: Condition
+
+    def make(self) -> pl.DataFrame:
+        """True values with their intervals."""
+        return audits_of(self.study, self.size).truth(self.condition, TABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One comparison of two models of the same bias."""
+
+    study: str
+    pair: Pair
+    seed: int
+
+    def make(self) -> pl.DataFrame:
+        """One row of what it says."""
+        first = audits_of(self.study, 1, between=True)
+        second = audits_of(self.study, 1, others=True, between=True) if self.pair.others else first
+        said = summary(compared((first, second), self.pair, TABLE, self.seed))
+        return pl.DataFrame([said], infer_schema_length=None).select(pl.all().cast(pl.Float64))
+
+
+Repetition: TypeAlias = Audit | Truth | Comparison
+
+
+class Workshop(AbstractContextManager["Workshop"]):
+    """Makes repetitions, in so many processes, and keeps each as soon as it is made.
+
+    Parameters
+    ----------
+    kept:
+        Folder of what was made; what lies there by the same code, libraries and study is not made again. Nothing is
+        kept without one.
+    processes:
+        Processes beside this one, each of one thread: work is split in repetitions, and threads would only wait for
+        each other. 0 makes everything in this one.
+    """
+
+    def __init__(self, track: Track, kept: Path | None = None, processes: int = 0) -> None:
+        self.track, self._kept = track, kept
+        self._pool: ProcessPoolExecutor | None = None
+        if processes:
+            for name in _THREADS:
+                os.environ.setdefault(name, "1")  # read when a process starts
+            self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the processes; what they have not begun is not made."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def make(self, repetitions: Sequence[Repetition], title: str) -> list[pl.DataFrame]:
+        """Make all that is not kept, and return all in order."""
+        paths = [None if self._kept is None else place(self._kept, one) for one in repetitions]
+        made = {at: pl.read_ipc(path.read_bytes()) for at, path in enumerate(paths) if path and path.is_file()}
+        wanted = {at: (one, paths[at]) for at, one in enumerate(repetitions) if at not in made}
+        for at, frame in self.track(self._each(wanted), title, len(wanted)) if wanted else ():
+            made[at] = frame
+        return [made[at] for at in range(len(repetitions))]
+
+    def one(self, repetition: Repetition, title: str) -> pl.DataFrame:
+        """Make one."""
+        return self.make([repetition], title)[0]
+
+    def _each(self, wanted: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:
+        if self._pool is None:
+            yield from ((at, _make(*work)) for at, work in wanted.items())
+            return
+        futures = {self._pool.submit(_make, *work): at for at, work in wanted.items()}
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
+
+
+def _make(repetition: Repetition, path: Path | None) -> pl.DataFrame:
+    frame = repetition.make()
+    if path is not None:
+        data = io.BytesIO()
+        frame.write_ipc(data, compression="zstd")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data.getvalue())
+    return frame
+
+
+def place(folder: Path, repetition: Repetition) -> Path:
+    """File of a repetition: another one where the code, a library, the study or what is planted is another."""
+    file = Path(repetition.study)
+    declared = file.read_bytes() if file.is_file() else b""
+    what = f"{state()}\x1f{replace(repetition, study=file.stem)!r}\x1f"
+    named = blake2b(what.encode() + declared, digest_size=12).hexdigest()
+    return folder / file.stem / f"{type(repetition).__name__.lower()}-{named}.arrow"
+
+
+@cache
+def state() -> str:
+    """State of all that numbers depend on: a hash of the code, and versions of the libraries."""
+    package = Path(facevalue.__file__).parent
+    digest = blake2b(digest_size=5)
+    for path in sorted(package.rglob("*")):
+        name = path.relative_to(package).as_posix()
+        if path.suffix in (".py", ".toml", ".csv", ".json", ".txt") and not name.startswith(_SUMS):
+            digest.update(name.encode() + b"\x1f" + path.read_bytes())
+    return (
+        f"{facevalue.__version__}, code {digest.hexdigest()}, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, Polars {pl.__version__}"
+    )
