@@ -9,7 +9,7 @@ from facevalue import studies
 from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.families import COVERED, DETECTED, MOST_FALSE, by_family, compared_alike, detected, page
 from facevalue.calibration.planted import Condition
-from facevalue.calibration.runner import EFFECTS, HARD, LEVEL, NOTHING
+from facevalue.calibration.runner import EFFECTS, HARD, NOTHING, level_audits
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENDINGS = ("", "-conditions", "-detectable", "-comparisons", "-made")
@@ -44,7 +44,7 @@ def test_all_studies_and_one_of_ones_own_stand_there_made_by_one_state_of_the_co
 def test_repetitions_are_what_the_table_says_and_more_where_nothing_is_planted() -> None:
     many = dict(MADE.select("study", "repetitions").iter_rows())
     for study, repetitions in many.items():
-        assert FAMILIES.filter(study=study)["repetitions"].unique().to_list() == [round(LEVEL * repetitions)]
+        assert FAMILIES.filter(study=study)["repetitions"].unique().to_list() == [level_audits(repetitions)]
         others = CONDITIONS.filter(pl.col("study") == study, pl.col("condition") != NOTHING.name)
         assert others["repetitions"].unique().to_list() == [repetitions]
         for table in (DETECTABLE, COMPARISONS):

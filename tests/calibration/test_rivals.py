@@ -41,6 +41,24 @@ def test_two_sides_are_welchs_t_test() -> None:
     )
 
 
+def test_flags_of_two_sides_are_tested_exactly() -> None:
+    flags = pl.DataFrame(
+        {"person": list("abcdefgh"), "side": [True] * 3 + [False] * 5, "flag": [1, 1, 1, 0, 0, 0, 0, 1]}
+    )
+    rival = Rival("gap", lambda rows: rows.select("side", unit="person", value="flag"), flags=True)
+    one_sided = stats.fisher_exact([[3, 0], [1, 4]], alternative="greater").pvalue
+    assert p_values(rival, flags)["p_rival"].item() == pytest.approx(2 * one_sided)
+    none = flags.with_columns(flag=0)
+    assert p_values(rival, none).is_empty(), "what nobody has is not tested"
+
+
+def test_a_rival_of_choices_holds_its_level_with_few_people() -> None:
+    audits = audits_of("visbias", 1)
+    rival = next(one for one in audits.calibration.rivals if one.measure == "choice_divergence")
+    p = [p_values(rival, audits.answers(Condition("nothing"), 1, seed))["p_rival"] for seed in range(1, 13)]
+    assert sum(int((each * each.len() < 0.05).any()) for each in p) <= 2
+
+
 def test_several_numbers_of_one_estimate_are_corrected() -> None:
     rival = Rival("spread", lambda rows: rows.select(part="cue", unit="person", value="score"))
     each = [stats.ttest_1samp(means(ANSWERS.filter(cue=cue)), 0).pvalue for cue in ("cap", "scarf")]

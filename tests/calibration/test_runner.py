@@ -12,7 +12,7 @@ from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
 from facevalue.calibration.repetitions import Workshop
-from facevalue.calibration.runner import HARD, LEVEL, NOTHING, Runner
+from facevalue.calibration.runner import HARD, NOTHING, Runner, level_audits
 from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.protocol import Protocol
@@ -141,7 +141,7 @@ def test_a_study_of_ones_own_is_calibrated_in_all_conditions(lab_file: str, monk
     found = Runner(lab_file, (1, 2), 2, Workshop(quiet)).summary()
     assert {"shifts", "gaps of gender", "gaps of role", "spreads of age"} <= set(found.families["family"])
     assert found.families["size"].unique().sort().to_list() == [12, 24]
-    assert found.families["repetitions"].unique().to_list() == [round(LEVEL * 2)]
+    assert found.families["repetitions"].unique().to_list() == [level_audits(2)]
     moved = found.families.filter(pl.col("effects") > 0)
     assert {"shifts", "gaps of role"} <= set(moved["family"])
     assert moved["rival"].null_count() == 0

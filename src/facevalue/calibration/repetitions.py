@@ -39,12 +39,12 @@ _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 @lru_cache(maxsize=16)
-def audits_of(study: str, size: int, others: bool = False, between: bool = False) -> Audits:
-    """Audits of a study, by what it is called or its file; `between`: as they are compared."""
+def audits_of(study: str, size: int, others: bool = False, narrow: bool = False) -> Audits:
+    """Audits of a study, by what it is called or its file; `narrow`: of what its answer is about alone."""
     protocol = studies.protocol(study)
     calibration = calibration_of(protocol)
-    if between:
-        calibration = replace(calibration, settings={**calibration.settings, **calibration.compared})
+    if narrow and calibration.narrow:
+        calibration = replace(calibration, settings=calibration.narrow, scaled=())
     return Audits(protocol, calibration, size, others=others)
 
 
@@ -74,10 +74,11 @@ class Truth:
     study: str
     size: int
     condition: Condition
+    narrow: bool = False
 
     def make(self) -> pl.DataFrame:
         """True values with their intervals."""
-        return audits_of(self.study, self.size).truth(self.condition, TABLE)
+        return audits_of(self.study, self.size, narrow=self.narrow).truth(self.condition, TABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,8 @@ class Comparison:
 
     def make(self) -> pl.DataFrame:
         """One row of what it says."""
-        first = audits_of(self.study, 1, between=True)
-        second = audits_of(self.study, 1, others=True, between=True) if self.pair.others else first
+        first = audits_of(self.study, 1, narrow=True)
+        second = audits_of(self.study, 1, others=True, narrow=True) if self.pair.others else first
         said = summary(compared((first, second), self.pair, TABLE, self.seed))
         return pl.DataFrame([said], infer_schema_length=None).select(pl.all().cast(pl.Float64))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special
+from scipy import special, stats
 
 from facevalue.measures.adjustment import adjust
 from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Rival
@@ -16,14 +16,34 @@ Array = npt.NDArray[np.float64]
 def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     """P of each estimate that a rival tests: its labels, and `p_rival`.
 
-    t over means of units: against zero, or Welch's between the units of two sides. Where an estimate is about several
-    numbers at once (`part`), the smallest p times how many they are.
+    t over means of units: against zero, or Welch's between the units of two sides; Fisher's exact test of these (twice
+    the smaller tail) where values are flags. Where an estimate is about several numbers at once (`part`), the smallest
+    p times how many they are.
     """
     long = rival.rows(answers).drop_nulls([VALUE, UNIT]).with_columns(measure=pl.lit(rival.measure))
     named = [name for name in long.columns if name not in (UNIT, VALUE, SIDE, PART)]
     cells = [*named, *([PART] if PART in long.columns else [])]
     sides = [SIDE] if SIDE in long.columns else []
     units = long.group_by([*cells, UNIT, *sides]).agg(pl.col(VALUE).mean())
+    tests = _exact(units, cells) if rival.flags else _by_t(units, cells, sides)
+    smallest = tests.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
+    return smallest.with_columns(pl.col(named).cast(pl.String))
+
+
+def _exact(units: pl.DataFrame, cells: Sequence[str]) -> pl.DataFrame:
+    """Fisher's exact test of flags on two sides; nothing of flags that no unit has."""
+    flag = pl.col(VALUE)
+    counts = units.group_by(cells).agg(
+        hits=flag.filter(SIDE).sum(), side=pl.col(SIDE).sum(), all_hits=flag.sum(), every=pl.len()
+    )
+    counts = counts.filter(pl.col("all_hits") > 0)
+    hits, side, all_hits, every = (counts[name].to_numpy() for name in ("hits", "side", "all_hits", "every"))
+    law = stats.hypergeom(every, np.rint(all_hits), side)
+    tails = np.fmin(law.sf(np.rint(hits) - 1), law.cdf(np.rint(hits)))
+    return counts.select(cells).with_columns(p=pl.Series(np.minimum(2 * tails, 1.0)))
+
+
+def _by_t(units: pl.DataFrame, cells: Sequence[str], sides: Sequence[str]) -> pl.DataFrame:
     moments = units.group_by([*cells, *sides]).agg(
         mean=pl.col(VALUE).mean(), error=pl.col(VALUE).var() / pl.len(), n=pl.len().cast(pl.Float64)
     )
@@ -36,9 +56,7 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     else:
         moments = moments.with_columns(freedom=pl.col("n") - 1)
     p = _t(*(moments[name].fill_null(np.nan).to_numpy() for name in ("mean", "error", "freedom")))
-    tests = moments.select(named).with_columns(p=pl.Series(p).fill_nan(None))
-    smallest = tests.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
-    return smallest.with_columns(pl.col(named).cast(pl.String))
+    return moments.select(cells).with_columns(p=pl.Series(p).fill_nan(None))
 
 
 @np.errstate(invalid="ignore", divide="ignore")

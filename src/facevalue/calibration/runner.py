@@ -49,6 +49,11 @@ HARD = (
 MOVERS = Condition("one in twenty moves", lone=8.0, movers=0.05)
 
 
+def level_audits(repetitions: int) -> int:
+    """How many audits there are where nothing is planted."""
+    return max(round(LEVEL * repetitions), PILOT)
+
+
 @dataclass(frozen=True)
 class Summary:
     """Numbers of all audits of a study."""
@@ -93,7 +98,7 @@ class Runner:
 
     @property
     def _of_level(self) -> int:
-        return round(LEVEL * self._repetitions)
+        return level_audits(self._repetitions)
 
     def _named(self, frame: pl.DataFrame, size: int, rows: pl.DataFrame) -> pl.DataFrame:
         many = rows["audit"].n_unique() if rows.height else self._repetitions
@@ -104,10 +109,10 @@ class Runner:
     def _page(self, size: int, condition: Condition, rows: pl.DataFrame) -> pl.DataFrame:
         return self._named(_frame([page(rows, condition)]), size, rows)
 
-    def truth(self, condition: Condition) -> pl.DataFrame:
-        """What audits should find."""
+    def truth(self, condition: Condition, *, narrow: bool = False) -> pl.DataFrame:
+        """What audits should find; `narrow`: of what the study's answer is about alone."""
         title = f"{self.name}: what should be found, {condition.name}"
-        return self._workshop.one(Truth(self._study, self._large, condition), title)
+        return self._workshop.one(Truth(self._study, self._large, condition, narrow), title)
 
     def repeated(
         self, size: int, condition: Condition, true: pl.DataFrame, many: int | None = None,
@@ -123,7 +128,7 @@ class Runner:
         return rows.with_columns(row=pl.struct(keys).rank("dense"))
 
     def _compared(self) -> pl.DataFrame:
-        smallest, rows = audits_of(self._study, 1, between=True), []
+        smallest, rows = audits_of(self._study, 1, narrow=True), []
         for pair in PAIRS:
             if pair.others and not self._calibration.units:
                 continue
@@ -174,7 +179,7 @@ class Runner:
 
     def _lone(self, name: str, effect: float, target: Mapping[str, str | float], null: pl.DataFrame) -> Cells:
         """How often a lone effect of this size is found."""
-        condition, planted = self._sized_effect(effect, Condition(name, target=_labels(target)), target, null)
+        condition, planted = self._sized_effect(effect, Condition(name, target=_labels(target)), target)
         measure = str(target["measure"])
         if planted is None:
             return detected(name, measure, effect, None, pl.DataFrame())
@@ -182,10 +187,10 @@ class Runner:
         return detected(name, measure, effect, planted, rows)
 
     def _sized_effect(
-        self, effect: float, condition: Condition, target: Mapping[str, str | float], null: pl.DataFrame
+        self, effect: float, condition: Condition, target: Mapping[str, str | float]
     ) -> tuple[Condition, float | None]:
         """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is."""
-        logits, reached = [0.0, 1.0], [float(self._of(null, target)["true"][0])]
+        logits, reached = [0.0, 1.0], [self._value(NOTHING, target)]
         for _ in range(5):
             reached.append(self._value(replace(condition, lone=logits[-1]), target))
             if abs(abs(reached[-1]) - effect) < 0.03 * effect:
@@ -196,7 +201,7 @@ class Runner:
         return replace(condition, lone=logits[-1]), None
 
     def _value(self, condition: Condition, target: Mapping[str, str | float]) -> float:
-        return float(self._of(self.truth(condition), target)["true"][0])
+        return float(self._of(self.truth(condition, narrow=True), target)["true"][0])
 
     def _of(self, rows: pl.DataFrame, target: Mapping[str, str | float]) -> pl.DataFrame:
         keys = ["measure", *self._middle.keys]
@@ -205,7 +210,7 @@ class Runner:
     def _moved(self, target: Mapping[str, str | float]) -> Cells:
         """How often a mean that few units make is called equivalent within half of it."""
         condition, measure = replace(MOVERS, target=_labels(target)), str(target["measure"])
-        true = self.truth(condition)
+        true = self.truth(condition, narrow=True)
         effect = abs(float(self._of(true, target)["true"][0]))
         rows = self.repeated(self._size, condition, true, margins={measure: max(effect / 2, EVEN)})
         return called_equivalent(condition.name, measure, effect, self._of(rows, target))

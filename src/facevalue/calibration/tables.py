@@ -6,7 +6,7 @@ import polars as pl
 
 from facevalue.calibration.families import LEAST_POWER
 from facevalue.calibration.repetitions import TABLE, Workshop, state
-from facevalue.calibration.runner import LEVEL, SIZES, Runner, Summary
+from facevalue.calibration.runner import SIZES, Runner, Summary, level_audits
 from facevalue.protocol.offers import Calibrated, Table
 
 _FAMILIES = (
@@ -50,15 +50,15 @@ def calibrated(
     sizes:
         How many times the pictures of the smallest audit; the hard conditions have those of the middle one.
     repetitions:
-        Audits of each condition and size, of all studies or of each; `runner.LEVEL` times as many where nothing is
-        planted.
+        Audits of each condition and size, of all studies or of each; more where nothing is planted
+        (`runner.level_audits`).
     """
     many = [repetitions] * len(named) if isinstance(repetitions, int) else repetitions
     runners = [Runner(study, sizes, number, workshop) for study, number in zip(named, many, strict=True)]
     summaries = {one.name: one.summary() for one in runners}
     made = pl.DataFrame(
         [
-            {"study": name, "repetitions": number, "nothing_planted": round(LEVEL * number), "effects_seed": TABLE}
+            {"study": name, "repetitions": number, "nothing_planted": level_audits(number), "effects_seed": TABLE}
             for name, number in zip(summaries, many, strict=True)
         ]
     ).with_columns(made_by=pl.lit(state()))

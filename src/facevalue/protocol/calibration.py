@@ -25,11 +25,15 @@ class Rival:
         groups, whose units are compared; with `part`, which of several numbers it is that an estimate is about.
     only:
         Which of the measure's estimates.
+    flags:
+        Whether each unit's value is 0 or 1, and two sides are compared by Fisher's exact test: with one to three units
+        on a side, t finds something where there is nothing in most audits.
     """
 
     measure: str
     rows: Callable[[pl.DataFrame], pl.DataFrame]
     only: tuple[pl.Expr, ...] = ()
+    flags: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,9 @@ class Calibration:
         Simple tests beside the study's own.
     own_pictures:
         Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
-    compared:
-        Other settings of audits that are compared, where a comparison estimates everything too often to ask for all.
+    narrow:
+        Settings of audits that are compared, and whose lead alone is wanted, where all else would take too long; those
+        of the smallest audit where empty.
     planned:
         What an effect of 1 of its plan (`Study.precision`) is in the measure that leads; None where these differ.
     """
@@ -66,7 +71,7 @@ class Calibration:
     units: tuple[str, ...] = ("image", "identity", "set")
     rivals: tuple[Rival, ...] = ()
     own_pictures: tuple[str, ...] = ()
-    compared: Mapping[str, OptionValue] = field(default_factory=dict)
+    narrow: Mapping[str, OptionValue] = field(default_factory=dict)
     planned: float | None = 1.0
 
 

@@ -120,9 +120,9 @@ CALIBRATION = Calibration(
     planned=None,
     settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
     scaled=("forms",),
-    compared={"task": ["mcq", "yesno"]},
+    narrow={"task": ["mcq", "yesno"]},
     rivals=(
-        Rival("choice_divergence", _choices),
+        Rival("choice_divergence", _choices, flags=True),
         Rival("ranked_above", _ranked),
         Rival("characters_difference", _texts(_length(pl.col("text").str.len_chars()))),
         Rival("tokens_difference", _texts(_length(pl.col("text").str.count_matches(r"\w+")))),
