@@ -94,10 +94,11 @@ bench-cluster: .venv/.cluster ## what a second worker adds on a Ray cluster, and
 	$(BIN)/python -m benchmarks.bench_cluster
 	$(BIN)/python -m benchmarks.simulate_cluster
 
-calibration: .venv/.demo ## false findings, coverage and power of all studies, by planted answers
-	@rm -f build/calibrated.toml; mkdir -p build
-	$(BIN)/facevalue new build/calibrated.toml
-	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/calibrated.toml --repetitions $(or $(REPETITIONS),40) --out docs/calibration-power.csv --out docs/calibration-power.md
+calibration: .venv/.demo ## false findings, coverage and power of all studies, by planted answers; goes on where it was stopped
+	@rm -f build/hiring-screen.toml build/caption-assistant.toml; mkdir -p build
+	$(BIN)/facevalue new build/hiring-screen.toml
+	$(BIN)/facevalue new build/caption-assistant.toml --like caption-assistant
+	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),40) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-power.csv --out docs/calibration-power.md
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 

@@ -33,12 +33,12 @@ def beyond(table: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:
     return table.select(pl.any_horizontal(*(one.fill_null(value=False) for one in out))).to_series()
 
 
-def test_all_studies_and_one_of_ones_own_stand_there_made_by_one_state_of_the_code() -> None:
-    assert MADE["study"].sort().to_list() == sorted([*studies.STUDIES, "hiring-screen"])
+def test_all_studies_and_two_of_ones_own_stand_there_made_by_one_state_of_the_code() -> None:
+    assert MADE["study"].sort().to_list() == sorted([*studies.STUDIES, "caption-assistant", "hiring-screen"])
     assert MADE["made_by"].n_unique() == 1
     for table in (FAMILIES, CONDITIONS, DETECTABLE, COMPARISONS):
         assert set(table["study"]) == set(MADE["study"])
-    assert FAMILIES.group_by("study").agg(pl.col("size").n_unique())["size"].to_list() == [3] * 6
+    assert FAMILIES.group_by("study").agg(pl.col("size").n_unique())["size"].to_list() == [3] * 7
 
 
 def test_repetitions_are_what_the_table_says_and_more_where_nothing_is_planted() -> None:

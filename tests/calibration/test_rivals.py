@@ -46,7 +46,7 @@ def test_flags_of_two_sides_are_tested_exactly() -> None:
         {"person": list("abcdefgh"), "side": [True] * 3 + [False] * 5, "flag": [1, 1, 1, 0, 0, 0, 0, 1]}
     )
     rival = Rival("gap", lambda rows: rows.select("side", unit="person", value="flag"), flags=True)
-    one_sided = stats.fisher_exact([[3, 0], [1, 4]], alternative="greater").pvalue
+    one_sided = stats.fisher_exact(np.array([[3, 0], [1, 4]]), alternative="greater").pvalue
     assert p_values(rival, flags)["p_rival"].item() == pytest.approx(2 * one_sided)
     none = flags.with_columns(flag=0)
     assert p_values(rival, none).is_empty(), "what nobody has is not tested"

@@ -12,7 +12,8 @@ from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
 from facevalue.calibration.repetitions import Workshop
-from facevalue.calibration.runner import HARD, NOTHING, Runner, level_audits
+from facevalue.calibration.runner import HARD, NOTHING, Runner, Summary, level_audits
+from facevalue.calibration.tables import promises
 from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.protocol import Protocol
@@ -178,3 +179,28 @@ def test_a_study_that_says_nothing_of_what_to_plant_is_one_error() -> None:
 @pytest.mark.parametrize("name", studies.STUDIES)
 def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
     assert at_middle(name, 40, 2)["page"] <= 0.15  # 6 of 40; more have probability .003 at .05
+
+
+def test_tables_begin_with_the_promises_that_are_broken() -> None:
+    false = rows(40, q=[0.01, 0.02, 0.5, 0.5], verdict=FOUND, low=[0.5] * 4)
+    facts = {name: pl.lit(value) for name, value in (("study", "lab"), ("size", 12), ("repetitions", 40))}
+    numbers = {"cells": 20.0, "intervals": 20.0, "mean": 0.0, "p_below": 0.05, "coverage": 0.95, "any": 0.0}
+    compared = pl.DataFrame([{"audit": at, **numbers} for at in range(40)])
+    frames = (
+        by_family(false, rows(40)),
+        *(pl.DataFrame([one]) for one in (
+            page(false, NOTHING), detected("plan", "gap", 0.1, 0.1, rows(40)), compared_alike("two", compared)
+        )),
+    )  # fmt: skip
+    summary = Summary(*(one.with_columns(**facts) for one in frames))
+    glance, broken = promises({"lab": summary})
+    holds = {row[0].split()[0]: row[1] for row in glance.rows}
+    assert holds["power"] == "-", "nothing has an effect"
+    assert holds["an"] == "0 of 1"
+    assert holds["two"] == "all 1"
+    marks = [(row[1], row[3], row[4]) for row in broken.rows]
+    assert marks == [
+        ("gaps (gap)", "false findings", "0.500"), ("gaps (gap)", "covers too little", "0.000"),
+        ("nothing", "false findings", "0.500"), ("nothing", "covers too little", "0.000"),
+        ("plan", "finds less", "0.000"),
+    ]  # fmt: skip

@@ -218,7 +218,9 @@ def test_released_prompts_ask_again_and_keep_the_first_valid_answer(facevalue: C
 @pytest.mark.slow
 def test_calibration_shows_error_and_power_of_an_own_study(facevalue: Command) -> None:
     assert facevalue("new", "mine.toml").status == 0
-    outcome = facevalue("calibrate", "mine.toml", "--repetitions", "1", "--sizes", "1", "--out", "table.csv")
+    outcome = facevalue(
+        *("calibrate", "mine.toml", "--repetitions", "1", "--sizes", "1"), "--processes", "0", "--out", "table.csv"
+    )
     assert outcome.status == 0, outcome.err
     assert "Monte-Carlo" in outcome.out
     table = pl.read_csv("table.csv")

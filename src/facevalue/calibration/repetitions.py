@@ -9,8 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import blake2b
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import TypeAlias
 
@@ -119,7 +121,7 @@ class Workshop(AbstractContextManager["Workshop"]):
         if processes:
             for name in _THREADS:
                 os.environ.setdefault(name, "1")  # read when a process starts
-            self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -147,6 +149,13 @@ class Workshop(AbstractContextManager["Workshop"]):
             return
         futures = {self._pool.submit(_make, *work): at for at, work in wanted.items()}
         yield from ((futures[future], future.result()) for future in as_completed(futures))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that it helps is killed: nobody else would tell it."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
 def _make(repetition: Repetition, path: Path | None) -> pl.DataFrame:

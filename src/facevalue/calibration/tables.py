@@ -1,6 +1,6 @@
 """Tables of calibrations, for people and for files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -69,7 +69,7 @@ def calibrated(
         "-comparisons": pl.concat([one.comparisons for one in summaries.values()], how="vertical_relaxed"),
         "-made": made,
     }
-    return Calibrated([_made(made), _glance(summaries), _marks(summaries), *_tables(summaries)], frames)
+    return Calibrated([_made(made), *promises(summaries), *_tables(summaries)], frames)
 
 
 def _made(made: pl.DataFrame) -> Table:
@@ -80,7 +80,12 @@ def _made(made: pl.DataFrame) -> Table:
     )  # fmt: skip
 
 
-def _glance(summaries: dict[str, Summary]) -> Table:
+def promises(summaries: Mapping[str, Summary]) -> tuple[Table, Table]:
+    """How many promises hold, and those that are broken, with the numbers that break them."""
+    return _glance(summaries), _marks(summaries)
+
+
+def _glance(summaries: Mapping[str, Summary]) -> Table:
     rows = []
     for table, promise, column, mark in _PROMISES:
         row = [promise]
@@ -101,14 +106,14 @@ def _marked(mark: str) -> pl.Expr:
     return pl.col("defect").str.split("; ").list.eval(pl.element().str.starts_with(mark)).list.any()
 
 
-def _marks(summaries: dict[str, Summary]) -> Table:
+def _marks(summaries: Mapping[str, Summary]) -> Table:
     return Table(
         "Promises that are broken", ("study", "what", "size", "mark", "number", "95% interval"),
         list(_broken(summaries)), "power: of effects found, less .8 of the rival's.", boxed=False,
     )  # fmt: skip
 
 
-def _broken(summaries: dict[str, Summary]) -> Iterator[tuple[str, ...]]:
+def _broken(summaries: Mapping[str, Summary]) -> Iterator[tuple[str, ...]]:
     labels = {"families": "family", "conditions": "condition", "detectable": "stated", "comparisons": "pair"}
     for name, summary in summaries.items():
         for table, label in labels.items():
@@ -137,7 +142,7 @@ def _number(mark: str, row: dict[str, object]) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _tables(summaries: dict[str, Summary]) -> Iterator[Table]:
+def _tables(summaries: Mapping[str, Summary]) -> Iterator[Table]:
     for name, one in summaries.items():
         yield Table.of(
             f"{name}: families", _FAMILIES, one.families.iter_rows(named=True),
