@@ -63,4 +63,6 @@ def test_few_audits_that_agree_are_no_certainty_that_power_lacks() -> None:
     rows = pl.DataFrame({"audit": range(12), "finds": [False] * 12, "rival": [True] * 12})
     assert shortfall(rows.head(2), 0.8).high > 0
     assert shortfall(rows, 0.8).high < 0
-    assert shortfall(rows.with_columns(finds=True), 0.8).low > 0
+    assert shortfall(rows.with_columns(finds=True), 0.8).low < 0
+    more = pl.DataFrame({"audit": range(40), "finds": [True] * 40, "rival": [True] * 40})
+    assert shortfall(more, 0.8).low > 0

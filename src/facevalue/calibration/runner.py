@@ -34,6 +34,7 @@ LEVEL = 2.5
 PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
 NOTHING, EFFECTS = Condition("nothing"), Condition("effects", effect=0.5)
+CERTAIN = "all replies are the same"
 HARD = (
     Condition("10% withheld by group", missing=0.1),
     Condition("40% withheld by group", missing=0.4),
@@ -42,7 +43,7 @@ HARD = (
     Condition("drift", drift=0.5),
     Condition("pictures differ in all questions alike", alike=1.0),
     Condition("people differ, their pictures do not", person=1.5, picture=0.0),
-    Condition("all replies are the same", certain=True),
+    Condition(CERTAIN, certain=True),
     Condition("half of the questions are asked", sample=0.5),
 )
 """Nothing is planted in any of these."""

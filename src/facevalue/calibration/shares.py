@@ -73,7 +73,8 @@ def _variance(apart: pl.DataFrame, key: str) -> float:
 def shortfall(rows: pl.DataFrame, least: float) -> Share:
     """Share that a test finds (`finds`) less `least` of a rival's (`rival`), of the same effects, and t over audits.
 
-    An audit in which both find everything is added, so that few audits that agree are no certainty.
+    Two audits are added, one in which both find everything and one in which the rival alone does, so that few audits
+    that agree are no certainty.
 
     Examples
     --------
@@ -84,6 +85,6 @@ def shortfall(rows: pl.DataFrame, least: float) -> Share:
     if rows.is_empty():
         return NONE
     ahead = pl.col("finds").cast(pl.Float64) - least * pl.col("rival").cast(pl.Float64)
-    each = np.append(rows.group_by("audit").agg(ahead.mean().alias("ahead"))["ahead"].to_numpy(), 1 - least)
+    each = np.append(rows.group_by("audit").agg(ahead.mean().alias("ahead"))["ahead"].to_numpy(), [1 - least, -least])
     wide = special.stdtrit(each.size - 1, 1 - _TAIL) * each.std(ddof=1) / np.sqrt(each.size)
     return Share(float(each.mean()), float(each.mean() - wide), float(each.mean() + wide))
