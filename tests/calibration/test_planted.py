@@ -88,3 +88,9 @@ def test_all_published_studies_read_planted_answers(name: str) -> None:
     answers = audits.answers(Condition("effects", effect=0.8), 1, 1)
     assert answers["mass"].min() == 1, "no reply is misread"
     assert audits.units >= 8
+
+
+def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
+    audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
+    estimates = audits.judged(audits.answers(Condition("withheld", missing=0.4), 1, 1))
+    assert estimates.filter(pl.col("measure") == "score_gap")["p"].count() > 0

@@ -79,7 +79,8 @@ class Audits:
         if self.study.scored is None:
             return answers
         score = pl.when(pl.col("text").is_not_null()).then(written["planted score"].fill_nan(None))
-        return answers.with_columns(score.alias(SCORE))
+        refused = pl.lit(None, pl.Float64).alias(f"refused {SCORE}")  # this scorer reads no refusal
+        return answers.with_columns(score.alias(SCORE), refused, pl.lit(value=True).alias(f"unread: {MODEL}"))
 
     def judged(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
         """Estimates with verdicts, and q of the rivals."""
