@@ -164,6 +164,7 @@ class Runner:
         if candidates.is_empty():
             return None
         row = candidates.row(0, named=True)
+        row["mde"] = _rounded(row["mde"])
         return {name: row[name] for name in [*keys, "mde"] if row[name] is not None}
 
     def _planned(self) -> float | None:
@@ -176,7 +177,7 @@ class Runner:
         study = replace(audits.study, precision=replace(plan, default=spread))
         size = audits.study.design.size * audits.study.repeats
         reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
-        return None if reach.detectable is None else unit * reach.detectable
+        return None if reach.detectable is None else _rounded(unit * reach.detectable)
 
     def _lone(self, name: str, effect: float, target: Mapping[str, str | float], null: pl.DataFrame) -> Cells:
         """How often a lone effect of this size is found."""
@@ -198,7 +199,7 @@ class Runner:
                 return replace(condition, lone=logits[-1]), reached[-1]
             slope = (abs(reached[-1]) - abs(reached[-2])) / (logits[-1] - logits[-2])
             step = (effect - abs(reached[-1])) / slope if slope > 0 else np.inf
-            logits.append(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1])))
+            logits.append(_rounded(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1]))))
         return replace(condition, lone=logits[-1]), None
 
     def _value(self, condition: Condition, target: Mapping[str, str | float]) -> float:
@@ -218,6 +219,11 @@ class Runner:
 
 
 _ENDS = ("", "_low", "_high")
+
+
+def _rounded(number: float) -> float:
+    """Three digits: what is planted is the same where sums that are added up in another order differ in the last."""
+    return float(f"{number:.3g}")
 
 
 def _labels(target: Mapping[str, str | float]) -> dict[str, str]:
