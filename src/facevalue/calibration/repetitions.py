@@ -43,7 +43,7 @@ _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 @lru_cache(maxsize=16)
 def audits_of(study: str, size: int, others: bool = False, narrow: bool = False) -> Audits:
     """Audits of a study, by what it is called or its file; `narrow`: of what its answer is about alone."""
-    protocol = studies.protocol(study)
+    protocol = studies.protocol(study, outside=True)  # what its file may name was checked in `tables.calibrated`
     calibration = calibration_of(protocol)
     if narrow and calibration.narrow:
         calibration = replace(calibration, settings=calibration.narrow, scaled=())

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from facevalue import studies
 from facevalue.calibration.families import (
     ALPHA,
     COVERED,
@@ -69,7 +70,12 @@ _PROMISES = (
 
 
 def calibrated(
-    named: Sequence[str], repetitions: int | Sequence[int], workshop: Workshop, sizes: Sequence[int] = SIZES
+    named: Sequence[str],
+    repetitions: int | Sequence[int],
+    workshop: Workshop,
+    sizes: Sequence[int] = SIZES,
+    *,
+    outside: bool = False,
 ) -> Calibrated:
     """Calibrate studies, by name or file, one after the other.
 
@@ -80,7 +86,11 @@ def calibrated(
     repetitions:
         Audits of each condition and size, of all studies or of each; more where nothing is planted
         (`runner.level_audits`).
+    outside:
+        Whether studies' files may name files that are not below their own folders.
     """
+    for study in named:
+        studies.protocol(study, outside=outside)
     many = [repetitions] * len(named) if isinstance(repetitions, int) else repetitions
     runners = [Runner(study, sizes, number, workshop) for study, number in zip(named, many, strict=True)]
     summaries = {one.name: one.summary() for one in runners}
