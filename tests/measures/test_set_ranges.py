@@ -227,3 +227,18 @@ def test_what_was_not_asked_is_not_missing() -> None:
     assert mean.low[0] == mean.high[0] == pytest.approx(0.3)
     nothing, _ = summary_bounds(np.full((2, 3, 1), np.nan), np.zeros((2, 3, 1), dtype=bool), (0.0, 1.0))
     assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
+
+
+@pytest.mark.parametrize(("sets", "apart"), [(6, 0.0), (6, 0.8), (40, 0.3), (150, 0.0), (150, 0.25)])
+def test_the_interval_of_a_mean_range_begins_at_zero_exactly_where_nothing_is_found(sets: int, apart: float) -> None:
+    """And it holds the range of the images' own means, which is nothing where they are alike."""
+    rng = np.random.default_rng(sets)
+    held = 0
+    for _ in range(12):
+        own = apart * rng.normal(size=(sets, 5, 1))
+        found = summary(own + rng.normal(size=(sets, 5, 3)), seed=1)
+        low, value, high = (x.item() for x in (found.mean.low, found.mean.value, found.mean.high))
+        assert (low > 0) == (found.floor.p.item() < 0.05)
+        assert 0 <= low <= value <= high
+        held += low <= (own.max(axis=1) - own.min(axis=1)).mean() <= high
+    assert held >= 10

@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.measures.adjustment import adjust
 from facevalue.report.of_runs import report
 
-MODELS = ("sim/null@1", "sim/strong", "sim/null@2")
+MODELS = ("sim/null@1", "sim/strong", "sim/null@2", "sim/refuser")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_differences_are_those_of_compare_judged_together(
 ) -> None:
     pairs = page[1]["models_compared"]
     assert [(pair["first"], pair["second"]) for pair in pairs] == [(MODELS[0], MODELS[1]), (MODELS[0], MODELS[2])]
-    for pair, second in zip(pairs, runs[1:], strict=True):
+    for pair, second in zip(pairs, runs[1:3], strict=True):
         alone = fv.compare(runs[0], second)
         assert [cell["delta"] for cell in pair["cells"]] == pytest.approx(alone.cells["delta"].to_list())
         for name in ("low", "high", "p"):
@@ -54,6 +54,7 @@ def test_the_page_names_every_pair_and_links_to_the_section(page: tuple[str, dic
     assert 'id="between-models"' in html
     assert 'href="#between-models"' in html
     assert html.count("Compared on the 6 units (identity) that both runs were asked about.") == 2
+    assert "Without a valid answer, and not compared: sim/refuser." in html
     assert len(told) == 2
     assert all(MODELS[0] in line for line in told)
 

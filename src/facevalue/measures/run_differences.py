@@ -88,10 +88,11 @@ def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -
     null, scale = changes.drawn(noisy, DRAWS, SEED), changes.each.se[noisy]
     measured = changes.value[noisy]
     df = float(np.median(changes.each.df[noisy]))
-    none = float("nan")
+    none, most = float("nan"), size_of(measure).limits[1]
 
     def row(name: str, value: float, low: float, high: float, null_values: Array, against: float) -> Summary:
         p = float(share_beyond(null_values, against))
+        low, high = min(low, most), min(high, most)
         floor = Floor(*(np.array([x]) for x in (null_values.mean(), np.quantile(null_values, 0.95), p)))
         return Summary(name, single(value, low, high, none, n, clusters, NOISE), p, floor)
 

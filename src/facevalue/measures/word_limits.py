@@ -147,12 +147,13 @@ def _hypergeometric(seen: int, total: int, has: int, images: int, odds: float, t
         - special.betaln(total - has - images + x + 1, images - x + 1)
     )
 
-    def is_less(tilt: Array) -> npt.NDArray[np.bool_]:
+    above, low, high = x >= seen, -_FARTHEST, _FARTHEST
+    for _ in range(_STEPS):
+        tilt = (low + high) / 2
         tilted = law + tilt * x
-        beyond = special.logsumexp(tilted[x >= seen]) - special.logsumexp(tilted)
-        return np.array([beyond < np.log(tail)])
-
-    return float(_solved(is_less, np.array([-_FARTHEST]), np.array([_FARTHEST]))[0])
+        weight = np.exp(tilted - tilted.max())
+        low, high = (tilt, high) if weight[above].sum() < tail * weight.sum() else (low, tilt)
+    return (low + high) / 2
 
 
 def _solved(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array) -> Array:

@@ -25,7 +25,7 @@ class ModelDifferences:
     others: "Mapping[str, Agreement] | None" = None
     """By model. None where a report is of one model alone."""
     why_none: str = ""
-    """Why models could not be compared, as a sentence; empty if they were."""
+    """Why models, or some of them, could not be compared, as a sentence; empty if all were."""
 
 
 def model_differences(
@@ -55,7 +55,9 @@ def model_differences(
     except (DataError, RunError) as error:
         return ModelDifferences(why_none=str(error))
     first, *others = own
-    return ModelDifferences(first, dict(zip(others, made, strict=True)))
+    silent = ", ".join(model for model in parts if model not in own)
+    why = f"Without a valid answer, and not compared: {silent}." if silent else ""
+    return ModelDifferences(first, dict(zip(others, made, strict=True)), why)
 
 
 def digits_of(agreement: "Agreement") -> int:
