@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue import studies
 from facevalue.annotate import scores
 from facevalue.annotate.loading import load_scorer
 from facevalue.errors import SettingError
@@ -287,3 +288,15 @@ def test_sets_that_all_lack_a_published_group_are_in_no_measure_of_sets(tmp_path
     found = measured(run)
     assert not {"max_score", "score_gap", "rating_gap", "tail_share"} & set(found["measure"])
     assert {"score_mean", "rating", "word_share"} <= set(found["measure"])
+
+
+def test_so_many_whole_sets_of_each_occupation_are_drawn_and_always_the_same() -> None:
+    given: dict[str, Any] = {"prompt": ["characteristics"], "subset": ["skin-tone-gender"], "sets": "80"}
+    every = studies.build("counterfactuals", given).manifest
+    drawn = studies.build("counterfactuals", {**given, "occupation_sets": "2"})
+    sizes = every.group_by("occupation").agg(pl.col("set").n_unique())
+    counts = drawn.manifest.group_by("occupation").agg(pl.col("set").n_unique(), pl.len())
+    assert dict(counts.select("occupation", "set").rows()) == {name: min(size, 2) for name, size in sizes.rows()}
+    assert (counts["len"] == 10 * counts["set"]).all()
+    again = studies.build("counterfactuals", drawn.options, drawn.manifest)
+    assert again.manifest["image"].to_list() == drawn.manifest["image"].to_list()

@@ -24,6 +24,7 @@ SETTINGS = (
     ),
     Setting("subset", "Only these subsets (race-gender, physical-gender, physical-race, or your own).", []),
     Setting("occupation", "Only these occupations.", []),
+    Setting("occupation_sets", "At most so many whole sets of each occupation and subset; 0 for all.", 0),
     Setting(
         "prompts",
         "Prompts as the paper prints them, with the articles of occupations mended, or as the authors' code asks them.",
@@ -64,6 +65,7 @@ class Selection:
     ratings: tuple[str, ...]
     subsets: tuple[str, ...]
     occupations: tuple[str, ...]
+    occupation_sets: int
     wording: str
     shown: str
     replies: int
@@ -91,6 +93,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
         ratings=tuple(name for name in picked if name in _RATINGS),
         subsets=tuple(names(options, "subset")),
         occupations=tuple(names(options, "occupation")),
+        occupation_sets=whole(options, "occupation_sets", 0),
         wording=str(options["prompts"]),
         shown=str(options["shown"]),
         replies=_up_to(options, "replies", 64),

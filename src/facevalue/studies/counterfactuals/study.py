@@ -1,8 +1,10 @@
 """Declaration of the study of counterfactual sets: what models say of people who differ in one thing alone."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +75,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     asked = selection(options)
     uncounted = _uncounted(options) if manifest is None else ()
     pictures = read_pictures(options, manifest)
-    frame = _narrowed(pictures.frame, asked)
+    frame = _narrowed(pictures.frame, asked, pictures.partial)
     laid = layout(frame, asked)
     words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
 
@@ -150,14 +152,31 @@ def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
     )
 
 
-def _narrowed(frame: pl.DataFrame, asked: Selection) -> pl.DataFrame:
-    """The pictures of some subsets and occupations."""
+def _narrowed(frame: pl.DataFrame, asked: Selection, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The pictures of some subsets and occupations, and of some sets of each occupation."""
     for name, wanted in (("subset", asked.subsets), ("occupation", asked.occupations)):
         kept = chosen(name, wanted, frame[name].drop_nulls().unique(maintain_order=True).to_list())
         frame = frame.filter(pl.col(name).is_in(kept)) if kept else frame
     if frame.is_empty():
         raise DataError("No picture is of these subsets and occupations.")
-    return frame
+    return _drawn_sets(frame, asked.occupation_sets, lacking) if asked.occupation_sets else frame
+
+
+def _drawn_sets(frame: pl.DataFrame, most: int, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """At most so many whole sets of each subset and occupation, by their names' digests: always the same."""
+    incomplete = {(subset, name) for subset, names in lacking.items() for name in names}
+    named = frame.drop_nulls(["set", "occupation"]).select("subset", "set", "occupation").unique()
+    rows = [row for row in named.iter_rows() if row[:2] not in incomplete]
+    rows.sort(key=lambda row: blake2b("\x1f".join(row).encode()).digest())
+    count: Counter[tuple[str, str]] = Counter()
+    kept = set()
+    for subset, name, occupation in rows:
+        count[subset, occupation] += 1
+        if count[subset, occupation] <= most:
+            kept.add((subset, name))
+    if not kept:
+        raise DataError("No whole set is of a known occupation, so that none can be drawn by occupation.")
+    return frame.filter(pl.Series([row in kept for row in frame.select("subset", "set").iter_rows()], dtype=pl.Boolean))
 
 
 def _unrated(frame: pl.DataFrame, asked: Selection) -> tuple[LeftOut, ...]:
