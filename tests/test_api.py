@@ -296,6 +296,7 @@ def test_a_model_of_ones_own_may_look_at_pictures(tmp_path: Path) -> None:
     [
         (object(), "object has no name and no capabilities and no settings and no respond and no close"),
         (First, "First is a class: pass an instance"),
+        (lambda: "A", "called with one question, and this one: too many positional arguments"),
     ],
 )
 def test_what_is_no_model_is_said(model: Any, says: str, tmp_path: Path) -> None:

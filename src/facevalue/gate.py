@@ -127,7 +127,7 @@ class Gate:
             checked = checked_response(response, request)
         except ReplyError as error:
             self._refuse(
-                f"Trial {request.trial}, repeat {request.repeat}: {error} It counts as a failed request, and the same "
+                f"Trial {request.trial}, repeat {request.repeat}: {error}. It counts as a failed request, and the same "
                 "command asks it again."
             )
             return _failed(request, str(error))

@@ -1,7 +1,9 @@
 """Functions of the Python API: study, model, run, open_run, compare."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -328,4 +330,9 @@ def _own(model: Model | Callable[[Question], str]) -> Model:
 def _of_function(function: Callable[[Question], str]) -> FunctionModel:
     if isinstance(function, type):
         raise ModelError(f"{function.__name__} is a class: pass an instance, {function.__name__}(...).")
+    with suppress(ValueError):  # some functions written in C do not say what they take
+        try:
+            signature(function).bind(None)
+        except TypeError as error:
+            raise ModelError(f"A function as a model is called with one question, and this one: {error}.") from None
     return FunctionModel(function)
