@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from facevalue.arguments import checked
+from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import Intervention, chosen
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.plan import IMAGE_TOKENS, Plan
+from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from facevalue.cli.offering import offering
 from facevalue.cli.results import write_report
-from facevalue.cli.run import INTERRUPTED, execute
+from facevalue.cli.running import INTERRUPTED, execute
 from facevalue.models import load
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study

@@ -11,19 +11,17 @@ from rich.text import Text
 from facevalue.cli.offering import listed
 from facevalue.cli.places import Place
 from facevalue.cli.study_command import StudyGroup
+from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Precision
-from facevalue.runs.checks import check_pictures
-from facevalue.runs.plan import IMAGE_TOKENS, Plan
-from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
-from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import say, terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
+    from facevalue.runs.plan import Plan
     from facevalue.runs.power import Detection
 
 _LOOKED_AT = 20_000
@@ -80,6 +78,10 @@ def _plan(
     if paper_table is not None:
         _show_printed(_printed(protocol, paper_table), as_json)
         return
+    from facevalue.runs.checks import check_pictures  # noqa: PLC0415 - help needs nothing of it
+    from facevalue.runs.plan import plan as make_plan  # noqa: PLC0415
+    from facevalue.studies.intervention_trials import intervened  # noqa: PLC0415
+
     study = protocol.study(options)
     if study.manifest.height <= _LOOKED_AT or "path" not in study.manifest.columns:
         check_pictures(study)
@@ -188,7 +190,7 @@ def _from(effect: float | None) -> str:
     return "may be missed at any size" if effect is None else f"of {effect:.3f} or more"
 
 
-def show(made: Plan, sampled: bool) -> None:
+def show(made: "Plan", sampled: bool) -> None:
     """Print a plan for people."""
     console = terminal()
     table = Table(title=f"{made.study}: what the whole study takes", title_justify="left", header_style="bold")

@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.design import Block
+from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import stored
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.studies.intervention_conditions import FACTOR
 
-IMAGE_TOKENS = 576
-"""Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""
 _CHARACTERS_PER_TOKEN = 4.0  # English text under the usual BPE vocabularies: 4 to 4.5
 _OVERHEAD = 12  # chat template
 _REPLY = 4  # "(a)" and the end of the turn

@@ -13,9 +13,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
 from facevalue.given import check_file, read_text, to_json
@@ -27,13 +24,14 @@ SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 
 MAX_BYTES = 256 * 2**20
 """Largest manifest file."""
-_UNPACKED = 8
+UNPACKED = 8
 """How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
+ROWS_AT_ONCE = 65_536
+"""Rows that are made columns of at a time."""
 MAX_COLUMNS = 200
 MAX_CELL = 1_000
 """Most characters of a cell."""
 
-_ROWS_AT_ONCE = 65_536
 
 RESERVED: frozenset[str] = frozenset((
     "trial", "repeat", "reply", "status", "text", "probs", "weight", "weights", "mass", "na", "position", "choice",
@@ -101,6 +99,12 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
+def _read_parquet(path: Path) -> pl.DataFrame:
+    from facevalue.stimuli.manifest_parquet import read_parquet  # noqa: PLC0415 - pyarrow is slow to import
+
+    return read_parquet(path)
+
+
 def _read_csv(path: Path) -> pl.DataFrame:
     text = re.sub(r"\Asep=.\r?\n", "", read_text(path, MAX_BYTES, "a manifest"), flags=re.IGNORECASE)
     header = text[: text.find("\n")] if "\n" in text else text
@@ -111,7 +115,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     ragged, number = Faults(), 0
     try:
         names = next(reader, [])
-        _check_names(names, path.name)
+        check_names(names, path.name)
         schema = dict.fromkeys(map(str.strip, names), pl.String)
         for row in reader:
             if not row:
@@ -121,7 +125,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
                 ragged.add(f"a row has another number of cells than the header ({len(names)})", number, f"{len(row)}")
                 continue
             rows.append(row)
-            if len(rows) == _ROWS_AT_ONCE:
+            if len(rows) == ROWS_AT_ONCE:
                 parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
                 rows.clear()
     except csv.Error as error:
@@ -139,7 +143,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
         rows.append(_json_object(line, f"{path.name}: line {number}"))
         if not rows[-1].keys() <= names.keys():
             names.update(dict.fromkeys(rows[-1]))
-            _check_names(list(names), path.name)
+            check_names(list(names), path.name)
     return pl.DataFrame({name.strip(): [row.get(name) for row in rows] for name in names}, schema_overrides=None)
 
 
@@ -156,55 +160,8 @@ def _json_object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
-    """Read a file piece by piece; texts stay dictionaries until it is known how long they are.
-
-    A dictionary of a few hundred kilobytes can name one text of a megabyte a million times.
-    """
-    room = _UNPACKED * MAX_BYTES
-    parts = []
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _check_names(names, path.name)
-            for field in file.schema_arrow:
-                if not _flat(field.type):
-                    raise DataError(f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row.")
-            texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
-            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            if sum(group.total_byte_size for group in groups) > room:
-                raise DataError(f"{path.name}: unpacks to more than {room // 2**20:,} MiB.")
-            for batch in file.iter_batches(_ROWS_AT_ONCE):
-                for name, column in zip(names, batch.columns, strict=True):
-                    listed = column.dictionary if isinstance(column, pa.DictionaryArray) else column
-                    if _is_text(listed.type) and (pc.max(pc.binary_length(listed)).as_py() or 0) > 4 * MAX_CELL:
-                        raise DataError(f"{path.name}: {name!r} has a cell of more than {MAX_CELL:,} characters.")
-                frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String))
-                room -= int(frame.estimated_size())
-                if room < 0:
-                    raise DataError(f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB.")
-                parts.append(frame)
-    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path.name}: is not a Parquet file that can be read: {error}.") from error
-    frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    return frame.rename(str.strip)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
-def _flat(kind: pa.DataType) -> bool:
-    """Whether a column of this type has one plain value a row; extension types have none that anyone else knows."""
-    if isinstance(kind, pa.DictionaryType):
-        return _flat(kind.value_type)
-    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)
-    times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)
-    return not isinstance(kind, pa.BaseExtensionType) and (_is_text(kind) or any(is_(kind) for is_ in known + times))
-
-
-def _check_names(names: Sequence[str], where: str) -> None:
+def check_names(names: Sequence[str], where: str) -> None:
+    """Refuse columns without a name of their own that can be printed."""
     stripped = [name.strip() for name in names]
     if len(names) > MAX_COLUMNS:
         raise DataError(f"{where}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}.")

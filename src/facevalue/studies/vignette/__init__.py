@@ -2,9 +2,8 @@
 
 from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.settings import NAME, SETTINGS, TITLE
 from facevalue.studies.vignette.sources import COLUMNS
-from facevalue.studies.vignette.study import NAME, TITLE, build
 from facevalue.studies.vignette.tables import generation_prompts
 
 # These need scipy.stats, which takes a second to import.
@@ -33,6 +32,6 @@ EXTRAS = Extras(
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
-    extras=EXTRAS,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=Later(__package__, "study").build,
+    page=Later(__package__, "page").PAGE, extras=EXTRAS,
 )  # fmt: skip

@@ -8,6 +8,8 @@ from facevalue.stimuli.base import Kind
 from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
 from facevalue.types import OptionValue
 
+NAME = "vignette"
+TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
 WORDINGS = ("1", "2", "3")
 REFERENCES = ("identity", "position")
 SHOWN = ("image", "text")
