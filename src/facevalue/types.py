@@ -73,6 +73,8 @@ class Stimulus:
         Factor levels of the stimulus. For simulators and exports; never shown to a model.
     load:
         Returns the encoded images; called only by models that look.
+    pictures:
+        How many images these are, where that is known without loading, which may mean drawing, them; else None.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Stimulus:
     digest: str
     factors: Mapping[str, str | None]
     load: Callable[[], tuple[Image, ...]]
+    pictures: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         rows = frame.select(stimulus_columns(study)).to_dicts()
         for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
             try:
-                shown = len(study.source.stimulus(number, levels).load())
+                stimulus = study.source.stimulus(number, levels)
+                shown = len(stimulus.load()) if stimulus.pictures is None else stimulus.pictures
             except DataError:
                 if can.images_per_request:
                     continue  # `check_images` names it together with all others

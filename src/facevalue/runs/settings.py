@@ -33,7 +33,7 @@ class RunSettings:
     """What the run is called beside others; the model's name by default. It changes nothing that is asked."""
     unit: int | None = None
     """Requests that are stored together in object storage; None for what suits the size of the run."""
-    chunk: int = 2_048
+    chunk: int = 4_096
     """Trials decoded at once."""
     flush_rows: int = 32_768
     flush_seconds: float = 5.0

@@ -71,7 +71,7 @@ class PortraitSource:
         who = self.identity(levels)
         change, framing = _shown(levels["attribute"], levels["variation"])
         digest = key(who, change, framing, SIZE)
-        return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(who, change, framing),))
+        return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(who, change, framing),), 1)
 
     def identity(self, levels: Mapping[str, str | None]) -> Identity:
         """Return who is shown."""

@@ -102,7 +102,7 @@ class DrawnImages:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the image `levels["image"]`; nothing is drawn before it is looked at."""
         image = self._known(levels.get("image"))
-        return Stimulus(str(number), self._digest(image), factors_of(levels), partial(self._image, image))
+        return Stimulus(str(number), self._digest(image), factors_of(levels), partial(self._image, image), 1)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Drawings cannot be missing; only the names are looked at."""

@@ -202,7 +202,7 @@ class FormSource:
         factors = factors_of(levels)
         if levels.get("shown") == TEXT:
             return Stimulus(str(number), TEXT, factors, tuple)
-        return Stimulus(str(number), self._digest(form), factors, partial(self._image, str(levels["form"])))
+        return Stimulus(str(number), self._digest(form), factors, partial(self._image, str(levels["form"])), 1)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Draw up every form that a run will show."""

@@ -88,7 +88,7 @@ def _two(number: int, factors: Mapping[str, str | None], first: Named, second: N
     digest = hashlib.blake2b("\n".join(made).encode(), digest_size=16).hexdigest()
     loads = [one.load for one in shown]
     load = partial(_composed, loads, [first[0], second[0]]) if composite else partial(_both, loads)
-    return Stimulus(str(number), digest, factors, load)
+    return Stimulus(str(number), digest, factors, load, 1 if composite else 2)
 
 
 def _both(loads: list[Load]) -> tuple[Image, ...]:

@@ -67,7 +67,7 @@ class PairSource:
         # Left before right: the side of option 1 is part of the digest.
         made = "\n".join((self._composition.name, *digests)).encode()
         digest = hashlib.blake2b(made, digest_size=16).hexdigest()
-        return Stimulus(str(number), digest, factors_of(levels), partial(self._load, (left, right), digests, digest))
+        return Stimulus(str(number), digest, factors_of(levels), partial(self._load, (left, right), digests, digest), 1)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that is shown, once however many pairs it is in; or at those named by `image`."""
