@@ -24,8 +24,6 @@ SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 
 MAX_BYTES = 256 * 2**20
 """Largest manifest file."""
-UNPACKED = 8
-"""How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
 ROWS_AT_ONCE = 65_536
 """Rows that are made columns of at a time."""
 MAX_COLUMNS = 200

@@ -8,7 +8,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
-from facevalue.stimuli.manifest import MAX_BYTES, MAX_CELL, ROWS_AT_ONCE, UNPACKED, check_names
+from facevalue.stimuli.manifest import MAX_BYTES, MAX_CELL, ROWS_AT_ONCE, check_names
+
+UNPACKED = 8
+"""How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
