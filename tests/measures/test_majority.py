@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array, values_only
+from facevalue.measures.cluster_bootstrap import Array, ratio, values_only
 from facevalue.measures.majority import Contrasts, from_majority, group_effects
 from facevalue.measures.set_tails import from_set_mean
 
@@ -94,17 +94,17 @@ def test_however_many_are_affected_they_are_found_as_by_t_and_intervals_hold(dra
     rng = np.random.default_rng([affected, len(draw.__name__)])
     effect = np.where(np.arange(10) < affected, 0.45, 0.0)
     ours, theirs, holds = [], [], []
-    for _ in range(2 * AUDITS):
+    for _ in range(5 * AUDITS):
         values = draw(rng, effect)
         found = from_majority(values, seed=0)
-        apart = np.nanmean(values, axis=2)
+        apart = ratio(np.nansum(values, axis=2), np.isfinite(values).sum(axis=2))
         apart -= np.nanmean(apart, axis=1, keepdims=True)
         p = np.asarray(stats.ttest_1samp(apart, 0, nan_policy="omit").pvalue)
         ours.append(found.q < 0.05)
         theirs.append(adjust(p, "holm") < 0.05)
         holds.append((found.estimates.low <= effect) & (effect <= found.estimates.high))
     named, named_by_t = np.array(ours), np.array(theirs)
-    assert named[:, affected:].any(axis=1).mean() <= 0.1  # .05, of 120 audits
+    assert named[:, affected:].any(axis=1).mean() <= 0.09  # .05, of 300 audits
     assert 0.92 <= np.mean(holds) <= 0.98
     if affected:
         assert named[:, :affected].mean() >= 0.8 * named_by_t[:, :affected].mean()
