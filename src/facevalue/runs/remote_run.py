@@ -47,7 +47,7 @@ _LOST = "Another process drives {} by now."
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
-_MOST_WARNINGS = 20  # of replies that cannot count
+_MOST_WARNINGS = 20  # of replies and stored rows that cannot count, and units that are gone
 _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 
 
@@ -133,8 +133,12 @@ class _Driver:
         assert self._run.unit is not None
         self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit)
         self._stored = StoredUnits(study, objects, self._run, self._plan)
+        self._warnings: list[str] = []
         for note in self._stored.load():
-            self._note(note)
+            self._warn(note)
+        self._stored.check_unchanged()  # before any row is compared with what would be asked now
+        for note in self._stored.mend():
+            self._warn(note)
         self._tally = _Tally()
         self._meter = Meter()
         self._came = 0
@@ -144,7 +148,6 @@ class _Driver:
         self._given_up = 0
         self._stop = self._interrupted = False
         self._stopped = ""
-        self._warnings: list[str] = []
         counts = self._stored.counts()
         self._skipped = self._stored.answered()
         self._total = self._plan.requests
@@ -156,7 +159,6 @@ class _Driver:
         """Ask everything that is open; the run is in order whatever ends this."""
         began, before = time.monotonic(), self._run
         begun = Session(utc_now(), None, 0, dict(self._model.versions))
-        self._stored.check_unchanged()
         self._progress.start(self._skipped, self._total)
         for note in self._model.notes:
             self._note(note)
@@ -287,9 +289,8 @@ class _Driver:
     def _count(self, done: Receipt) -> None:
         """Enter a receipt into all counts."""
         tally, facts = self._tally, done.facts
-        for note in done.notes[: _MOST_WARNINGS - len(self._warnings)]:
-            self._warnings.append(note)
-            self._note(note)
+        for note in done.notes:
+            self._warn(note)
         tally.findings.update(_together(tally.findings, done.findings))
         if facts is None:
             return
@@ -354,6 +355,11 @@ class _Driver:
         self._end(
             f"Stopping: waiting up to {self._settings.grace:g} s for what is on its way. Once more stops at once."
         )
+
+    def _warn(self, message: str) -> None:
+        if len(self._warnings) < _MOST_WARNINGS:
+            self._warnings.append(message)
+            self._note(message)
 
     def _note(self, message: str) -> None:
         _LOG.info("%s", message)

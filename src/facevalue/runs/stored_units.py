@@ -1,22 +1,30 @@
 """Units that are stored: what of a run is done, and which units are still open."""
 
+import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
 from facevalue.runs.retries import without_answer
+from facevalue.runs.stored_rows import described, odd_rows
 from facevalue.runs.trials import TrialNumbers
-from facevalue.runs.unit_worker import read_unit
+from facevalue.runs.unit_worker import facts_of, read_unit
 from facevalue.runs.units import Piece, Unit, UnitPlan
+from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.manifest import Counts, RunManifest
 from facevalue.store.objects import Objects
-from facevalue.store.remote import KEY, UnitFacts, listed_units, unit_facts
+from facevalue.store.remote import KEY, UnitFacts, encoded, listed_units, unit_facts
 
+_ASIDE = "aside"
+"""Where units with rows that cannot count are kept as they were."""
 _READERS = 16
 _LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
 
@@ -111,6 +119,51 @@ class StoredUnits:
                 raise RunError(f"{self._objects.called(one.key)} holds trials that are not of its place. Take it out.")
             state.mark(frame.filter(without_answer(self._study, frame)))
         return state.wanted(state.numbers.positions(piece.trials)[0], again)
+
+    def mend(self) -> Iterator[str]:
+        """Set units with rows that cannot count aside, and store what counts of them anew; say so of each.
+
+        What a unit says of itself was counted by whoever wrote it, so that every row is read here.
+        """
+        stored = ((piece, at) for piece in self._plan.pieces() for at in range(len(self._units.get(piece.first, ()))))
+        with ThreadPoolExecutor(_READERS) as pool:
+            while some := list(islice(stored, _READERS)):
+                keys = [self._units[piece.first][at].key for piece, at in some]
+                frames = pool.map(lambda key: read_unit(self._objects, key, self._run.id), keys)
+                for (piece, at), key, frame in zip(some, keys, frames, strict=True):
+                    odd = self._odd(piece, frame)
+                    if what := described(frame, odd):
+                        place = self._set_aside(piece, at, frame.filter(odd.is_null()))
+                        yield f"{self._objects.called(key)}: {what} Kept as {place}; the rest of it is stored anew."
+
+    def _odd(self, piece: Piece, frame: pl.DataFrame) -> pl.Series:
+        """Why each row of a unit cannot count; null where it can."""
+        asking = self._plan.asking
+        why = odd_rows(self._study, frame, asking.repeats * (1 + asking.rounds)).alias("why")
+        elsewhere = ~pl.col("trial").is_in(pl.Series(piece.trials, dtype=pl.UInt64).implode())
+        return frame.with_columns(why).select(
+            pl.coalesce(
+                "why",
+                pl.when(elsewhere).then(pl.lit("It is of a trial that the unit was not asked.")),
+                pl.when(pl.struct("trial", "repeat").is_duplicated()).then(pl.lit("Its request has two rows.")),
+            )
+        )["why"]
+
+    def _set_aside(self, piece: Piece, at: int, rows: pl.DataFrame) -> str:
+        """Store a unit with these rows alone, after a copy of what it was; return where that is."""
+        facts = self._units[piece.first][at]
+        found = self._objects.get(facts.key)
+        if found is not None:
+            data, tag = found
+            name = facts.key.removeprefix(f"{RESPONSES_FOLDER}/").removesuffix(".parquet")
+            aside = f"{_ASIDE}/{name}-{hashlib.sha256(data).hexdigest()[:16]}.parquet"
+            self._objects.create(aside, data)
+            na = int(without_answer(self._study, rows).sum())
+            facts = UnitFacts(**asdict(facts) | facts_of(rows, na, exact=self._run.exact))
+            if self._objects.replace(facts.key, encoded(rows, facts), tag) is not None:
+                self._units[piece.first][at] = facts
+                return self._objects.called(aside)
+        raise RunError(f"{self._objects.called(facts.key)} was changed by another process: give the command again.")
 
     def check_unchanged(self) -> None:
         """Compare the hashes of some whole units, evenly spread, with those that would be asked now."""

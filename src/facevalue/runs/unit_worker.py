@@ -18,6 +18,7 @@ from facevalue.models import Model, load
 from facevalue.models.base import Finding, Noting, Sharing
 from facevalue.models.cached import COUNTS
 from facevalue.parquet import read_table_of
+from facevalue.printable import first_line
 from facevalue.prompts.interventions import stored as interventions_of
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import facts_of_model
@@ -31,6 +32,7 @@ from facevalue.store.files import STIMULI
 from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, UnitFacts, encoded, read_run, unit_data, unit_facts
+from facevalue.store.schema import RESPONSES
 from facevalue.store.writer import to_frame
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Response
@@ -91,7 +93,14 @@ class UnitWorker:
         facts: UnitFacts | None = None
         stored = False
         if frame.height:
-            facts = _facts(unit, run.id, frame, int(without_answer(self._study, frame).sum()), self._job.exact)
+            facts = UnitFacts(
+                key=unit.key,
+                run=run.id,
+                again=unit.again,
+                generation=unit.generation,
+                wanted=int(unit.wanted.sum()),
+                **facts_of(frame, int(without_answer(self._study, frame).sum()), exact=self._job.exact),
+            )
             data = encoded(frame, facts)
             stored = self._objects.create(unit.key, data)
             if not stored:  # another did, or our own write whose confirmation was lost
@@ -219,7 +228,13 @@ def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:
     data = unit_data(objects, key, run)
     if data is None:
         raise RunError(f"{objects.called(key)} was there, and is no longer: give the command again.")
-    return read_table_of(data)
+    try:
+        frame = read_table_of(data)
+    except pl.exceptions.PolarsError as error:
+        raise RunError(f"{objects.called(key)} cannot be read: {first_line(error)}. Take it out.") from error
+    if other := [name for name, kind in RESPONSES.items() if frame.schema.get(name) != kind]:
+        raise RunError(f"{objects.called(key)} has no {other[0]!r} as FaceValue stores it. Take it out.")
+    return frame
 
 
 def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:
@@ -232,22 +247,18 @@ def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests
     return to_frame(rows, stream.asked(keys[:, 0], keys[:, 1]), times)
 
 
-def _facts(unit: Unit, run: str, frame: pl.DataFrame, na: int, exact: bool) -> UnitFacts:
+def facts_of(frame: pl.DataFrame, na: int, *, exact: bool) -> dict[str, int]:
+    """What a unit says of its answers, `na` of them without a valid one."""
     status = frame["status"]
     replied = status.is_in(["ok", "truncated"])
-    return UnitFacts(
-        key=unit.key,
-        run=run,
-        again=unit.again,
-        generation=unit.generation,
-        wanted=int(unit.wanted.sum()),
-        rows=frame.height,
-        errors=int((status == "error").sum()),
-        refused=int((status == "refused").sum()),
-        truncated=int((status == "truncated").sum()),
-        na=na,
-        drawn=int((replied & frame["probs"].is_null()).sum()) if exact else 0,
-        prompt_tokens=int(frame["prompt_tokens"].sum()),
-        completion_tokens=int(frame["completion_tokens"].sum()),
-        uncounted=int((replied & frame["prompt_tokens"].is_null()).sum()),
-    )
+    return {
+        "rows": frame.height,
+        "errors": int((status == "error").sum()),
+        "refused": int((status == "refused").sum()),
+        "truncated": int((status == "truncated").sum()),
+        "na": na,
+        "drawn": int((replied & frame["probs"].is_null()).sum()) if exact else 0,
+        "prompt_tokens": int(frame["prompt_tokens"].sum()),
+        "completion_tokens": int(frame["completion_tokens"].sum()),
+        "uncounted": int((replied & frame["prompt_tokens"].is_null()).sum()),
+    }
