@@ -50,7 +50,6 @@ _SAVED = 60.0  # seconds between two `run.json`
 _MOST_WARNINGS = 20  # of replies and stored rows that cannot count, and units that are gone
 _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 
-
 MakeWorkers = Callable[[Came], Workers]
 """Given what workers of this process call at each response, from the thread that waits for them."""
 
@@ -135,9 +134,6 @@ class _Driver:
         self._stored = StoredUnits(study, objects, self._run, self._plan)
         self._warnings: list[str] = []
         for note in self._stored.load():
-            self._warn(note)
-        self._stored.check_unchanged()  # before any row is compared with what would be asked now
-        for note in self._stored.mend():
             self._warn(note)
         self._tally = _Tally()
         self._meter = Meter()

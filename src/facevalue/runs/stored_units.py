@@ -43,7 +43,7 @@ class StoredUnits:
         return (one for units in self._units.values() for one in units)
 
     def load(self) -> list[str]:
-        """Look at all that is listed; return what people should know."""
+        """Look at all that is listed, and set aside what cannot count; return what people should know."""
         listed = listed_units(self._objects, self._run.shards)
         with ThreadPoolExecutor(_READERS) as pool:
             found = pool.map(lambda one: unit_facts(self._objects, one.key, self._run.id, one.size), listed)
@@ -53,7 +53,9 @@ class StoredUnits:
         for units in self._units.values():
             units.sort(key=lambda one: one.generation)
         missing = sorted(set(self._run.shards) - set(self.names()))
-        return [f"{self._objects.called(f'responses/{one}')} is gone: its trials are asked again." for one in missing]
+        gone = [f"{self._objects.called(f'responses/{one}')} is gone: its trials are asked again." for one in missing]
+        self._check_unchanged()  # before any row is compared with what would be asked now
+        return [*gone, *self._mend()]
 
     def enter(self, facts: UnitFacts) -> None:
         """Enter a unit."""
@@ -120,7 +122,7 @@ class StoredUnits:
             state.mark(frame.filter(without_answer(self._study, frame)))
         return state.wanted(state.numbers.positions(piece.trials)[0], again)
 
-    def mend(self) -> Iterator[str]:
+    def _mend(self) -> Iterator[str]:
         """Set units with rows that cannot count aside, and store what counts of them anew; say so of each.
 
         What a unit says of itself was counted by whoever wrote it, so that every row is read here.
@@ -165,7 +167,7 @@ class StoredUnits:
                 return self._objects.called(aside)
         raise RunError(f"{self._objects.called(facts.key)} was changed by another process: give the command again.")
 
-    def check_unchanged(self) -> None:
+    def _check_unchanged(self) -> None:
         """Compare the hashes of some whole units, evenly spread, with those that would be asked now."""
         every = max(sum(one.wanted for one in self) // _LOOKED_AT, 1)
         for at, piece in enumerate(self._plan.pieces()):
