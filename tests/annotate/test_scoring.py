@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -120,21 +122,79 @@ def test_no_number_is_a_failure_of_that_text_and_never_0(tmp_path: Path, none: f
     assert score_texts(tmp_path, Lengths(), pieces(["A calm person."])).before == 1
 
 
+def odd(spoil: Callable[[list[float]], Any]) -> Callable[[list[float]], Any]:
+    """A scorer's answer, spoilt wherever a text of 3 characters is among those that are scored."""
+    return lambda x: spoil(x) if 3.0 in x else Scoring({"length": x, "rest": x})
+
+
+def raising(x: list[float]) -> Scoring:
+    raise ValueError("out of luck")
+
+
+def instead(value: object) -> Callable[[list[float]], Scoring]:
+    return lambda x: Scoring({"length": x, "rest": [value if one == 3.0 else one for one in x]})  # type: ignore[misc]
+
+
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("spoil", "why"),
     [
         (lambda x: Scoring({"length": x}), "lengths gave no scores for 'rest'"),
-        (lambda x: Scoring({"length": x, "rest": x[1:]}), "lengths gave 1 scores of 'rest' for 2 texts"),
-        (lambda x: Scoring({"length": x, "rest": [*x, 0.0]}), "lengths gave 3 scores of 'rest' for 2 texts"),
         (lambda x: Scoring({}), "lengths gave no scores for 'length'"),
+        (lambda x: Scoring({"length": x, "rest": x[1:]}), "lengths gave 0 scores of 'rest' for 1 text"),
+        (lambda x: Scoring({"length": x, "rest": [*x, 0.0]}), "lengths gave more than 1 scores of 'rest' for 1 text"),
+        (lambda x: Scoring({"length": x, "rest": cast(Any, 7)}), "lengths gave 7 (int) as scores of 'rest'"),
+        (lambda x: Scoring({"length": x, "rest": cast(Any, "abc")}), "lengths gave 'abc' (str) as scores of 'rest'"),
+        (lambda x: Scoring({"length": x, "rest": x}, reasons=cast(Any, 7)), "lengths raised TypeError"),
+        (lambda x: Scoring({"length": x, "rest": x}, unasked=cast(Any, None)), "lengths raised TypeError"),
+        (lambda x: None, "lengths gave None, not a Scoring"),
+        (raising, "lengths raised ValueError: out of luck"),
+        (instead("0.5"), "lengths gave '0.5' (str) as a score of 'rest'"),
+        (instead("\ud800"), "(str) as a score of 'rest'"),
+        (instead(True), "lengths gave True (bool) as a score of 'rest'"),
+        (instead([0.5]), "lengths gave [0.5] (list) as a score of 'rest'"),
+        (instead(10**400), "(int) as a score of 'rest'"),
     ],
 )
-def test_a_label_missing_and_too_few_scores_are_errors(
-    tmp_path: Path, made: Callable[[list[float]], Scoring], said: str
+def test_an_odd_score_costs_its_own_text_alone_is_named_and_asked_again(
+    tmp_path: Path, spoil: Callable[[list[float]], Any], why: str
 ) -> None:
-    with pytest.raises(DataError, match=said):
-        score_texts(tmp_path, Made(made), pieces(["a", "b"]))
-    assert table(tmp_path, ["a"]) == [(None, None)]
+    texts = ["a", "bb", "ccc", *("x" * size for size in range(4, 40))]
+    scorer = Made(odd(spoil))
+    scorer.at_once = 100
+    now = score_texts(tmp_path, scorer, pieces(texts, 100))
+    assert (now.done, now.failed, now.unasked) == (38, 0, 1)
+    assert why in now.why
+    assert "'ccc'" in now.why
+    assert table(tmp_path, texts) == [(None, None) if x == "ccc" else (float(len(x)), float(len(x))) for x in texts]
+    again = Lengths()
+    assert score_texts(tmp_path, again, pieces(texts)) == Outcome(39, 38, 1)
+    assert again.asked == ["ccc"]
+
+
+@pytest.mark.parametrize("of", [np.float32, np.int64, int])
+def test_numbers_of_any_kind_are_scores(tmp_path: Path, of: Callable[[float], Any]) -> None:
+    def made(x: list[float]) -> Scoring:
+        return Scoring({"length": np.array(x), "rest": [of(one) for one in x]})  # type: ignore[dict-item]
+
+    score_texts(tmp_path, Made(made), pieces(["a", "bb"]))
+    assert table(tmp_path, ["a", "bb"]) == [(1.0, 1.0), (2.0, 2.0)]
+
+
+def test_a_scorer_of_which_no_score_can_count_is_asked_a_few_times_and_quoted(tmp_path: Path) -> None:
+    scorer = Made(raising)
+    scorer.at_once = 1000
+    with pytest.raises(DataError, match=r"No score of 20 texts in a row can count\. The last: .*out of luck, for 'x"):
+        score_texts(tmp_path, scorer, pieces(["x" * size for size in range(1, 1000)], 1000))
+    assert len(scorer.asked) < 5_000
+
+
+def test_what_came_before_a_scorer_went_wrong_for_good_is_kept(tmp_path: Path) -> None:
+    texts = ["x" * size for size in range(1, 200)]
+    scorer = Made(lambda x: raising(x) if max(x) > 50 else Scoring({"length": x, "rest": x}))
+    scorer.at_once = 10
+    with pytest.raises(DataError, match="No score of 100 texts in a row"):
+        score_texts(tmp_path, scorer, pieces(texts, 1000))
+    assert score_texts(tmp_path, Lengths(), pieces(texts)).before == 50
 
 
 def test_what_could_not_be_asked_is_not_stored_and_is_tried_again(tmp_path: Path) -> None:

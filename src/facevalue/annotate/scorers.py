@@ -8,13 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
 import polars as pl
 
 from facevalue.annotate import lexicon
-from facevalue.annotate.scores import Scores
 from facevalue.annotate.tokens import LIMIT
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import UnknownNameError
 
 LEXICAL = "lexical"
 """The scorer that comes with FaceValue."""
@@ -96,42 +94,6 @@ class Scorer(Protocol):
     def close(self) -> None:
         """Let go of memory and connections."""
         ...
-
-
-def scored(
-    scores: Scores, scorer: Scorer, hashes: pl.Series, texts: Sequence[str]
-) -> tuple[pl.DataFrame, Mapping[int, str]]:
-    """Score texts: rows to be stored, and why others were not scored, by place.
-
-    Raises
-    ------
-    DataError
-        The scorer left out a label, or gave more or fewer scores than there are texts.
-    """
-    given = scorer.score(texts)
-    columns = []
-    for label in scorer.labels:
-        if label not in given.scores:
-            raise DataError(f"{scorer.name} gave no scores for {label!r}. What was stored before is kept.")
-        values = pl.Series(label, given.scores[label], dtype=pl.Float64, strict=False)
-        if len(values) != len(texts):
-            raise DataError(
-                f"{scorer.name} gave {len(values):,} scores of {label!r} for {len(texts):,} texts. What was stored "
-                "before is kept."
-            )
-        columns.append(pl.select(pl.when(values.is_finite()).then(values).alias(label)).to_series())
-    lacking = pl.concat_str(
-        (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in scorer.labels), separator=", ",
-        ignore_nulls=True,
-    )  # fmt: skip
-    own = pl.Series([given.reasons.get(at) for at in range(len(texts))], dtype=pl.String)
-    reason = pl.DataFrame(columns).select(
-        pl.coalesce(own, pl.when(lacking != "").then(pl.lit("no score of ") + lacking)).alias("reason")
-    )
-    cut = np.isin(np.arange(len(texts)), list(given.cut))
-    asked = [at not in given.unasked for at in range(len(texts))]
-    stored = dict(zip(scores.schema.names(), [hashes, *columns, reason["reason"], cut], strict=True))
-    return pl.DataFrame(stored, schema=scores.schema).filter(pl.Series(asked, dtype=pl.Boolean)), given.unasked
 
 
 def chosen_labels(scorer: str, known: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotate import scores as stored
-from facevalue.annotate.scorers import Scorer, scored
+from facevalue.annotate.checked_scores import CheckedScorer
+from facevalue.annotate.scorers import Scorer, Scoring
 from facevalue.annotate.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
 from facevalue.errors import DataError
 from facevalue.store.journal import JOURNAL, Journal, left_over
@@ -73,7 +74,7 @@ def score_texts(
     Raises
     ------
     DataError
-        Another scorer's scores are called so, or this one gives too few scores.
+        Another scorer's scores are called so, or of many texts in a row none gets a score that can count.
     """
     place = folder / ANNOTATIONS / (name or scorer.called)
     own = Scores(place.name, scorer.name, scorer.version, scorer.digest, scorer.labels, place)
@@ -85,16 +86,17 @@ def score_texts(
         now = Outcome(len(every), len(every) - len(new))
         tell = passed or (lambda _: None)
         tell(now)
-        writer = _Writer(own)
+        writer, checked = _Writer(own), CheckedScorer(scorer)
         try:
             for hashes, some in _batches(texts(), new, scorer.at_once):
-                table, unasked = scored(own, scorer, hashes, some)
+                scoring = checked.score(some)
+                table = _rows(own, hashes, scoring)
                 writer.add(table)
                 now.done += table.height
                 now.failed += table.height - table["reason"].null_count()
                 now.cut += int(table["cut"].sum())
-                now.unasked += len(unasked)
-                now.why = next(iter(unasked.values()), now.why)
+                now.unasked += len(scoring.unasked)
+                now.why = next(iter(scoring.unasked.values()), now.why)
                 tell(now)
         finally:
             writer.close()
@@ -115,6 +117,23 @@ def _begun(own: Scores) -> Hashes:
             f"{own.digest[:12]}, labels {', '.join(own.labels)}). Give these another --name."
         )
     return kept.hashes
+
+
+def _rows(own: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
+    """Rows to be stored of texts that could be scored now: scores, or why there is none."""
+    columns = [pl.Series(label, scoring.scores[label], dtype=pl.Float64) for label in own.labels]
+    lacking = pl.concat_str(
+        (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in own.labels), separator=", ",
+        ignore_nulls=True,
+    )  # fmt: skip
+    given = pl.Series([scoring.reasons.get(at) for at in range(len(hashes))], dtype=pl.String)
+    reason = pl.DataFrame(columns).select(
+        pl.coalesce(given, pl.when(lacking != "").then(pl.lit("no score of ") + lacking)).alias("reason")
+    )
+    places = np.arange(len(hashes))
+    cut = np.isin(places, list(scoring.cut))
+    rows = dict(zip(own.schema.names(), [hashes, *columns, reason["reason"], cut], strict=True))
+    return pl.DataFrame(rows, schema=own.schema).filter(~np.isin(places, list(scoring.unasked)))
 
 
 def _recover(own: Scores) -> None:
