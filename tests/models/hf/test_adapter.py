@@ -443,7 +443,7 @@ def test_settings_tell_what_changes_the_answers(folder: Path, model: Any, tmp_pa
 def test_findings_are_what_the_self_check_saw(folder: Path) -> None:
     model = load(f"hf/{folder}", CPU)
     assert isinstance(model, HFModel)
-    assert list(model.findings()) == ["shared"]
+    assert list(model.findings()) == ["one_pass_difference", "shared"]
     answers(model, requests(shown("one")))
     found = model.findings()
     assert str(found["shared"]).startswith("1 picture, a rehearsal: places in the tree ")

@@ -36,15 +36,15 @@ PLAIN = (
 CHAT = [Question("Is this person kind?"), Question("Who is competent?", system="You are a helpful assistant.")]
 
 
-def written(kind: str) -> Callable[[Path], Path]:
-    """Writer of a family's tiny model, and its tokenizer."""
+def written(kind: str, **changed: Any) -> Callable[[Path], Path]:
+    """Writer of a family's tiny model, and its tokenizer; settings may be changed."""
 
     def write(folder: Path) -> Path:
         words = tiny.tokenizer()
         words.chat_template = PLAIN
         words.save_pretrained(folder)
         torch.manual_seed(0)
-        config = getattr(tf, f"{kind}Config")(**tiny.text(words))
+        config = getattr(tf, f"{kind}Config")(**tiny.text(words, **changed))
         getattr(tf, f"{kind}ForCausalLM")(config).save_pretrained(folder)
         return folder
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.loaded import TEXTS_ALONE
 from facevalue.models.hf.open_replies import OpenReplies
+from facevalue.models.hf.reference_pass import stepwise
 from facevalue.models.hf.scoring import Score, Scored
 from facevalue.types import Request, Response, Status, Stimulus
 
@@ -62,7 +64,7 @@ class HFModel:
         )
         self.capabilities = CAPABILITIES if self.engine.loaded.sees else replace(CAPABILITIES, images_per_request=0)
         self.engine.rehearse()
-        self.notes = (*self.engine.loaded.notes, *self.engine.trials.notes)
+        self.notes = (*self.engine.loaded.notes, *stepwise(self.engine.loaded), *self.engine.trials.notes)
         self._failing: set[str] = set()
         self._settings: dict[str, str | int | float | bool] | None = None
 
@@ -85,9 +87,10 @@ class HFModel:
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What the trials of sharing and the self-check have found so far."""
+        """What the trials of each way of reading and the self-check have found so far."""
         check = self.engine.check
-        found: dict[str, str | int | float | bool] = {}
+        tried = self.engine.loaded.differences
+        found: dict[str, str | int | float | bool] = {way: by for way, by in tried.items() if isfinite(by)}
         if check.checks or check.difference:
             found |= {
                 "self_checks": check.checks,

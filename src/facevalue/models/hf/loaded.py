@@ -37,7 +37,8 @@ class Loaded:
     others in their place, and no reply has them. `notes`: what the user should know, one sentence each. `placed`: the
     processor puts pictures into a text by itself, so that the template needs no marks. `around`: text that it puts
     before and after a picture's special tokens. `at_once`: whether a prompt and a reply may go through the model
-    together, by the names of what the processor makes, as far as it has been tried.
+    together, by the names of what the processor makes, as far as it has been tried. `differences`: the largest one of
+    each way of reading that was tried beside the model's own `generate`.
     """
 
     model: Any
@@ -52,6 +53,7 @@ class Loaded:
     placed: bool = False
     around: str = ""
     at_once: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    differences: dict[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,6 +69,11 @@ class Loaded:
     def tolerance(self) -> float:
         """Largest difference of a probability that rounding explains."""
         return TOLERANCES.get(self.numbers, TOLERANCES["bfloat16"])
+
+    def agrees(self, way: str, difference: float) -> bool:
+        """Whether a way of reading differs from `generate` by no more than rounding; what it differs by is kept."""
+        self.differences[way] = max(difference, self.differences.get(way, 0.0))
+        return difference <= self.tolerance
 
     @property
     def numbers(self) -> str:

@@ -1,5 +1,6 @@
 """Plain forward passes: no cache, no padding, no sharing. The reference for everything faster."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,10 @@ from facevalue.models.hf.loaded import Loaded
 if TYPE_CHECKING:
     from torch import Tensor
 
+AT_ONCE = "one_pass_difference"
 _TRIED, _LIKELIEST = 3, 8  # tokens
+_OF_LOG = 10
+"""Where nothing should differ but by rounding, logs of likely tokens may differ by so many tolerances."""
 
 
 def plain_logits(
@@ -56,8 +60,34 @@ def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
         return False
     top = own[0].topk(_LIKELIEST).indices
     ahead = (along[:1].log_softmax(1) - before.log_softmax(1))[0, top].abs().max()
-    apart = (along.softmax(1) - own.softmax(1)).abs().max()
-    return bool(ahead <= loaded.tolerance) and bool(apart <= loaded.tolerance)
+    return bool(ahead <= loaded.tolerance) and loaded.agrees(AT_ONCE, gap(along, own))
+
+
+def stepwise(loaded: Loaded) -> tuple[str, ...]:
+    """What the user should know of a model whose code computes otherwise where it reads several tokens at once."""
+    difference = loaded.differences.get(AT_ONCE, 0.0)
+    if difference <= loaded.tolerance:
+        return ()
+    return (
+        f"This model's code gives other probabilities where it reads a reply in one pass than where it replies token "
+        f"by token (by {difference:.2g}; rounding explains {loaded.tolerance:g}): the latter count, as in generate().",
+    )
+
+
+def gap(one: "Tensor", other: "Tensor") -> float:
+    """Return the largest difference of a probability, or a tenth of that of a likely token's log; of NaN infinity.
+
+    Both are logits, (rows, vocabulary). The logs show a fault where its tokens happen to be rare.
+    """
+    top = other.topk(min(_LIKELIEST, other.shape[1])).indices
+    logs = one.log_softmax(1).gather(1, top) - other.log_softmax(1).gather(1, top)
+    return max(largest(one.softmax(1) - other.softmax(1)), largest(logs) / _OF_LOG)
+
+
+def largest(difference: "Tensor") -> float:
+    """Return the largest of some differences, infinity where one is no number."""
+    most = float(difference.abs().max())
+    return math.inf if math.isnan(most) else most
 
 
 def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> "Tensor":

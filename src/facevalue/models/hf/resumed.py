@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from facevalue.models.hf.calls import Rejected, calling
 from facevalue.models.hf.led import bare, led, settings
 from facevalue.models.hf.loaded import Loaded, silence
+from facevalue.models.hf.reference_pass import gap
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Reply = tuple[int, ...]
 
+COPIES = "copied_state_difference"
 _OWN = ("pixel_values", "image_")
 """How names of inputs begin that belong to pictures, and not to rows."""
 
@@ -125,6 +127,8 @@ def resumes(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
 
 
 def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
+    import torch  # noqa: PLC0415
+
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
     one, other = tuple(words[-3:]), (words[-3], *words[:2])
     want = [led(loaded, inputs, reply, range(4)) for reply in (one, other)]
@@ -134,8 +138,4 @@ def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     except (Rejected, TypeError, AttributeError, KeyError):  # a cache or a `generate` that cannot be copied
         return False
     wanted = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[0][1]]
-    rows = [row for rows in read for row in rows]
-    return all(
-        float((row.softmax(0) - own.softmax(0)).abs().max()) <= loaded.tolerance
-        for row, own in zip(rows, wanted, strict=True)
-    )
+    return loaded.agrees(COPIES, gap(torch.cat(read), torch.stack(wanted)))

@@ -18,7 +18,7 @@ from facevalue.models.hf.decoding import Decoding
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import joinable
 from facevalue.models.hf.processors import first_line
-from facevalue.models.hf.reference_pass import plain_logits
+from facevalue.models.hf.reference_pass import gap, largest, plain_logits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,12 +30,10 @@ Begin = Callable[[Sequence[Row], Sequence[int]], Decoding]
 Way = Callable[[Sequence[Group]], Begin]
 """Runs what each group shares, in one pass, and then begins a decoding of suffixes, each after one group's prefix."""
 
-_REPLY, _ROOM, _LIKELIEST = 3, 16, 8  # tokens
+_REPLY, _ROOM = 3, 16  # tokens
 _TOGETHER = "prefixes in one pass"
 _GROWTH = 1.25
 """A kind of request is tried again when prompts are so much longer: a window may be shorter than they are."""
-_OF_LOG = 10
-"""Where only neighbours change, logs of likely tokens are compared besides: they may differ by so many tolerances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,23 +204,15 @@ def _read(
 def apart(found: Read, want: Read) -> float:
     """Return the largest difference of a probability; infinity where there is none."""
     one, other = _rows(found, want)
-    return _largest(one.softmax(1) - other.softmax(1))
+    return largest(one.softmax(1) - other.softmax(1))
 
 
 def moved(found: Read, want: Read) -> float:
     """Return the same where nothing should differ but by rounding: logs of the likeliest tokens count as well."""
-    one, other = _rows(found, want)
-    top = other.topk(min(_LIKELIEST, other.shape[1])).indices
-    logs = one.log_softmax(1).gather(1, top) - other.log_softmax(1).gather(1, top)
-    return max(apart(found, want), _largest(logs) / _OF_LOG)
+    return gap(*_rows(found, want))
 
 
 def _rows(found: Read, want: Read) -> "tuple[Tensor, Tensor]":
     import torch  # noqa: PLC0415
 
     return torch.stack([found[path] for path in want]), torch.stack(list(want.values()))
-
-
-def _largest(difference: "Tensor") -> float:
-    most = float(difference.abs().max())
-    return math.inf if math.isnan(most) else most
