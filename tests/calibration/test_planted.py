@@ -1,5 +1,8 @@
 """Planted answers are those of the study, differ by what is planted, and are what a condition says."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +10,7 @@ import pytest
 from facevalue import studies
 from facevalue.calibration.audits import Audits, copied
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import Condition, Drawn
 from facevalue.calibration.runner import NOTHING
 from facevalue.protocol.protocol import Protocol
 
@@ -94,3 +97,29 @@ def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
     audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
     estimates = audits.judged(audits.answers(Condition("withheld", missing=0.4), 1, 1))
     assert estimates.filter(pl.col("measure") == "score_gap")["p"].count() > 0
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [NOTHING, Condition("first", position=2.5), Condition("rare", rare=3.0), Condition("same", certain=True)],
+    ids=lambda one: one.name,
+)
+def test_forms_say_what_choices_say_where_nothing_is_planted(condition: Condition) -> None:
+    protocol = studies.protocol("visbias")
+    calibration = calibration_of(protocol)
+    trials = Audits(protocol, replace(calibration, settings={"task": ["mcq", "form"], "forms": 1}), 1)._trials
+    part = trials.written[0]
+    fields = json.loads(part.listed)
+    asked = {kind.options: kind for kind in trials.kinds}
+    rows = np.resize(part.rows, 4000)
+    audits = [Drawn(trials, condition, 1, np.random.default_rng(seed)) for seed in range(100)]
+    for title, meant in calibration.same.items():
+        options = tuple(dict.fromkeys(meant.values()))
+        chance = np.mean([audit.chosen(asked[options])[1].mean(axis=0) for audit in audits], axis=0)
+        codes = audits[0].associated(rows, title, fields[title], {}, fields)
+        answers = pl.Series(fields[title]).gather(codes).replace_strict(meant, default=None).drop_nulls()
+        share = [(answers == option).mean() for option in options]
+        if condition.certain:
+            assert share == [1.0, 0.0, 0.0, 0.0]
+        else:
+            assert share == pytest.approx(chance, abs=0.03)

@@ -59,7 +59,7 @@ class Audits:
     def __init__(self, protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> None:
         self.calibration, self.size = calibration, size
         self.study = sized(protocol, calibration, size, others=others)
-        self._trials = Trials(self.study, calibration.planted, calibration.units)
+        self._trials = Trials(self.study, calibration.planted, calibration.units, calibration.same)
 
     @cached_property
     def units(self) -> int:

@@ -90,17 +90,26 @@ class Drawn:
         return np.ones(shape, dtype=np.bool_) if self._condition.certain else self._rng.random(shape) < share
 
     def associated(
-        self, name: str, options: Sequence[str], filled: Mapping[str, Codes], fields: Mapping[str, Sequence[str]]
-    ) -> Codes:
-        """Draw what is put in a field of forms in which others are filled."""
-        size = (next(iter(filled.values())).size, len(options))
-        c = self._condition
-        utilities = self._rng.normal(0, self._noise(float(np.hypot(c.person, c.picture))), size)
-        utilities[:, 0] += c.position + c.rare
-        for other, codes in filled.items() if self._condition.effect else ():
-            table = self._condition.effect * self._normal("form", name, other, shape=(len(fields[other]), len(options)))
+        self, rows: Codes, name: str, options: Sequence[str], filled: Mapping[str, Codes],
+        fields: Mapping[str, Sequence[str]],
+    ) -> Codes:  # fmt: skip
+        """Draw what is put in a field of forms in which others are filled.
+
+        Where a question asks the same (`Trials.same`), its answer is drawn as people's are, and then one of the options
+        that mean it; options that mean none are as frequent as if all options were.
+        """
+        c, t = self._condition, self._trials
+        meant = t.same.get(name, {option: option for option in options})
+        answers = list(dict.fromkeys(meant.values()))
+        each = self._noise(float(np.hypot(c.person, c.picture))) / np.sqrt(2)
+        utilities = self._rng.normal(0, each, (rows.size, len(answers)))
+        utilities[:, 0] += c.position + c.rare + c.drift * t.times[rows]
+        for other, codes in filled.items() if c.effect else ():
+            table = c.effect * self._normal("form", name, other, shape=(len(fields[other]), len(answers)))
             utilities += np.where((codes >= 0)[:, None], table[codes], 0.0)
-        return self._pick(utilities)
+        means = np.array([answers.index(meant[option]) if option in meant else -1 for option in options])
+        answer = np.where(self.kept((rows.size,), float((means >= 0).mean())), self._pick(utilities), -1)
+        return self._pick(np.where(means == answer[:, None], 0.0, -np.inf))
 
     def _pick(self, utilities: Array) -> Codes:
         """Draw one option of each row."""

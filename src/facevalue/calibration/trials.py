@@ -72,10 +72,13 @@ class Written(Asked):
 
 
 class Trials:
-    """All trials and repeats of a study; `planted` factors are those of whom is shown, `units` name people."""
+    """All trials and repeats of a study, with what its `Calibration` says is planted, who is a person, what is same."""
 
-    def __init__(self, study: Study, planted: Sequence[str], units: Sequence[str] = ()) -> None:
-        self.study = study
+    def __init__(
+        self, study: Study, planted: Sequence[str], units: Sequence[str] = (),
+        same: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:  # fmt: skip
+        self.study, self.same = study, same or {}
         plain = study.design.trials(np.arange(study.design.size))
         repeats = study.repeats
         self.frame = pl.concat([

@@ -116,6 +116,6 @@ def _forms(trials: Trials, audit: "Drawn", part: Written) -> tuple[pl.Series, Ar
     }
     columns = {}
     for name, listed in fields.items():
-        chosen = audit.associated(name, listed, filled, fields)
+        chosen = audit.associated(part.rows, name, listed, filled, fields)
         columns[name] = pl.Series(listed).gather(np.where(filled[name] >= 0, filled[name], chosen))
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(part.rows.size)

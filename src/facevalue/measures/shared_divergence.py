@@ -27,7 +27,15 @@ class Votes:
 def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]:
     """Jensen-Shannon divergence of each group's two tasks, and behind them their mean where there are several groups.
 
-    Standard errors are jackknifed over the units of both tasks. Floors are those of units dealt out anew to the two.
+    Standard errors are jackknifed over the units of both tasks. Floors are those of two samples of one distribution, of
+    as many independent votes as vary as much as each task's units do: the votes of one unit are alike, and the units of
+    the two tasks may differ in how many they have, so that these can't be dealt out anew.
+
+    Equation
+    --------
+    m_t = min(V_t, Σ_k p_tk (1 - p_tk) / Σ_k se_tk²), V_t the votes of task t, se jackknifed over its units: its votes
+    over their mean design effect (Rao and Scott 1981). Null: JS(X_1 / m_1, X_2 / m_2), X_t multinomial of m_t votes
+    with probabilities (m_1 p_1 + m_2 p_2) / (m_1 + m_2).
 
     Examples
     --------
@@ -45,7 +53,7 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
 
     def shuffled(size: int) -> Array:
-        null = np.stack([_dealt(one, size, rng) for one, rng in zip(votes, rngs, strict=True)], axis=1)
+        null = np.stack([_drawn(one, size, rng) for one, rng in zip(votes, rngs, strict=True)], axis=1)
         return np.column_stack([null, null.mean(axis=1)]) if several else null
 
     tests = by_shuffles(value, shuffled, signed=False)
@@ -70,12 +78,26 @@ def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
     return float(_between(*totals)), float(np.sqrt(squares)), n, len(both[0]) + len(both[1])
 
 
-def _dealt(votes: Votes, size: int, rng: np.random.Generator) -> Array:
-    """Divergences where the two tasks say the same: the units of both are dealt out anew, each with all its votes."""
-    units = np.concatenate([votes.one, votes.other])
-    order = np.argsort(rng.random((size, len(units))), axis=1)
-    drawn = units[order[:, : len(votes.one)]].sum(axis=1)
-    return np.nan_to_num(_between(drawn, units.sum(axis=0) - drawn))
+def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
+    """Divergences where the two tasks say the same, each in so many independent votes."""
+    shares = [units.sum(axis=0) / units.sum() for units in (votes.one, votes.other)]
+    many = [_independent(units) for units in (votes.one, votes.other)]
+    both = np.average(shares, axis=0, weights=many)
+    one, other = (rng.multinomial(max(round(own), 1), both, size).astype(np.float64) for own in many)
+    return _between(one, other)
+
+
+def _independent(units: Array) -> float:
+    """How many independent votes vary as much as these units do; one where there is but one unit."""
+    totals, n = units.sum(axis=0), len(units)
+    if n < 2:
+        return 1.0
+    share = totals / totals.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = (totals - units) / (totals - units).sum(axis=1, keepdims=True)
+    squares = (n - 1) / n * np.nansum((moved - np.nanmean(moved, axis=0)) ** 2)
+    spread = (share * (1 - share)).sum()
+    return float(min(totals.sum(), spread / squares)) if squares > 0 else float(min(totals.sum(), n))
 
 
 def _between(one: Array, other: Array) -> Array:

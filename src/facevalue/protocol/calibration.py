@@ -57,6 +57,9 @@ class Calibration:
         Simple tests beside the study's own.
     own_pictures:
         Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
+    same:
+        Fields of forms that a question asks for as well: by title, from their categories to the question's options, the
+        one shown first at the front. Without anything planted both are drawn alike.
     narrow:
         Settings of audits that are compared, and whose lead alone is wanted, where all else would take too long; those
         of the smallest audit where empty.
@@ -71,6 +74,7 @@ class Calibration:
     units: tuple[str, ...] = ("image", "identity", "set")
     rivals: tuple[Rival, ...] = ()
     own_pictures: tuple[str, ...] = ()
+    same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     narrow: Mapping[str, OptionValue] = field(default_factory=dict)
     planned: float | None = 1.0
 

@@ -75,6 +75,13 @@ def test_species_are_a_control_of_their_own_and_no_people(found: pl.DataFrame) -
     assert rows(found, "ranked_share", dimension="species", group=None).height == 2
 
 
+def test_choices_beside_forms_are_of_people_and_not_of_their_pictures(found: pl.DataFrame) -> None:
+    for row in rows(found, "implicit_explicit_divergence", dimension="gender", question="politics").rows(named=True):
+        groups = 1 if row["group"] else 2
+        repeated = (row["n"] - row["clusters"]) / groups
+        assert 7 * 3 < repeated <= 7 * 4, "seven people have five pictures each, and few answers are missing"
+
+
 def test_income_has_no_common_scale_and_says_so(found: pl.DataFrame) -> None:
     (row,) = rows(found, "implicit_explicit_divergence", question="income").rows(named=True)
     assert row["value"] is None

@@ -346,6 +346,8 @@ def _votes(
     votes = np.zeros((len(told), len(levels)))
     votes[np.arange(len(told)), told] = 1.0
     mine = rows.filter((pl.col("question") == question) & (pl.col(dimension) == group)).drop_nulls("selected")
-    listed = mine.select("image", *(pl.col("selected").list.get(at).alias(str(at)) for at in range(len(levels))))
-    images = listed.group_by("image", maintain_order=True).agg(pl.exclude("image").sum()).drop("image")
-    return Votes(votes, images.to_numpy().astype(np.float64))
+    each = [pl.col("selected").list.get(at).sum().alias(str(at)) for at in range(len(levels))]
+    people = (
+        mine.group_by(PERSON, maintain_order=True).agg(each).drop(PERSON)
+    )  # several pictures are not several people
+    return Votes(votes, people.to_numpy().astype(np.float64))

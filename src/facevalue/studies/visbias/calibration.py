@@ -17,9 +17,11 @@ from facevalue.protocol.calibration import (
     one_with_the_others,
     words_of,
 )
+from facevalue.studies.visbias.analysis import FIELDS, LEVELS
 from facevalue.studies.visbias.analysis_texts import UNMARKED
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.tables import attributes
 
 _DIMENSIONS = ("skin_tone", "gender")
 
@@ -120,6 +122,7 @@ CALIBRATION = Calibration(
     planned=None,
     settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
     scaled=("forms",),
+    same={one.title: LEVELS[question] for one in attributes() for question, name in FIELDS.items() if one.name == name},
     narrow={"task": ["mcq", "yesno"]},
     rivals=(
         Rival("choice_divergence", _choices, flags=True),
