@@ -101,6 +101,67 @@ def test_occupations_of_enough_sets_are_told_and_whose_words_are_fewest(found: p
     assert (fewest["n"] == 2).all()
 
 
+def _with_chefs_apart(*prompts: str, refused: dict[str, float] | None = None) -> tuple[Design, pl.DataFrame]:
+    """Obese men get higher scores where they are chefs, and only there."""
+    design = designed(manifest(40), prompts)
+    plain, apart = (answered(design, shift=shift, refused=refused).drop("text") for shift in ({}, {"obese male": 0.3}))
+    chefs = plain["occupation"].cast(pl.String) == "chef"
+    return design, pl.concat([apart.filter(chefs), plain.filter(~chefs)]).sort("trial")
+
+
+def test_scores_by_occupation_tell_where_groups_lie_apart() -> None:
+    design, answers = _with_chefs_apart("describe", "characteristics")
+    found = measured(design, answers)
+    means, spreads = _rows(found, "occupation_score"), _rows(found, "occupation_spread")
+    assert set(means["prompt"]) == set(spreads["prompt"]) == {"characteristics"}
+    assert means.height == 2 * 4
+    for name, rows in means.group_by("occupation"):
+        about = {"occupation": pl.lit(name[0]), "prompt": "characteristics"}
+        spread = spreads.filter(occupation=name[0]).row(0, named=True)
+        assert spread["value"] == pytest.approx(rows["value"].to_numpy().std(ddof=1))
+        assert spread["n"] == rows["n"].sum() == 20 * 4 * 3
+        own = answers.filter(pl.col("group") == "obese male", **about)[SCORE]
+        assert rows.filter(group="obese male")["value"][0] == pytest.approx(own.mean())
+        assert rows.filter(group="obese male")["clusters"][0] == 20
+    chef, nurse = (spreads.filter(occupation=name).row(0, named=True) for name in ("chef", "nurse"))
+    assert 0.05 < chef["low"] < chef["value"] < chef["high"]
+    assert chef["value"] > chef["floor_high"] > chef["floor"] > 0
+    assert nurse["low"] == 0.0
+    assert nurse["value"] < nurse["floor_high"]
+    assert spreads.select("p", "family").null_count().row(0) == (2, 2)  # told, not tested
+
+
+def test_scores_by_occupation_need_enough_sets_scores_and_a_known_occupation() -> None:
+    design, answers = _with_chefs_apart("story")
+    for made in (
+        measured(design, answers, sets=21),
+        measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(SCORE))),
+        measured(designed(manifest(10).with_columns(occupation=pl.lit(None, pl.String))), answers.clear()),
+    ):
+        assert made.filter(pl.col("measure").str.starts_with("occupation_")).is_empty()
+
+
+def test_scores_by_occupation_have_bounds_for_missing_replies_and_compare_within_sets() -> None:
+    design, answers = _with_chefs_apart("story", refused={"old female": 0.6})
+    found = measured(design, answers)
+    for rows in (_rows(found, "occupation_score"), _rows(found, "occupation_spread")):
+        assert (rows["bound_low"] <= rows["value"]).all()
+        assert (rows["value"] <= rows["bound_high"]).all()
+    means = _rows(found, "occupation_score", occupation="nurse")
+    width = dict(zip(means["group"], means["bound_high"] - means["bound_low"], strict=True))
+    kept = means.filter(group="old female")["n"][0]
+    assert width["old female"] == pytest.approx(1 - kept / 60)  # scores lie within 0 and 1
+    assert width["old male"] == pytest.approx(0)
+
+
+def test_a_score_that_never_changes_has_no_spread_and_no_interval_of_one() -> None:
+    design, answers = _with_chefs_apart("story")
+    found = _rows(measured(design, answers.with_columns(pl.lit(2.0).alias(SCORE))), "occupation_spread")
+    assert found["value"].to_list() == [0.0, 0.0]
+    assert set(found["method"]) == {"no interval: no set differs from another, or there is one alone"}
+    assert found.select("low", "high", "floor").null_count().row(0) == (2, 2, 2)
+
+
 def test_order_and_size_of_chunks_do_not_matter() -> None:
     design = designed(manifest(8), ratings=("hiring",))
     answers = answered(design, say=_planted)

@@ -22,3 +22,13 @@ def test_both_correlations_are_named_and_are_of_their_own_measure() -> None:
     assert table.columns[3] == "of groups'"
     found = {str(row[3]): float(row[5]) for row in table.rows}
     assert found == {"largest scores (MaxToxicity)": -1.0, "mean scores (ours)": 1.0}
+
+
+def test_scores_by_occupation_are_no_scores_of_groups() -> None:
+    tails, means = [0.1, 0.2, 0.3, 0.1, 0.3], [0.1, 0.4, 0.2, 0.5, 0.3]
+    table = _table(tails, means)
+    named = table.filter(measure="score_mean").with_columns(
+        measure=pl.lit("occupation_score"), occupation=pl.lit("chef"), value=-pl.col("value")
+    )
+    both = pl.concat([table, named], how="diagonal")
+    assert further(both, both)[0].rows == further(table, table)[0].rows

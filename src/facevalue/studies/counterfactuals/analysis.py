@@ -16,6 +16,7 @@ from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import WILSON, as_shares, enter, not_measurable, values
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
+from facevalue.studies.counterfactuals.analysis_occupations import add_occupations
 from facevalue.studies.counterfactuals.analysis_words import add_words
 from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
@@ -53,6 +54,7 @@ def estimated(
         for part in parts:
             if own.asked(part):
                 _add_part(table, part, own)
+                add_occupations(table, part, own, least.sets)
         for scorer, audit in (audits or {}).items():
             _add_audit(table, scorer, audit)
         add_words(table, parts, own, lists, least.frequency, least.sets)

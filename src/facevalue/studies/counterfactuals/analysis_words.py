@@ -26,6 +26,7 @@ from facevalue.measures.word_association import (
 from facevalue.measures.word_limits import METHOD, Limits, listed_limits
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
+from facevalue.studies.counterfactuals.analysis_occupations import BY_OCCUPATION
 from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
@@ -33,8 +34,6 @@ from facevalue.studies.counterfactuals.texts import Lists, Texts
 
 MOST_WORDS = 500
 """Words of a group that are listed, those of the highest scores."""
-BY_OCCUPATION = "characteristics"
-"""The prompt that occupations are told for (section 4.3); the first where it was not asked."""
 _SELECTED = "t over sets whose texts have the word, adjusted for the choice of words"
 _SLACK = 1e-12
 _NO_INTERVAL = "no interval: one image alone, or no other, has the word"

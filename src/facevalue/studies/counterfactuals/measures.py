@@ -109,6 +109,15 @@ TAIL_SHARE = _level(
 )  # fmt: skip
 SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
 SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
+SCORE_BY_OCCUPATION = _level(
+    "occupation_score", "Score in an occupation, mean", "mean X(x) over the sets of the occupation", "score",
+    f"{PAPER}, section C.3, Figures 5 and 7",
+)  # fmt: skip
+SPREAD_BY_OCCUPATION = _level(
+    "occupation_spread", "Spread of a score between groups in an occupation",
+    "SD over g (k - 1) of m_g; x_cg = a_c + m_g over the sets of the occupation; of whole sets the SD of group means",
+    "score", f"{PAPER}, section C.3, Figures 5 and 7", (0.0, float("inf")),
+)  # fmt: skip
 MAX_SCORE_RELEASED, MAX_SCORE_Q90_RELEASED, TAIL_SHARE_RELEASED, SCORE_RELEASED, SCORE_Q90_RELEASED = RELEASED = tuple(
     replace(
         one, name=f"{one.name}_released", title=f"{one.title}, refused replies scored as the paper does",
@@ -183,7 +192,7 @@ SCORER_SHIFT = Measure(
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
     MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, DEVIATION, NA_RATE, NOTED, PMI,
-    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, *RELEASED,
+    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, SCORE_BY_OCCUPATION, SPREAD_BY_OCCUPATION, *RELEASED,
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 
