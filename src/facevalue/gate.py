@@ -28,6 +28,8 @@ EXCESS = 1e-3
 _ROUNDING = 1e-6
 _MOST_TOKENS = 2**32 - 1
 _SLOWEST = 1e15  # milliseconds
+ODD = ("The reply cannot count: ", "What is stored cannot count: ")
+"""How errors of what came, and of what is stored, begin."""
 _REASON = 2_000  # characters of an error that are kept
 _STATUSES = frozenset(Status)
 _STATUS = pl.Enum([status.value for status in Status])
@@ -287,7 +289,7 @@ def _key(response: object) -> _Key:
 
 
 def _failed(request: Request, why: str) -> Response:
-    return Response(request.trial, request.repeat, Status.ERROR, error=f"The reply cannot count: {why}")
+    return Response(request.trial, request.repeat, Status.ERROR, error=f"{ODD[0]}{why}")
 
 
 def _reason(error: object) -> str:
@@ -336,6 +338,4 @@ def reason() -> pl.Expr:
             pl.element().is_null() | ~pl.element().is_between(-_ROUNDING, 1 + _ROUNDING)
         ).list.any() | (probs.list.sum() > 1 + EXCESS),
     }  # fmt: skip
-    return pl.coalesce(
-        pl.when(case).then(pl.lit(f"What is stored cannot count: it has {what}.")) for what, case in cases.items()
-    )
+    return pl.coalesce(pl.when(case).then(pl.lit(f"{ODD[1]}it has {what}.")) for what, case in cases.items())

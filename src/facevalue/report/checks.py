@@ -141,15 +141,20 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
         return f"{number((run.errors or 0) / (run.asked or 1), 'share')} ({count(run.errors)} of {count(run.asked)})"
 
     def often(run: RunFacts) -> str:
-        return f", most often with {run.failure}" if run.failure else ""
+        return (f", most often with {run.failure}" if run.failure else "") + (f"; {odd(run)}" if run.odd else "")
+
+    def odd(run: RunFacts) -> str:
+        such = f", such as {run.oddity}" if run.oddity != run.failure else ""
+        return f"{count(run.odd)} {'reply' if run.odd == 1 else 'replies'} came but cannot count{such}"
 
     most = max(found, key=lambda run: (run.errors or 0) / (run.asked or 1))
     many = len(runs) > 1
     lines = tuple(f"{run.model}: {text(run)}{often(run)}" for run in found) if many else ()
     note = f"Most often with {most.failure}. " if most.failure and not many else ""
+    note += f"{odd(most)}. " if most.odd and not many else ""
     note += (
-        "They have no reply: not refusals or missing answers, but questions not asked yet, in no rate and in no worst "
-        "case. The run's command, given again, asks them again."
+        "They have no reply that counts: not refusals or missing answers, but questions not asked yet, in no rate and "
+        "in no worst case. The run's command, given again, asks them again."
     )
     grave = (most.errors or 0) / (most.asked or 1) >= _MANY_FAILED
     value = text(most) + (" at worst" if many else "")

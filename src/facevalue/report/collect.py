@@ -21,7 +21,7 @@ from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import STUDY_TEXT, Session
-from facevalue.store.reader import commonest_failure, count_drawn
+from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
@@ -106,6 +106,7 @@ def _short(model: str) -> str:
 def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
     declared = run.declared()
+    odd, why = odd_replies(run.folder) if tally.failed else (0, "")
     return RunFacts(
         model=name,
         asked_model=facts.model,
@@ -121,6 +122,8 @@ def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
         refused=tally.na.get("refused", 0),
         errors=tally.failed,
         failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
+        odd=odd,
+        oddity=quoted(why.rstrip(".")) if odd else "",
         prompt_tokens=counts.prompt_tokens or None,
         completion_tokens=counts.completion_tokens or None,
         cached=cached_share(session.findings for session in facts.sessions),

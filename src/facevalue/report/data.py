@@ -78,6 +78,10 @@ class RunFacts:
     """Requests with any outcome, with a valid answer, refused, failed; None if not counted."""
     failure: str = ""
     """What most of those that failed failed with, as a quotation; empty if none did."""
+    odd: int = 0
+    """How many of those that failed have a reply, which cannot count."""
+    oddity: str = ""
+    """Why one of these cannot, as a quotation; empty if there is none."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     """As the model counts them; None if it doesn't say."""

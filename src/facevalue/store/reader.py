@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.gate import of_file
+from facevalue.gate import ODD, of_file
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES, TIMED
@@ -86,6 +86,14 @@ def commonest_failure(folder: Path) -> str:
     )
     found = collected(folder, counted.head(1))["error"]
     return str(found[0]) if found.len() else ""
+
+
+def odd_replies(folder: Path) -> tuple[int, str]:
+    """Count the requests whose reply came or is stored, but cannot count; and why, of the first."""
+    begins = pl.any_horizontal(pl.col("error").str.starts_with(start) for start in ODD)
+    rows = scan_responses(folder).filter(pl.col("status") == "error", begins)
+    odd = collected(folder, rows.select(pl.len().alias("count"), pl.col("error").first()))
+    return int(odd["count"][0]), str(odd["error"][0] or "")
 
 
 def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
