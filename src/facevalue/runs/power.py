@@ -219,7 +219,10 @@ def planned(study: Study, *, compare: bool) -> Precision:
     """What a study plans for, of a single run or of the difference between two."""
     plan = study.precision
     if plan is None:
-        raise DataError(f"{study.name} does not say what its power analysis would need.")
+        raise DataError(
+            f"{study.name} has no power analysis of what these settings ask about: plan it without detect, pilot or "
+            "compare."
+        )
     return plan.compared or plan if compare else plan
 
 

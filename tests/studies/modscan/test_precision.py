@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from facevalue.errors import DataError
 from facevalue.measures import dyads
 from facevalue.measures.power import clusters_needed
+from facevalue.runs.power import planned
 from facevalue.studies.modscan.precision import SD
 from tests.studies.modscan.asked import build, simulated
 
@@ -33,7 +35,8 @@ def test_the_plan_is_of_the_first_test_of_gender() -> None:
     scenes = build(modality=["language"], per_persona=3).precision
     assert scenes is not None
     assert (scenes.tests, scenes.clusters, scenes.each) == (14, 3, 28)
-    assert build(attribute=["race"]).precision is None
+    with pytest.raises(DataError, match="no power analysis of what these settings ask"):
+        planned(build(attribute=["race"]), compare=False)
     paper = build(paper=True).precision
     assert paper is not None
     assert paper.clusters == 2604
