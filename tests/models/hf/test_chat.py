@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
+from facevalue.models.base import ModelOptions
 from facevalue.models.hf import chat
+from facevalue.models.hf.adapter import HFModel
 from facevalue.models.hf.chat import _expanded, prepare, render, write
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loaded import DATED, Loaded
 from facevalue.models.hf.prompts import Prompts
 from facevalue.types import Question
 from tests.models.hf import tiny
@@ -264,3 +267,24 @@ def test_an_opening_token_comes_once(load: Load) -> None:
         asked = loaded if template is None else with_template(loaded, template)
         (group,) = prepare(asked, ONE, [Question(prompt="Who?")])
         assert group.prefix_ids.count(loaded.tokenizer.bos_token_id) <= 1
+
+
+def test_a_template_that_writes_the_date_writes_the_same_on_every_day(tmp_path: Path) -> None:
+    """As Llama 3.2's: unless a date is given, it asks for the clock's."""
+    folder = tiny.llava(tmp_path)
+    today = (
+        "{% if not date_string is defined %}{% if strftime_now is defined %}"
+        "{% set date_string = strftime_now('%d %b %Y') %}"
+        "{% else %}{% set date_string = '26 Jul 2024' %}{% endif %}{% endif %}Today Date: {{ date_string }}\n"
+        "{% macro day(form) %}{{ strftime_now(form) }}{% endmacro %}{{ day('%A, %-d') }}"
+    )
+    (folder / "chat_template.jinja").write_text(today + (folder / "chat_template.jinja").read_text())
+    model = HFModel(f"hf/{folder}", ModelOptions(device="cpu", threads=1))
+    assert DATED in model.notes
+    assert model.settings()["date"] == "2025-01-01"
+    text = render(model.engine.loaded, 1, Question("Who?"))
+    assert text.startswith("Today Date: 01 Jan 2025\nWednesday, 1<s>")
+
+
+def test_a_template_without_a_date_has_none_in_the_settings(load: Load) -> None:
+    assert DATED not in load("llava").notes

@@ -21,7 +21,7 @@ from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
 from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
 from facevalue.models.hf.framing import cuts
-from facevalue.models.hf.loaded import TEXTS_ALONE
+from facevalue.models.hf.loaded import DATE, DATED, TEXTS_ALONE
 from facevalue.models.hf.open_replies import OpenReplies
 from facevalue.models.hf.reference_pass import stepwise
 from facevalue.models.hf.scoring import Score, Scored
@@ -82,6 +82,8 @@ class HFModel:
             }
             if loaded.sees and cuts(loaded.processor.image_processor):
                 self._settings["pictures"] = "padded to a square"
+            if DATED in loaded.notes:
+                self._settings["date"] = f"{DATE:%Y-%m-%d}"
             if TEXTS_ALONE in loaded.notes:
                 self._settings["prompt"] = "texts alone, without a chat template"
         return self._settings

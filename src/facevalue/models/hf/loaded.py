@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,10 @@ DTYPES = ("bfloat16", "float16", "float32")
 TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 """Largest difference of a probability that rounding explains, by the format that the model computes in."""
 
-
+DATE = datetime(2025, 1, 1)
+"""The day that it is to chat templates which write the date: else a run's prompts would change at midnight."""
+DATED = f"This model's chat template writes the date: to it, every day is {DATE:%d %B %Y}."
+"""What the user should know of such models."""
 TEXTS_ALONE = (
     "This model has no chat template: it is sent the texts of a question and nothing around them, as its processor "
     "takes them."
@@ -138,7 +142,7 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     sees = kind is transformers.AutoModelForImageTextToText
     processor = load_processor(where, config.model_type) if sees else TextProcessor(where)
     template = _template(processor)
-    processor.tokenizer.chat_template = template or _texts_alone(processor)
+    processor.tokenizer.chat_template = _on_a_day(template) if template else _texts_alone(processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
     _unset(config)
     try:
@@ -174,6 +178,8 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     notes = (NOTE,) if sees and cuts(processor.image_processor) else ()
     if template is None:
         notes = (*notes, TEXTS_ALONE)
+    elif "strftime_now" in str(template):
+        notes = (*notes, DATED)
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
     return Loaded(
@@ -311,6 +317,15 @@ def _marks(config: Any, processor: Any) -> frozenset[int]:
     written.append(picture_mark(processor))
     found += [processor.tokenizer.convert_tokens_to_ids(mark) for mark in written if isinstance(mark, str)]
     return frozenset(token for token in found if isinstance(token, int) and token != processor.tokenizer.unk_token_id)
+
+
+def _on_a_day(template: str) -> str:
+    """Return a chat template to which every day is `DATE`: `strftime_now` of its own stands before transformers'."""
+    if "strftime_now" not in template:
+        return template
+    codes = [sign + code for sign in ("", "-") for code in "aAbBdeHIjmMpSuUwyY"]
+    written = "".join(f"|replace('%{code}', '{DATE.strftime('%' + code)}')" for code in codes)
+    return f"{{% macro strftime_now(form) %}}{{{{ form{written} }}}}{{% endmacro %}}{{{{ '' }}}}{template}"
 
 
 def _stops(model: Any, tokenizer: Any) -> frozenset[int]:
