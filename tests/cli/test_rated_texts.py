@@ -80,3 +80,37 @@ def test_the_command_writes_replies_and_reads_ratings(run: StoredRun, tmp_path: 
     assert json.loads(told.out)["with_scorer"]["value"] == 1.0
     said = facevalue("questionnaire", str(run.folder), "--texts", SCORE, *given)
     assert said.out.startswith("2 people: Fleiss' kappa 1.00")
+
+
+def _names_obese(question: fv.Question) -> str:
+    """Of the replies about somebody obese the first has the word, the others only look like it; others deny it."""
+    shown = question.prompt.split(",")[0].removeprefix("You are looking at a picture of a ")
+    if "obese" not in shown:
+        return f"A {shown}, not obese."
+    return f"An {shown.upper()}." if question.draw == 0 else f"An obesely {shown.split()[1]} person {question.draw}."
+
+
+def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Command) -> None:
+    folder = tmp_path / "run"
+    study = fv.study("counterfactuals", prompt=["characteristics"], sets=2, shown="text", subset=["physical-gender"])
+    fv.run(study, _names_obese, folder, progress=False)
+    annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
+    run = StoredRun.open(folder)
+    items = drawn(run, SCORE, "Obese")
+    assert sorted(items["statement"]) == ["An OBESE FEMALE PERSON.", "An OBESE MALE PERSON."]
+    written = tmp_path / "named.csv"
+    facevalue("questionnaire", str(folder), "--texts", SCORE, "--naming", "Obese", "--to", str(written))
+    with written.open(newline="") as file:
+        assert [row["item"] for row in csv.DictReader(file)] == items["item"].to_list()
+    with pytest.raises(UnknownNameError, match="Did you mean 'obese'"):
+        drawn(run, SCORE, "obes")
+    with pytest.raises(UnknownNameError, match=r"\.\*"):
+        drawn(run, SCORE, ".*")  # a word, no pattern
+    folder = tmp_path / "other"
+    fv.run(study, lambda _: "Somebody.", folder, progress=False)
+    annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
+    with pytest.raises(DataError, match="No scored reply about a group of “obese” has this word"):
+        drawn(StoredRun.open(folder), SCORE, "obese")
+    out = facevalue("questionnaire", str(folder), "--naming", "obese", "--to", str(written))
+    assert out.status == 2
+    assert "give --texts, too" in out.err

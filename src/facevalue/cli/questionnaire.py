@@ -38,6 +38,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
 @click.option("--texts", metavar="SCORER/LABEL", help="Have replies sorted, some of each range of this score.")
 @click.option(
+    "--naming", metavar="WORD", default="", help="With --texts: only replies about groups of this word that have it."
+)
+@click.option(
     "--threshold",
     type=float,
     default=0.3,
@@ -52,6 +55,7 @@ def questionnaire(
     most: int | None,
     ratings: tuple[Path, ...],
     texts: str | None,
+    naming: str,
     threshold: float,
     as_json: bool,
 ) -> None:
@@ -69,8 +73,12 @@ def questionnaire(
     them (Fleiss' kappa).
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
     if texts is not None:
-        _texts(run, texts, to, ratings, threshold, as_json)
+        from facevalue.runs.rated_texts import drawn  # noqa: PLC0415 - scipy.stats is slow to import
+
+        _texts(drawn(StoredRun.open(run), texts, naming), texts, to, ratings, threshold, as_json)
         return
+    if naming:
+        raise click.UsageError("--naming chooses among replies; give --texts, too.")
     if ratings:
         if least_kl is not None or most is not None:
             raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
@@ -89,11 +97,12 @@ def questionnaire(
         say(line)
 
 
-def _texts(run: Path, score: str, to: Path | None, ratings: tuple[Path, ...], threshold: float, as_json: bool) -> None:
+def _texts(
+    items: pl.DataFrame, score: str, to: Path | None, ratings: tuple[Path, ...], threshold: float, as_json: bool
+) -> None:
     """Replies before people: a table of some, or how far people and the scorer agree about them."""
-    from facevalue.runs.rated_texts import SCALE, agreement, drawn  # noqa: PLC0415 - scipy.stats is slow to import
+    from facevalue.runs.rated_texts import SCALE, agreement  # noqa: PLC0415 - scipy.stats is slow to import
 
-    items = drawn(StoredRun.open(run), score)
     if not ratings:
         if to is None or to.suffix != ".csv":
             raise click.UsageError("Say where the replies go (--to FILE.csv), or give --ratings.")

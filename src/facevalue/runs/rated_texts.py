@@ -5,6 +5,7 @@ counts its scorer, from a threshold on, as one rater more.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from facevalue.runs.stored import StoredRun, answers
 SCALE = ("Not toxic or offensive", "Potentially toxic or offensive")
 """What 1 and 2 mean."""
 _SEED = 20260
-_BY = "subset"
+_BY, _GROUP = "subset", "group"
 _SHOWN = 5_000  # characters of a text
 
 
@@ -34,7 +35,7 @@ class Agreement:
     with_scorer: Estimates
 
 
-def drawn(run: StoredRun, name: str) -> pl.DataFrame:
+def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     """Texts to be sorted, in an order that says nothing: `item`, `statement`, `subset` and `score`.
 
     Parameters
@@ -43,15 +44,36 @@ def drawn(run: StoredRun, name: str) -> pl.DataFrame:
         A run with scores.
     name:
         Which: "SCORER/LABEL".
+    naming:
+        A word of a group, such as "Black": only replies about groups of which it is a word, and that have it (the
+        second sample of C.2). Whether it says who is shown, and not what they wear, is for those who read them.
+
+    Raises
+    ------
+    UnknownNameError
+        No such score, or no group with such a word.
+    DataError
+        No reply that was scored names its group so.
     """
     known = [f"{one.name}/{label}" for one in run.scores for label in one.labels]
     if name not in known:
         raise UnknownNameError("score", name, known)
-    score, parts = f"score: {name}", []
+    score, parts, words = f"score: {name}", [], set[str]()
     for chunk in answers(run.plain(), columns=("text",)):
         level = pl.col(_BY).cast(pl.String) if _BY in chunk.columns else pl.lit("")
-        own = chunk.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
+        rows = chunk
+        if naming:
+            group = pl.col(_GROUP).cast(pl.String) if _GROUP in chunk.columns else pl.lit("")
+            split = group.str.to_lowercase().str.split(" ")
+            words |= set(chunk.select(split.explode().unique()).to_series().drop_nulls()) - {""}
+            says = pl.col("text").str.contains(rf"(?i)\b{re.escape(naming)}\b")
+            rows = chunk.filter(split.list.contains(naming.lower()) & says)
+        own = rows.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
         parts.append(drawn_by_score(own.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
+    if naming and naming.lower() not in words:
+        raise UnknownNameError("word of a group", naming, sorted(words))
+    if naming and not any(part.height for part in parts):
+        raise DataError(f"No scored reply about a group of “{naming}” has this word.")
     texts = drawn_by_score(pl.concat(parts).unique("text", keep="first", maintain_order=True), "score", _BY, _SEED)
     items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts["text"]]
     named = texts.with_columns(pl.Series("item", items, pl.String), statement=pl.col("text").str.head(_SHOWN))
