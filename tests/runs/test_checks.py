@@ -1,12 +1,15 @@
 """What is looked at before the first request is paid for."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from facevalue import studies
-from facevalue.errors import DataError, ModelError, RunError
+from facevalue.errors import DataError, ModelError, RunError, SettingError
 from facevalue.runs import RunSettings, run
+from facevalue.types import Option, Question, Sampling
 from tests.runs.tiny import TinyModel, TinySource, failed, mixed, tiny_study
 
 
@@ -93,3 +96,34 @@ def test_no_pair_is_drawn_before_anything_is_asked(tmp_path: Path, monkeypatch: 
     assert not drawn
     with pytest.raises(ModelError, match=r"shows 1 image in one request .*; tiny takes none"):
         run(study, TinyModel(images_per_request=0), tmp_path / "none", RunSettings(sample=50))
+
+
+ODD: Any = cast(Any, 7)
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        (Question(ODD), r"Question: prompt is a text, not 7 \(int\)\."),
+        (Question("a", ODD), r"Question: options is a sequence, not 7 \(int\)\."),
+        (Question("a", (ODD,)), "Question: options is a sequence, not "),
+        (Question("a", factors=ODD), "Question: factors is a mapping, not 7"),
+        (Question("a", turns=(("user", ODD),)), "Question: turns is a sequence, not "),
+        (Question("a", (Option("(a)", ODD, "up"),)), "Option: text is a text, not 7"),
+        (
+            Question("a", sampling=Sampling(temperature=cast(Any, "hot"))),
+            "Sampling: temperature is a number, not 'hot'",
+        ),
+        (Question("a", sampling=Sampling(max_tokens=0)), "Sampling: max_tokens is from 1"),
+        (ODD, "tiny: what it asks is a Question, not 7"),
+        (Question("a", sampling=ODD), "Question: sampling is a Sampling or None, not 7"),
+    ],
+)
+def test_questions_of_one_s_own_with_fields_of_another_kind_are_one_sentence(
+    question: Question, why: str, tmp_path: Path
+) -> None:
+    model = TinyModel()
+    with pytest.raises(SettingError, match=why):
+        run(replace(tiny_study(), ask=lambda frame: [question] * frame.height), model, tmp_path / "run")
+    assert model.asked == []
+    assert not (tmp_path / "run").exists()

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from facevalue.arguments import argument, check_fields
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.gate import quoted
 from facevalue.models.base import Capabilities, Expecting, Model, Selective
@@ -16,7 +17,7 @@ from facevalue.runs.trials import Index, TrialNumbers
 from facevalue.stimuli.faults import PicturesError
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
-from facevalue.types import Request
+from facevalue.types import Question, Request
 
 _KINDS = 8
 _SPOTS = 200
@@ -43,6 +44,7 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
     if exact:
         check_options(study, numbers)
     firsts = _first_trials(study, numbers)
+    _check_questions(study, firsts[:_KINDS])
     if images and firsts.size:
         frame = study.design.trials(firsts)
         rows = frame.select(stimulus_columns(study)).to_dicts()
@@ -62,6 +64,15 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
     if isinstance(model, Selective) and (why := model.unfit(_looked_at(study, numbers, firsts))):
         raise ModelError(why)
     return can
+
+
+def _check_questions(study: Study, trials: Index) -> None:
+    """Refuse questions of someone's own whose fields are not what they should be; a few of all kinds are looked at."""
+    check_fields(study.sampling)
+    for question in study.ask(study.design.trials(trials)) if trials.size else ():
+        check_fields(argument(study.name, "what it asks", question, Question))
+        for made in (*question.options, question.sampling or study.sampling):
+            check_fields(made)
 
 
 def _looked_at(study: Study, numbers: TrialNumbers, firsts: Index) -> list[Request]:
