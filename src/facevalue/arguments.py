@@ -72,7 +72,8 @@ def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool =
     """An argument as its annotation has it: NumPy's numbers become Python's. `as_text`: its texts may hold anything."""
     found = _fitted(value, hint)
     if found is _NOT or not (as_text or _holdable(found)):
-        raise SettingError(f"{function}: {name} is {_named(hint)}, not {quoted(value)}.")
+        finite = "finite, " if isinstance(value, float) and not math.isfinite(value) else ""
+        raise SettingError(f"{function}: {name} is {finite}{_named(hint)}, not {quoted(value)}.")
     for one in found.values() if isinstance(found, Mapping) else (found,):
         _check_bounds(function, name, one)
     return found
@@ -97,8 +98,8 @@ def _check_bounds(function: str, name: str, value: Any) -> None:
     least, most = _BOUNDS[name]
     if least <= value <= most and not (name in _ABOVE and value == least):
         return
-    upper = f" to {most:g}" if most <= 2**31 else " up"
-    lower = f"above {least:g}" if name in _ABOVE else f"from {least:g}"
+    lower = f"above {least:,}" if name in _ABOVE else f"at least {least:,}"
+    upper = f" and at most {most:,}" if most <= 2**31 else ""
     raise SettingError(f"{function}: {name} is {lower}{upper}, not {quoted(value)}.")
 
 

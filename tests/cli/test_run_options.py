@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.errors import ModelError, SettingError, UnknownNameError
+from facevalue.errors import SettingError, UnknownNameError
 from facevalue.runs.stored import StoredRun, checked_name
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command, Outcome
@@ -77,11 +77,11 @@ def test_a_limit_of_cost_needs_prices(facevalue: Command, server: Misbehaving) -
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"max_invalid": 5.0}, "a share from 0 to 1, not 5"),
-        ({"max_invalid": math.nan}, "a share from 0 to 1"),
-        ({"max_cost": math.nan, "price_in": 1.0, "price_out": 1.0}, "an amount above 0"),
-        ({"max_cost": -1.0, "price_in": 1.0, "price_out": 1.0}, "an amount above 0, not -1"),
-        ({"price_in": math.inf}, "--price-in is the price of a million tokens"),
+        ({"max_invalid": 5.0}, "max_invalid is at least 0 and at most 1, not 5"),
+        ({"max_invalid": math.nan}, "max_invalid is finite, a number or None, not nan"),
+        ({"max_cost": math.nan, "price_in": 1.0, "price_out": 1.0}, "max_cost is finite, a number or None, not nan"),
+        ({"max_cost": -1.0, "price_in": 1.0, "price_out": 1.0}, "max_cost is above 0, not -1"),
+        ({"price_in": math.inf}, "price_in is finite, a number or None, not inf"),
     ],
 )
 def test_limits_that_could_never_be_kept_are_refused(settings: dict[str, float], says: str) -> None:
@@ -100,7 +100,7 @@ def test_in_python_a_limit_is_in_the_summary(tmp_path: Path, server: Misbehaving
 
 
 def test_limits_of_tokens_are_whole_numbers(server: Misbehaving) -> None:
-    with pytest.raises(ModelError, match="whole numbers from 1"):
+    with pytest.raises(SettingError, match="max_tokens is at least 1 and at most 2,147,483,648, not -5"):
         fv.model(server.spec, max_tokens=-5)
 
 

@@ -114,7 +114,7 @@ ODD: Any = cast(Any, 7)
             Question("a", sampling=Sampling(temperature=cast(Any, "hot"))),
             "Sampling: temperature is a number, not 'hot'",
         ),
-        (Question("a", sampling=Sampling(max_tokens=0)), "Sampling: max_tokens is from 1"),
+        (Question("a", sampling=Sampling(max_tokens=0)), "Sampling: max_tokens is at least 1"),
         (ODD, "tiny: what it asks is a Question, not 7"),
         (Question("a", sampling=ODD), "Question: sampling is a Sampling or None, not 7"),
     ],

@@ -86,7 +86,8 @@ def impact_ratios(
         reach = np.where(least < ONE_SIDED, pair_moments.critical(apart), np.inf)[:, None]
         beyond = pair_moments.share_beyond(apart, _farthest(selected, error))
         p = np.maximum(np.where(chosen, beyond, pair_moments.share_beyond(shortfalls(null), 1 - ratio)), least)
-    low, high = each * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), each * np.exp(reach * error)
+    with np.errstate(invalid="ignore"):  # zero times infinity, of whoever is never chosen
+        low, high = each * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), each * np.exp(reach * error)
     stated = chosen & (np.arange(selected.size) != top) & np.isfinite(error[:, top])
     lowest, highest = (np.where(np.isfinite(x), x, np.inf).min(axis=1) for x in (low, high))
     return Impact(

@@ -72,7 +72,7 @@ def least(tokens: Array, sizes: Array) -> Array:
     [[3.0], [nan]]
     """
     own, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(own > 0, np.log2(own * (size.sum() - size) / size), np.nan)
 
 
