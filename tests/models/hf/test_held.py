@@ -101,10 +101,12 @@ def test_one_pass_beyond_the_tolerance_is_told_at_the_start(llava: Path, monkeyp
     perturb(monkeypatch, reference_pass, "_at_once", BEYOND)
     model = HFModel(f"hf/{llava}", CPU)
     (note,) = [note for note in model.notes if "in one pass" in note]
-    assert "by 0.0002; rounding explains 0.0001" in note
+    assert "; rounding explains 0.0001" in note
     answers(model, requests(shown("one")))
     found = model.findings()
-    assert found["one_pass_difference"] == pytest.approx(BEYOND, rel=0.2)
+    # at least what was moved: a tenth of the difference of logs, where it is larger, depends on the replies tried
+    assert 0.8 * BEYOND < float(found["one_pass_difference"]) < 5 * BEYOND
+    assert f"by {float(found['one_pass_difference']):.2g};" in note
     assert float(found["largest_difference"]) < 1e-5
 
 
