@@ -126,9 +126,9 @@ def _is_first_label(name: str) -> bool:
 @cache
 def _own_names() -> frozenset[str]:
     """The name of this machine, and those that its table of hosts gives to its addresses."""
-    own = _own_name()
-    short = own.partition(".")[0]
-    names = {own, short, f"{short}.local"} - {"", ".local"}
+    host_name = _own_name()
+    short = host_name.partition(".")[0]
+    names = {host_name, short, f"{short}.local"} - {"", ".local"}
     lines: list[str] = []
     with suppress(OSError), _HOSTS.open("rb") as file:
         lines = file.read(_MOST_HOSTS).decode("utf-8", "replace").lower().splitlines()

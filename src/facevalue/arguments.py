@@ -52,8 +52,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             if name not in hints:
                 continue
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-                given = {key: argument(function.__name__, key, one, hints[name]) for key, one in value.items()}
-                bound.arguments[name] = given
+                keywords = {key: argument(function.__name__, key, one, hints[name]) for key, one in value.items()}
+                bound.arguments[name] = keywords
             else:
                 bound.arguments[name] = argument(function.__name__, name, value, hints[name])
         return function(*bound.args, **bound.kwargs)
@@ -70,13 +70,13 @@ def check_fields(made: object) -> None:
 
 def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool = False) -> Any:
     """An argument as its annotation has it: NumPy's numbers become Python's. `as_text`: its texts may hold anything."""
-    found = _fitted(value, hint)
-    if found is _NOT or not (as_text or _holdable(found)):
+    fitted = _fitted(value, hint)
+    if fitted is _NOT or not (as_text or _holdable(fitted)):
         finite = "finite, " if isinstance(value, float) and not math.isfinite(value) else ""
         raise SettingError(f"{function}: {name} is {finite}{_named(hint)}, not {quoted(value)}.")
-    for one in found.values() if isinstance(found, Mapping) else (found,):
+    for one in fitted.values() if isinstance(fitted, Mapping) else (fitted,):
         _check_bounds(function, name, one)
-    return found
+    return fitted
 
 
 def checked_path(given: str | PathLike[str]) -> Path:
@@ -145,10 +145,10 @@ def _many(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
     if not inner:
         return value
     one_kind = inner[0]
-    found = [_fitted(one, one_kind) for one in value]
-    if any(one is _NOT for one in found):
+    items = [_fitted(one, one_kind) for one in value]
+    if any(one is _NOT for one in items):
         return _NOT
-    return tuple(found) if kind is tuple else found
+    return tuple(items) if kind is tuple else items
 
 
 def _holdable(value: Any) -> bool:

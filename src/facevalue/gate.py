@@ -310,10 +310,10 @@ def quoted(value: object) -> str:
 
 def _short(value: object) -> str:
     try:
-        shown = reprlib.repr(value)[:_SHOWN]
+        text = reprlib.repr(value)[:_SHOWN]
     except Exception:  # whatever a stranger's object raises
-        shown = "something"
-    return " ".join(printable(shown).split())
+        text = "something"
+    return " ".join(printable(text).split())
 
 
 def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -39,12 +39,12 @@ class Plugin:
         """
         if self._refused:
             raise PluginError(self._refused)
-        found: list[Any] = []
+        offers: list[Any] = []
         failure: list[BaseException] = []
 
         def work() -> None:
             try:
-                found.append(self._point.load())
+                offers.append(self._point.load())
             except BaseException as error:  # whatever a stranger's package raises, SystemExit too
                 failure.append(error)
 
@@ -53,9 +53,9 @@ class Plugin:
         thread.join(seconds)
         if failure:
             raise self.wrong(f"cannot be imported: {first_line(failure[0])}") from failure[0]
-        if not found:
+        if not offers:
             raise self.wrong(f"cannot be imported: it was not done after {seconds:g} s")
-        return found[0]
+        return offers[0]
 
     def wrong(self, why: str) -> PluginError:
         """An error that says what is wrong with it."""
@@ -87,28 +87,28 @@ def plugins(group: str, taken: Collection[str]) -> dict[str, Plugin]:
 def _points(group: str) -> tuple[list[EntryPoint], dict[str, Plugin]]:
     """Entry points, and packages of which they cannot be read."""
     try:
-        found: set[EntryPoint] = set(entry_points(group=group))
+        entries: set[EntryPoint] = set(entry_points(group=group))
         broken: dict[str, Plugin] = {}
     except Exception:  # one malformed list hides all
-        found, broken = _one_by_one(group)
-    return sorted(found, key=lambda point: (point.name, point.value)), broken
+        entries, broken = _one_by_one(group)
+    return sorted(entries, key=lambda point: (point.name, point.value)), broken
 
 
 def _one_by_one(group: str) -> tuple[set[EntryPoint], dict[str, Plugin]]:
-    found: dict[str, Collection[EntryPoint]] = {}
+    by_name: dict[str, Collection[EntryPoint]] = {}
     broken: dict[str, Plugin] = {}
     for package in distributions():
         name = "a package without a name"
         try:
             name = package.name or name
-            if name not in found:  # the first of its name is the one that is imported
-                found[name] = ()
-                found[name] = package.entry_points.select(group=group)
+            if name not in by_name:  # the first of its name is the one that is imported
+                by_name[name] = ()
+                by_name[name] = package.entry_points.select(group=group)
         except Exception as error:  # whatever is wrong with a stranger's files
             if _means(package, group):
                 why = f"{name}: its entry_points.txt cannot be read: {first_line(error)}."
                 broken[name] = Plugin(EntryPoint(name, name, group), why)
-    return {point for points in found.values() for point in points}, broken
+    return {point for points in by_name.values() for point in points}, broken
 
 
 def _means(package: Distribution, group: str) -> bool:

@@ -29,10 +29,10 @@ def first_line(error: BaseException) -> str:
     'ValueError: No such thing'
     """
     try:
-        said = (str(error).splitlines() or [""])[0][:_LINE].rstrip(".")
+        text = (str(error).splitlines() or [""])[0][:_LINE].rstrip(".")
     except Exception:  # whatever a stranger's error raises
-        said = ""
-    return printable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
+        text = ""
+    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -104,8 +104,8 @@ class Scores:
 
     @cached_property
     def _table(self) -> pl.DataFrame:
-        own = seal(self.folder)
-        parts = [self._part(path, own) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
+        digest = seal(self.folder)
+        parts = [self._part(path, digest) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
         return pl.concat([pl.DataFrame(schema=self.schema), *parts]).unique("text", keep="first").sort("text")
 
     def _part(self, path: Path, own: str) -> pl.DataFrame:

@@ -126,9 +126,9 @@ def _rows(own: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
         (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in own.labels), separator=", ",
         ignore_nulls=True,
     )  # fmt: skip
-    given = pl.Series([scoring.reasons.get(at) for at in range(len(hashes))], dtype=pl.String)
+    reasons = pl.Series([scoring.reasons.get(at) for at in range(len(hashes))], dtype=pl.String)
     reason = pl.DataFrame(columns).select(
-        pl.coalesce(given, pl.when(lacking != "").then(pl.lit("no score of ") + lacking)).alias("reason")
+        pl.coalesce(reasons, pl.when(lacking != "").then(pl.lit("no score of ") + lacking)).alias("reason")
     )
     places = np.arange(len(hashes))
     cut = np.isin(places, list(scoring.cut))

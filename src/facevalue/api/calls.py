@@ -277,11 +277,11 @@ def open_run(
     >>> fv.open_run("runs/first").complete
     True
     """
-    shown = None if pictures is None else checked_path(pictures)
-    if shown is not None and not shown.is_dir():
-        raise DataError(f"There is no folder {shown} with pictures.")
-    found = StoredRun.open(_place(folder), pictures=shown, protocol=protocol)
-    return Run(found if name is None else found.called(name))
+    picture_folder = None if pictures is None else checked_path(pictures)
+    if picture_folder is not None and not picture_folder.is_dir():
+        raise DataError(f"There is no folder {picture_folder} with pictures.")
+    stored = StoredRun.open(_place(folder), pictures=picture_folder, protocol=protocol)
+    return Run(stored if name is None else stored.called(name))
 
 
 @checked

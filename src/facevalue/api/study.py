@@ -138,13 +138,13 @@ class Study:
         >>> study.plan(exact=True, price_in=2, price_out=8)
         Plan('stylisticbias', requests=600, pictures=6, prompt_tokens=385,493, completion_tokens=2,400, cost=0.79)
         """
-        asked = intervened(self.compiled, chosen(interventions))
+        intervened_study = intervened(self.compiled, chosen(interventions))
         if self.protocol.build is None:
             from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
 
-            rehearse(self.protocol, asked, exact=exact)
+            rehearse(self.protocol, intervened_study, exact=exact)
         return make_plan(
-            asked,
+            intervened_study,
             sample=sample,
             seed=seed,
             exact=exact,

@@ -110,11 +110,11 @@ def page(rows: pl.DataFrame, condition: Condition) -> Cells:
 
 def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
     """How often an effect is found that is said to be."""
-    found = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
+    power = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
     low, high = DETECTED
-    defect = "finds less" if found.high < low else "finds more" if found.low > high else ""
+    defect = "finds less" if power.high < low else "finds more" if power.low > high else ""
     return {
-        "stated": stated, "measure": measure, "effect": effect, "planted": planted, **found.named("found"),
+        "stated": stated, "measure": measure, "effect": effect, "planted": planted, **power.named("found"),
         **NONE.named("equivalent"), "defect": defect,
     }  # fmt: skip
 

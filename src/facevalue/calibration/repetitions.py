@@ -95,8 +95,8 @@ class Comparison:
         """One row of what it says."""
         first = audits_of(self.study, 1, narrow=True)
         second = audits_of(self.study, 1, others=True, narrow=True) if self.pair.others else first
-        said = summary(compared((first, second), self.pair, TABLE, self.seed))
-        return pl.DataFrame([said], infer_schema_length=None).select(pl.all().cast(pl.Float64))
+        summaries = summary(compared((first, second), self.pair, TABLE, self.seed))
+        return pl.DataFrame([summaries], infer_schema_length=None).select(pl.all().cast(pl.Float64))
 
 
 Repetition: TypeAlias = Audit | Truth | Comparison
@@ -133,11 +133,11 @@ class Workshop(AbstractContextManager["Workshop"]):
     def make(self, repetitions: Sequence[Repetition], title: str) -> list[pl.DataFrame]:
         """Make all that is not kept, and return all in order."""
         paths = [None if self._kept is None else place(self._kept, one) for one in repetitions]
-        made = {at: pl.read_ipc(path.read_bytes()) for at, path in enumerate(paths) if path and path.is_file()}
-        wanted = {at: (one, paths[at]) for at, one in enumerate(repetitions) if at not in made}
+        tables = {at: pl.read_ipc(path.read_bytes()) for at, path in enumerate(paths) if path and path.is_file()}
+        wanted = {at: (one, paths[at]) for at, one in enumerate(repetitions) if at not in tables}
         for at, frame in self.track(self._each(wanted), title, len(wanted)) if wanted else ():
-            made[at] = frame
-        return [made[at] for at in range(len(repetitions))]
+            tables[at] = frame
+        return [tables[at] for at in range(len(repetitions))]
 
     def one(self, repetition: Repetition, title: str) -> pl.DataFrame:
         """Make one."""

@@ -134,8 +134,8 @@ class Runner:
             if pair.others and not self._calibration.units:
                 continue
             every = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
-            made = self._workshop.make(every, f"{self.name}: {pair.name}")
-            rows.append(compared_alike(pair.name, pl.concat(made).with_row_index("audit")))
+            tables = self._workshop.make(every, f"{self.name}: {pair.name}")
+            rows.append(compared_alike(pair.name, pl.concat(tables).with_row_index("audit")))
         facts = {"study": self.name, "size": smallest.units, "repetitions": self._repetitions}
         return _frame(rows).select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
 

@@ -47,14 +47,14 @@ def share(rows: pl.DataFrame, column: str, *, crossed: bool = False) -> Share:
     >>> [round(end, 3) for end in one]
     [0.0, 0.0, 0.088]
     """
-    known = rows.drop_nulls(column).with_columns(pl.col(column).cast(pl.Float64))
-    many, audits = known.height, known["audit"].n_unique()
+    measured = rows.drop_nulls(column).with_columns(pl.col(column).cast(pl.Float64))
+    many, audits = measured.height, measured["audit"].n_unique()
     if not many:
         return NONE
-    value = float(known[column].to_numpy().mean())
+    value = float(measured[column].to_numpy().mean())
     if audits < 2:
         return Share(value, 0.0, 1.0)
-    apart = known.with_columns(apart=pl.col(column) - value)
+    apart = measured.with_columns(apart=pl.col(column) - value)
     variance = sum(_variance(apart, key) for key in ("audit", *(["row"] if crossed else [])))
     drawn = min(value * (1 - value) / variance, many) if variance > 0 else audits
     size = drawn * float((special.stdtrit(many - 1, 1 - _TAIL) / special.stdtrit(audits - 1, 1 - _TAIL)) ** 2)

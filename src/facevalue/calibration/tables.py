@@ -94,7 +94,7 @@ def calibrated(
     many = [repetitions] * len(named) if isinstance(repetitions, int) else repetitions
     runners = [Runner(study, sizes, number, workshop) for study, number in zip(named, many, strict=True)]
     summaries = {one.name: one.summary() for one in runners}
-    made = pl.DataFrame(
+    setup = pl.DataFrame(
         [
             {"study": name, "repetitions": number, "nothing_planted": level_audits(number), "effects_seed": TABLE}
             for name, number in zip(summaries, many, strict=True)
@@ -105,9 +105,9 @@ def calibrated(
         "-conditions": pl.concat([one.conditions for one in summaries.values()], how="vertical_relaxed"),
         "-detectable": pl.concat([one.detectable for one in summaries.values()], how="vertical_relaxed"),
         "-comparisons": pl.concat([one.comparisons for one in summaries.values()], how="vertical_relaxed"),
-        "-made": made,
+        "-made": setup,
     }
-    return Calibrated([_made(made), *promises(summaries), *_tables(summaries)], frames)
+    return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
 
 
 def _made(made: pl.DataFrame) -> Table:

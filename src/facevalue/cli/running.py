@@ -52,11 +52,11 @@ def run(
             from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 
             return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**given), where))
-        asked = load(model, ModelOptions(**given))
+        loaded = load(model, ModelOptions(**given))
         try:
-            return execute(prepared, asked)
+            return execute(prepared, loaded)
         finally:
-            asked.close()
+            loaded.close()
 
 
 def _cluster(address: str | None, config: Path | None, out: Path | str | None) -> "ClusterSettings | None":

@@ -385,8 +385,11 @@ def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice
         slope = (reach**2 - half**2) / np.abs(value)
         near = (np.sqrt(slope**2 + 4 * reach**2) - slope) / 2
     low, high = np.fmin(value - half, lowest), np.fmax(value + half, highest)
-    shown = p < 1 - LEVEL
-    low, high = np.where(shown & (value > 0), value - near, low), np.where(shown & (value < 0), value + near, high)
+    significant = p < 1 - LEVEL
+    low, high = (
+        np.where(significant & (value > 0), value - near, low),
+        np.where(significant & (value < 0), value + near, high),
+    )
     how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     estimates = Estimates(
         value, low, high, np.tile(one.asked, len(one.groups)), np.full(weight.size, one.units),

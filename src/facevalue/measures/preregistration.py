@@ -56,8 +56,8 @@ class Preregistration:
 
     def measured(self, estimates: pl.DataFrame) -> "Preregistration":
         """The same without families of which nothing could be measured, as where no two groups have an answer."""
-        there = tuple(one for one in self.families if estimates.select(one.selects().any()).item())
-        return replace(self, families=there)
+        present = tuple(one for one in self.families if estimates.select(one.selects().any()).item())
+        return replace(self, families=present)
 
     def too_late(self) -> "Preregistration":
         """The same, declared when the answers were there already: it confirms nothing, and families are exploratory."""

@@ -44,18 +44,18 @@ def listed_limits(presence: Presence, listed: npt.NDArray[np.bool_], tests: int)
     --------
     A rate 2^θ times that of the others multiplies the odds of the group's images by e^t = (exp(2^θ r) - 1) / (exp(r) -
     1), r = -ln(1 - k / (n + 1)) where k of the n images of other groups have the word: the logit of each probability of
-    `label_tests` grows by t. Limits: t with P_t(X >= seen) = .8 a and P_t(X <= seen) = .2 a, a = (1 - LEVEL) R / m
-    (Benjamini and Yekutieli 2005, "False discovery rate-adjusted multiple confidence intervals for selected
-    parameters"). p = P_0(X >= seen) m / (.8 R): below 1 - LEVEL exactly where low > 0; Benjamini and Hochberg's q over
-    the listed is that over all m at .8 of their level. Where all images that could be another group's are the group's,
-    the upper limit is as if one more had been another's.
+    `label_tests` grows by t. Limits: t with P_t(X >= observed) = .8 a and P_t(X <= observed) = .2 a, where
+    a = (1 - LEVEL) R / m (Benjamini and Yekutieli 2005, "False discovery rate-adjusted multiple confidence intervals
+    for selected parameters"). p = P_0(X >= observed) m / (.8 R): below 1 - LEVEL exactly where low > 0; Benjamini and
+    Hochberg's q over the listed is that over all m at .8 of their level. Where all images that could be another
+    group's are the group's, the upper limit is as if one more had been another's.
 
     Examples
     --------
     >>> word, one = np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.uint64)
     >>> ten = Presence(word, np.arange(10), one, 1, np.full((10, 2), 50.0), in_sets=True)
-    >>> found = listed_limits(ten, np.array([[True], [False]]), 2)
-    >>> found.low[0].round(2).tolist(), found.high[0].round(2).tolist(), found.p[0].round(4).tolist()
+    >>> limits = listed_limits(ten, np.array([[True], [False]]), 2)
+    >>> limits.low[0].round(2).tolist(), limits.high[0].round(2).tolist(), limits.p[0].round(4).tolist()
     ([1.06], [10.72], [0.0024])
     """
     chosen = max(int(listed.sum()), 1)
@@ -82,35 +82,35 @@ def _within_sets(
 ) -> Iterator[tuple[int, Places, Array, Array]]:
     """Limits of the tilts of listed words, of one group at a time."""
     share = 1 / presence.lengths.shape[1]
-    for group, (seen, chance, word) in enumerate(within_sets(presence, listed)):
+    for group, (observed, chance, word) in enumerate(within_sets(presence, listed)):
         words = np.flatnonzero(listed[group])
         if words.size:
             place = np.searchsorted(words, word)
-            others = np.bincount(place, minlength=words.size) - seen[words]
-            low = _lower(seen[words], chance, place, below, share)
+            others = np.bincount(place, minlength=words.size) - observed[words]
+            low = _lower(observed[words], chance, place, below, share)
             yield group, words, low, -_lower(others, 1 - chance, place, above, 1 - share)
 
 
-def _lower(seen: Array, chance: Array, word: Places, tail: float, more: float) -> Array:
-    """Tilt t with P_t(X >= seen) = `tail` of sums X of Bernoulli variables, by the saddlepoint of the test.
+def _lower(observed: Array, chance: Array, word: Places, tail: float, more: float) -> Array:
+    """Tilt t with P_t(X >= observed) = `tail` of sums X of Bernoulli variables, by the saddlepoint of the test.
 
-    `chance` and `word`: of each variable, before it is tilted. Where none was seen, as if one more had been, of
+    `chance` and `word`: of each variable, before it is tilted. Where none was observed, as if one more had been, of
     probability `more`.
     """
-    none = np.flatnonzero(seen == 0)
+    none = np.flatnonzero(observed == 0)
     word, chance = np.append(word, none), np.append(chance, np.full(none.size, more))
-    seen = np.maximum(seen, 1.0)
+    observed = np.maximum(observed, 1.0)
     logit = special.logit(np.clip(chance, _LEAST, 1 - _LEAST))
 
     def total(values: Array) -> Array:
-        return np.bincount(word, values, seen.size).astype(np.float64)
+        return np.bincount(word, values, observed.size).astype(np.float64)
 
     def cumulant(t: Array) -> Array:
         return total(np.logaddexp(0.0, logit + t[word]))
 
-    is_every = seen >= total(np.ones(word.size))
-    goal = np.where(is_every, seen / 2, seen - 0.5)
-    far = np.full(seen.shape, _FARTHEST)
+    is_every = observed >= total(np.ones(word.size))
+    goal = np.where(is_every, observed / 2, observed - 0.5)
+    far = np.full(observed.shape, _FARTHEST)
     top = _solved(lambda t: total(special.expit(logit + t[word])) < goal, -far, far)
     p = special.expit(logit + top[word])
     scale, end = np.sqrt(total(p * (1 - p))), cumulant(top)
@@ -130,16 +130,16 @@ def _among_all(
     presence: Presence, listed: npt.NDArray[np.bool_], below: float, above: float
 ) -> Iterator[tuple[int, Places, Array, Array]]:
     """The same of words of images in no sets, one at a time."""
-    for group, word, seen, (total, has, images), odds in among_all(presence, listed):
-        low = _hypergeometric(seen, total, has, images, odds, below)
-        high = -_hypergeometric(has - seen, total, has, total - images, 1 / odds, above)
+    for group, word, observed, (total, has, images), odds in among_all(presence, listed):
+        low = _hypergeometric(observed, total, has, images, odds, below)
+        high = -_hypergeometric(has - observed, total, has, total - images, 1 / odds, above)
         yield group, np.array([word]), np.array([low]), np.array([high])
 
 
-def _hypergeometric(seen: int, total: int, has: int, images: int, odds: float, tail: float) -> float:
-    """Tilt t with P_t(X >= seen) = `tail`, X how many of so many images are among those that have a word."""
-    if seen == max(0, has + images - total):  # as if one more had, and one more of the rest had not
-        seen, total, has, images = seen + 1, total + 2, has + 1, images + 1
+def _hypergeometric(observed: int, total: int, has: int, images: int, odds: float, tail: float) -> float:
+    """Tilt t with P_t(X >= observed) = `tail`, X how many of so many images are among those that have a word."""
+    if observed == max(0, has + images - total):  # as if one more had, and one more of the rest had not
+        observed, total, has, images = observed + 1, total + 2, has + 1, images + 1
     x = np.arange(max(0, has + images - total), min(has, images) + 1)
     law = (
         x * np.log(odds)
@@ -147,7 +147,7 @@ def _hypergeometric(seen: int, total: int, has: int, images: int, odds: float, t
         - special.betaln(total - has - images + x + 1, images - x + 1)
     )
 
-    above, low, high = x >= seen, -_FARTHEST, _FARTHEST
+    above, low, high = x >= observed, -_FARTHEST, _FARTHEST
     for _ in range(_STEPS):
         tilt = (low + high) / 2
         tilted = law + tilt * x

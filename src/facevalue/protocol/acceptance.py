@@ -136,9 +136,9 @@ def check_measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Sco
 
 def check_families(takes: Sequence[Take]) -> None:
     """Refuse two confirmatory takes of one family: each has its own correction."""
-    seen: dict[str, int] = {}
+    first_takes: dict[str, int] = {}
     for number, take in enumerate(takes, start=1):
-        if take.confirmatory and take.tested and (first := seen.setdefault(take.named(), number)) != number:
+        if take.confirmatory and take.tested and (first := first_takes.setdefault(take.named(), number)) != number:
             with placed(take.where):
                 raise DataError(
                     f"Takes {first} and {number} are both confirmatory and of the family {take.named()!r}: give one of "

@@ -28,9 +28,9 @@ def report(
     estimates, tallies = taken(runs, margins)
     shown, said = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
-    made = gather(runs, shown, tallies, between)
-    write(out, made)
+    page = gather(runs, shown, tallies, between)
+    write(out, page)
     if data is not None:
-        write_json(data, made)
-    told = [answer(one, (between.first, model)) for model, one in (between.others or {}).items()]
-    return Written(tallies, [*said, *told])
+        write_json(data, page)
+    answers = [answer(one, (between.first, model)) for model, one in (between.others or {}).items()]
+    return Written(tallies, [*said, *answers])

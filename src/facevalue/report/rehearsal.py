@@ -55,8 +55,8 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
     small, table = _reduced(protocol, study, options)
     whole = table.height == study.manifest.height and small == options
     tried = protocol.study(small, table)
-    done = study.options.get(INTERVENTIONS, [])
-    tried = intervened(tried, stored(done) if isinstance(done, list) else ())
+    interventions = study.options.get(INTERVENTIONS, [])
+    tried = intervened(tried, stored(interventions) if isinstance(interventions, list) else ())
     tried = replace(tried, source=_Unseen(study.source.kind))
     settings = RunSettings(exact=exact, check=False, preregistration=declared if whole else None)
     with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:

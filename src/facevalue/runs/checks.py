@@ -51,14 +51,14 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
             try:
                 stimulus = study.source.stimulus(number, levels)
-                shown = len(stimulus.load()) if stimulus.pictures is None else stimulus.pictures
+                pictures = len(stimulus.load()) if stimulus.pictures is None else stimulus.pictures
             except DataError:
                 if can.images_per_request:
                     continue  # `check_images` names it together with all others
                 raise
-            if shown > can.images_per_request:
+            if pictures > can.images_per_request:
                 raise ModelError(
-                    f"{study.name} shows {_images(shown)} in one request (block {levels['block']!r}); {model.name} "
+                    f"{study.name} shows {_images(pictures)} in one request (block {levels['block']!r}); {model.name} "
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
     if isinstance(model, Selective) and (why := model.unfit(_looked_at(study, numbers, firsts))):

@@ -100,8 +100,8 @@ def compare_with_first(
         units = Units(unit_of(study.measures), in_both, next(only), next(only), paired)
         left = left_out(without[0], without[at], groups)
         parts.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(both, study, units)))
-    made = judged_together(parts, margin)
-    return [_with_further(one, (tables[0], table)) for one, table in zip(made, tables[1:], strict=True)]
+    agreements = judged_together(parts, margin)
+    return [_with_further(one, (tables[0], table)) for one, table in zip(agreements, tables[1:], strict=True)]
 
 
 def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Agreement:

@@ -115,10 +115,10 @@ def _bring_file(objects: Objects, folder: Path, key: str, digest: str | None, *,
                 "copy."
             )
 
-    found = objects.get(key, check)
-    if found is None:
+    content = objects.get(key, check)
+    if content is None:
         raise RunError(f"{objects.called(key)} is not there: restore it from a copy.")
-    write_whole(path, found[0])
+    write_whole(path, content[0])
 
 
 def _known(folder: Path) -> dict[str, tuple[str, str]]:

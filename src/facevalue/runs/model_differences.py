@@ -38,26 +38,27 @@ def model_differences(
     parts = by_model(runs)
     if len(parts) < 2:
         return ModelDifferences()
-    if any(len(own) > 1 for own in parts.values()):
+    if any(len(runs) > 1 for runs in parts.values()):
         return ModelDifferences(why_none="Models that were asked in several runs each are not compared here.")
-    own = {model: run.plain() for model, (run,) in parts.items() if tallies[str(run.folder)].valid}
-    if len(own) < 2:
+    answered = {model: run.plain() for model, (run,) in parts.items() if tallies[str(run.folder)].valid}
+    if len(answered) < 2:
         return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
     from facevalue.measures.estimates import schema  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.runs.compare import compare_with_first, kept_answers  # noqa: PLC0415
 
-    labels = list(schema(next(iter(own.values())).study.labels))  # what missing answers are by besides is not compared
+    any_run = next(iter(answered.values()))
+    labels = list(schema(any_run.study.labels))  # what missing answers are by besides is not compared
     plain = estimates.filter(pl.col("intervention").is_null()).select(labels)
-    tables = [plain.filter(model=model) for model in own]
+    tables = [plain.filter(model=model) for model in answered]
     try:
-        with kept_answers(list(own.values())) as answers:
-            made = compare_with_first(answers, estimates=tables)
+        with kept_answers(list(answered.values())) as answers:
+            agreements = compare_with_first(answers, estimates=tables)
     except (DataError, RunError) as error:
         return ModelDifferences(why_none=str(error))
-    first, *others = own
-    silent = ", ".join(model for model in parts if model not in own)
+    first, *others = answered
+    silent = ", ".join(model for model in parts if model not in answered)
     why = f"Without a valid answer, and not compared: {silent}." if silent else ""
-    return ModelDifferences(first, dict(zip(others, made, strict=True)), why)
+    return ModelDifferences(first, dict(zip(others, agreements, strict=True)), why)
 
 
 def digits_of(agreement: "Agreement") -> int:

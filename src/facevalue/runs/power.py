@@ -230,10 +230,10 @@ def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) ->
     if pilot.study.name != study.name or pilot.study.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
     source = f"pilot {pilot.folder.name}, {pilot.model}"
-    found = planned(pilot.study, compare=compare).spread(answers(pilot), source)
-    if not (np.isfinite(found.mean) and found.mean > 0):
+    spread = planned(pilot.study, compare=compare).spread(answers(pilot), source)
+    if not (np.isfinite(spread.mean) and spread.mean > 0):
         raise DataError(
             f"The pilot {pilot.folder} says nothing of the spread between {plan.cluster}: it has fewer than two with "
             "valid answers, or all are the same."
         )
-    return found
+    return spread

@@ -68,8 +68,8 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
             words |= set(chunk.select(split.explode().unique()).to_series().drop_nulls()) - {""}
             says = pl.col("text").str.contains(rf"(?i)\b{re.escape(naming)}\b")
             rows = chunk.filter(split.list.contains(naming.lower()) & says)
-        own = rows.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
-        parts.append(drawn_by_score(own.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
+        scored = rows.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
+        parts.append(drawn_by_score(scored.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
     if naming and naming.lower() not in words:
         raise UnknownNameError("word of a group", naming, sorted(words))
     if naming and not any(part.height for part in parts):

@@ -18,19 +18,19 @@ def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
     why = rows.select(pl.coalesce(outside, reason()).alias("why"))["why"]
     fine = rows.with_row_index("row").filter(why.is_null() & rows["probs"].is_not_null())
     wrong = other_options(study, study.design.trials(fine["trial"].to_numpy().astype(np.int64)), fine["probs"])
-    said = pl.lit("It has another number of probabilities than its question has options.")
+    why_wrong = pl.lit("It has another number of probabilities than its question has options.")
     at = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(fine["row"].filter(wrong).implode())
-    return why.to_frame().select(pl.coalesce("why", pl.when(at).then(said)).alias("why"))["why"]
+    return why.to_frame().select(pl.coalesce("why", pl.when(at).then(why_wrong)).alias("why"))["why"]
 
 
 def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.Series:
     """Which replies have another number of probabilities than their questions have options."""
-    given = probs.is_not_null()
-    if not given.any():
+    stated = probs.is_not_null()
+    if not stated.any():
         return pl.Series([False] * len(probs), dtype=pl.Boolean)
     options = np.zeros(len(probs), dtype=np.uint32)
-    options[given.to_numpy()] = [len(question.options) for question in study.ask(factors.filter(given))]
-    return given & (probs.list.len() != pl.Series(options)).fill_null(value=False)
+    options[stated.to_numpy()] = [len(question.options) for question in study.ask(factors.filter(stated))]
+    return stated & (probs.list.len() != pl.Series(options)).fill_null(value=False)
 
 
 def described(rows: pl.DataFrame, why: pl.Series) -> str:

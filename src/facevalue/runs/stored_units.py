@@ -154,9 +154,9 @@ class StoredUnits:
     def _set_aside(self, piece: Piece, at: int, rows: pl.DataFrame) -> str:
         """Store a unit with these rows alone, after a copy of what it was; return where that is."""
         facts = self._units[piece.first][at]
-        found = self._objects.get(facts.key)
-        if found is not None:
-            data, tag = found
+        content = self._objects.get(facts.key)
+        if content is not None:
+            data, tag = content
             name = facts.key.removeprefix(f"{RESPONSES_FOLDER}/").removesuffix(".parquet")
             aside = f"{_ASIDE}/{name}-{hashlib.sha256(data).hexdigest()[:16]}.parquet"
             self._objects.create(aside, data)

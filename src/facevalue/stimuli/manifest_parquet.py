@@ -57,6 +57,6 @@ def _flat(kind: pa.DataType) -> bool:
     """Whether a column of this type has one plain value a row; extension types have none that anyone else knows."""
     if isinstance(kind, pa.DictionaryType):
         return _flat(kind.value_type)
-    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)
+    readable = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)
     times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)
-    return not isinstance(kind, pa.BaseExtensionType) and (_is_text(kind) or any(is_(kind) for is_ in known + times))
+    return not isinstance(kind, pa.BaseExtensionType) and (_is_text(kind) or any(is_(kind) for is_ in readable + times))

@@ -83,17 +83,17 @@ class Journal:
 def recover(folder: Path, run: str) -> int:
     """Make a shard of what a killed process left in its journal; return how many answers it held."""
     place = folder / RESPONSES_FOLDER
-    found = left_over(place, run, RESPONSES, TIMED)
-    if found is not None:
+    rows = left_over(place, run, RESPONSES, TIMED)
+    if rows is not None:
         keys = ["trial", "repeat"]  # a process killed between a shard and the clearing of its journal has both
         with contextlib.suppress(RunError):  # a damaged shard is told of when all are loaded; rows may be there twice
             stored = collected(folder, scan_stored(folder).filter(pl.col("status") != "error").select(keys))
-            found = found.join(stored, on=keys, how="anti", maintain_order="left")
-        if found.height:
-            write_shard(folder, next_number(folder), found.sort("trial", "repeat", maintain_order=True), run)
+            rows = rows.join(stored, on=keys, how="anti", maintain_order="left")
+        if rows.height:
+            write_shard(folder, next_number(folder), rows.sort("trial", "repeat", maintain_order=True), run)
     with contextlib.suppress(OSError):  # the next journal begins anew in any case
         (place / JOURNAL).unlink(missing_ok=True)
-    return 0 if found is None else found.height
+    return 0 if rows is None else rows.height
 
 
 def left_over(place: Path, of: str, *schemas: pl.Schema) -> pl.DataFrame | None:

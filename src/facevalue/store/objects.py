@@ -75,24 +75,24 @@ def checked_url(url: str) -> str:
     if not url.isprintable():  # `urlsplit` drops some of what is not, and what is left may be another place
         raise SettingError("The URL of the run holds control characters.")
     try:
-        found = urlsplit(url)
+        parts = urlsplit(url)
     except ValueError:
         raise SettingError(f"{url} is not a URL: write s3://BUCKET/PREFIX.") from None
-    if found.scheme not in SCHEMES:
+    if parts.scheme not in SCHEMES:
         raise SettingError(f"{url} is not one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}.")
-    if "@" in found.netloc or found.query or found.fragment:
+    if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingError(
-            f"{found.scheme}://{found.netloc.rpartition('@')[2]}{found.path} was given with more than a name: "
+            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} was given with more than a name: "
             "credentials are read from the environment, never from a URL."
         )
-    if found.scheme == "file":
-        if found.netloc or not found.path.strip("/"):
+    if parts.scheme == "file":
+        if parts.netloc or not parts.path.strip("/"):
             raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
-    elif not found.netloc or not found.path.strip("/"):
-        raise SettingError(f"{url} names no prefix: write {found.scheme}://BUCKET/PREFIX.")
-    elif not _BUCKET.fullmatch(found.netloc) or {".", ".."} & set(found.path.split("/")):
+    elif not parts.netloc or not parts.path.strip("/"):
+        raise SettingError(f"{url} names no prefix: write {parts.scheme}://BUCKET/PREFIX.")
+    elif not _BUCKET.fullmatch(parts.netloc) or {".", ".."} & set(parts.path.split("/")):
         raise SettingError(f"{url[:300]} names no bucket and prefix that there can be.")
-    return f"{found.scheme}://{found.netloc}{found.path}".rstrip("/")  # names of schemes have no case
+    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")  # names of schemes have no case
 
 
 class Objects:
@@ -144,30 +144,30 @@ class Objects:
         most = _LARGEST_TEXT if key.endswith((".json", ".toml")) else _LARGEST
 
         def get() -> tuple[bytes, Tag]:
-            found = obstore.get(self._store, key)
-            size = found.meta["size"]
+            reply = obstore.get(self._store, key)
+            size = reply.meta["size"]
             if size > most:
                 raise ValueError(f"it is larger than {most // 2**20:,} MiB")
             data = bytearray()
-            for piece in found.stream():
+            for piece in reply.stream():
                 data += piece
                 if len(data) > size:
                     break
             if len(data) != size:
                 raise ConnectionError("more or fewer bytes came than the store had said")
-            return bytes(data), _tag(found.meta)
+            return bytes(data), _tag(reply.meta)
 
         for left in reversed(range(_READS)):
-            found = self._ask(key, "read", get, missing=None)
+            content = self._ask(key, "read", get, missing=None)
             try:
-                if found is not None:
-                    check(found[0])
+                if content is not None:
+                    check(content[0])
             except RunError:
                 if not left:
                     raise
                 continue
             break
-        return found
+        return content
 
     def tail(self, key: str, size: int, most: int) -> bytes | None:
         """The last bytes of an object of this size; None if it is not there."""
@@ -227,10 +227,10 @@ class Objects:
         for _ in self._tries(key):
             if (new := self._ask(key, "write", replace, missing=None, changed=None, exists=None)) is not None:
                 return new
-            found = self.get(key)
-            if found is not None and found[0] == data:  # our own write, whose confirmation was lost
-                return found[1]
-            if found is None or found[1] != tag:
+            stored = self.get(key)
+            if stored is not None and stored[0] == data:  # our own write, whose confirmation was lost
+                return stored[1]
+            if stored is None or stored[1] != tag:
                 return None
         raise AssertionError
 
@@ -280,7 +280,7 @@ class Objects:
         end, tries = time.monotonic() + patience, 0
         while True:
             try:
-                found = how()
+                result = how()
             except AlreadyExistsError as error:
                 return _or(otherwise, "exists", self._error(key, what, error))
             except PreconditionError as error:
@@ -299,7 +299,7 @@ class Objects:
                 tries += 1
             else:
                 self._heard = True
-                return found
+                return result
 
     def _check_bucket(self, error: Exception) -> None:
         if re.search(r"NoSuchBucket|ContainerNotFound|bucket does not exist", str(error)):
@@ -340,9 +340,9 @@ def _check_endpoints() -> None:
             raise SettingError(f"{name} {error}. Write http://HOST:PORT or https://HOST.") from None
         if is_this_machine(host):
             for exception in ("NO_PROXY", "no_proxy"):
-                known = os.environ.get(exception, "").split(",")
-                own = [*known, host, str(number_of(host) or host)]
-                os.environ[exception] = ",".join(dict.fromkeys(own)).strip(",")
+                excepted = os.environ.get(exception, "").split(",")
+                direct = [*excepted, host, str(number_of(host) or host)]
+                os.environ[exception] = ",".join(dict.fromkeys(direct)).strip(",")
 
 
 def _listed(meta: Mapping[str, Any]) -> Listed:
@@ -369,8 +369,10 @@ def _said(error: Exception) -> str:
 
 def _for_good(error: Exception) -> bool:
     """Whether trying again is no use."""
-    known = isinstance(error, PermissionError) or type(error).__name__ in (
+    is_final = isinstance(error, PermissionError) or type(error).__name__ in (
         "UnauthenticatedError", "PermissionDeniedError", "NotSupportedError", "InvalidPathError",
     )  # fmt: skip
-    told = r"certificate|UnknownIssuer|RequestTimeTooSkewed|InvalidAccessKey|SignatureDoes|AccessDenied|Account must be"
-    return known or re.search(told, str(error), re.I) is not None or isinstance(error, TypeError | ValueError)
+    final = (
+        r"certificate|UnknownIssuer|RequestTimeTooSkewed|InvalidAccessKey|SignatureDoes|AccessDenied|Account must be"
+    )
+    return is_final or re.search(final, str(error), re.I) is not None or isinstance(error, TypeError | ValueError)

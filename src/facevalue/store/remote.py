@@ -107,8 +107,8 @@ def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) ->
 
 def unit_data(objects: Objects, key: str, run: str) -> bytes | None:
     """A unit, if it is as it was written and of this run; None if it is not there."""
-    found = objects.get(key, lambda data: checked(data, key, objects.called(key), run))
-    return None if found is None else found[0]
+    content = objects.get(key, lambda data: checked(data, key, objects.called(key), run))
+    return None if content is None else content[0]
 
 
 def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
@@ -145,12 +145,12 @@ def read_run(objects: Objects) -> tuple[RunManifest, Tag]: ...
 def read_run(objects: Objects, *, missing: bool = False) -> tuple[RunManifest, Tag] | None:
     """Read `run.json`, and its tag."""
     name = objects.called(RUN)
-    found = objects.get(RUN, lambda data: _document(data, name))
-    if found is None:
+    content = objects.get(RUN, lambda data: _document(data, name))
+    if content is None:
         if missing:
             return None
         raise RunError(f"{objects.url} holds no run: there is no {RUN}.")
-    return of_document(_with_times(_document(found[0], name)), name), found[1]
+    return of_document(_with_times(_document(content[0], name)), name), content[1]
 
 
 def _document(data: bytes, name: str) -> dict[str, Any]:

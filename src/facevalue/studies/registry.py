@@ -78,10 +78,10 @@ def register(protocol: Protocol) -> Protocol:
 def protocol(name: str, *, outside: bool = False) -> Protocol:
     """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
     if name not in STUDIES and own.is_path(name):
-        found = own.read(Path(name), published, outside=outside)
-        if found.text and found.name in STUDIES:
-            raise DataError(f"{name}: a published study is called {found.name!r}. Give yours another name.")
-        return found
+        study = own.read(Path(name), published, outside=outside)
+        if study.text and study.name in STUDIES:
+            raise DataError(f"{name}: a published study is called {study.name!r}. Give yours another name.")
+        return study
     return published(name)
 
 
@@ -96,12 +96,12 @@ def published(name: str) -> Protocol:
 
 
 def _loaded(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
-    found = plugin.load(seconds)
-    if not isinstance(found, Protocol):
-        raise plugin.wrong(f"is no study: it is of type {type(found).__name__}")
-    if found.name != plugin.name:
-        raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
-    return found
+    protocol = plugin.load(seconds)
+    if not isinstance(protocol, Protocol):
+        raise plugin.wrong(f"is no study: it is of type {type(protocol).__name__}")
+    if protocol.name != plugin.name:
+        raise plugin.wrong(f"calls itself {protocol.name}: an entry point has the name of its study")
+    return protocol
 
 
 def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:

@@ -92,9 +92,9 @@ class HFModel:
         """What the trials of each way of reading and the self-check have found so far."""
         check = self.engine.check
         tried = self.engine.loaded.differences
-        found: dict[str, str | int | float | bool] = {way: by for way, by in tried.items() if isfinite(by)}
+        findings: dict[str, str | int | float | bool] = {way: by for way, by in tried.items() if isfinite(by)}
         if check.checks or check.difference:
-            found |= {
+            findings |= {
                 "self_checks": check.checks,
                 "largest_difference": check.difference,
                 "largest_log_difference": check.log_difference,
@@ -106,12 +106,12 @@ class HFModel:
             ("plain", [kind for kind in verdicts if verdicts[kind].failed]),
         ):
             if kinds:
-                found[way] = "; ".join(f"{kind}: {verdicts[kind]}" for kind in kinds)
+                findings[way] = "; ".join(f"{kind}: {verdicts[kind]}" for kind in kinds)
         if self.engine.undecided:
-            found["largest_undecided"] = self.engine.undecided
+            findings["largest_undecided"] = self.engine.undecided
         if self.engine.unspoken:
-            found["largest_unspoken"] = self.engine.unspoken
-        return found
+            findings["largest_unspoken"] = self.engine.unspoken
+        return findings
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer the stimuli that the model takes together, each request as soon as it is done, then the next ones.

@@ -37,7 +37,7 @@ Part = tuple["Tensor", "Tensor", "Tensor"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Own:
+class _Shelved:
     """Tokens of a pass that attend to rows of one shelf: one each of several rows, or several of a prompt.
 
     `hidden`: what each token doesn't see of its row, by kind of layer.
@@ -63,23 +63,23 @@ class _Shared:
 class Pass:
     """What goes through the model at once: of each sequence one or more tokens, whose keys and values it then keeps."""
 
-    def __init__(self, loaded: Loaded, asked: Sequence[tuple[TokenSequence, Sequence[int]]]) -> None:
+    def __init__(self, loaded: Loaded, steps: Sequence[tuple[TokenSequence, Sequence[int]]]) -> None:
         import torch  # noqa: PLC0415
 
         self._device = loaded.device
         self._window = window_of(loaded.model.config.get_text_config())
         single = sorted(
-            (n for n, (sequence, _) in enumerate(asked) if not sequence.shelf.prompt),
-            key=lambda n: (asked[n][0].shelf.length, asked[n][0].row),
+            (n for n, (sequence, _) in enumerate(steps) if not sequence.shelf.prompt),
+            key=lambda n: (steps[n][0].shelf.length, steps[n][0].row),
         )
-        prompts = [n for n, (sequence, _) in enumerate(asked) if sequence.shelf.prompt]
+        prompts = [n for n, (sequence, _) in enumerate(steps) if sequence.shelf.prompt]
         self.ids: list[int] = []
         self.positions: list[int] = []
         self.ends: dict[int, int] = {}
-        self._own: list[_Own] = []
+        self._shelved: list[_Shelved] = []
         at: dict[Prefix, list[tuple[int, int]]] = {}
         for n in (*single, *prompts):
-            sequence, tokens = asked[n]
+            sequence, tokens = steps[n]
             for place, token in enumerate(tokens, sequence.length):
                 at.setdefault(sequence.prefix, []).append((len(self.ids), place))
                 self.ids.append(token)
@@ -87,29 +87,31 @@ class Pass:
             self.ends[n] = len(self.ids) - 1
         first = 0
         while first < len(single):
-            shelf = asked[single[first]][0].shelf
-            group = [asked[n][0] for n in single[first:] if asked[n][0].shelf is shelf]
+            shelf = steps[single[first]][0].shelf
+            group = [steps[n][0] for n in single[first:] if steps[n][0].shelf is shelf]
             rows = [sequence.row for sequence in group]
             kept = slice(0, len(rows)) if rows == list(range(len(rows))) else torch.as_tensor(rows).to(self._device)
             places = [sequence.length for sequence in group]
-            self._own.append(self._of(shelf, slice(first, first + len(rows)), kept, rows, places))
+            self._shelved.append(self._of(shelf, slice(first, first + len(rows)), kept, rows, places))
             first += len(rows)
         for n in prompts:
-            sequence, tokens = asked[n]
+            sequence, tokens = steps[n]
             end, count = self.ends[n] + 1, len(tokens)
             places = [*range(sequence.length, sequence.length + count)]
-            self._own.append(self._of(sequence.shelf, slice(end - count, end), slice(0, 1), [0] * count, places))
-        self._shared = [self._after(prefix, found) for prefix, found in at.items()]
+            self._shelved.append(self._of(sequence.shelf, slice(end - count, end), slice(0, 1), [0] * count, places))
+        self._shared = [self._after(prefix, tokens_at) for prefix, tokens_at in at.items()]
 
-    def _of(self, shelf: Shelf, tokens: slice, rows: "Tensor | slice", written: list[int], places: list[int]) -> _Own:
+    def _of(
+        self, shelf: Shelf, tokens: slice, rows: "Tensor | slice", written: list[int], places: list[int]
+    ) -> _Shelved:
         import torch  # noqa: PLC0415
 
         place = torch.as_tensor(places).to(self._device)
-        seen = torch.arange(shelf.length, device=self._device)
-        hidden = {"full_attention": seen > place[:, None]}
+        places_kept = torch.arange(shelf.length, device=self._device)
+        hidden = {"full_attention": places_kept > place[:, None]}
         if self._window:
-            hidden["sliding_attention"] = hidden["full_attention"] | (place[:, None] - seen >= self._window.size)
-        return _Own(shelf, tokens, rows, place, torch.as_tensor(written).to(self._device), hidden)
+            hidden["sliding_attention"] = hidden["full_attention"] | (place[:, None] - places_kept >= self._window.size)
+        return _Shelved(shelf, tokens, rows, place, torch.as_tensor(written).to(self._device), hidden)
 
     def _after(self, prefix: Prefix, found: list[tuple[int, int]]) -> _Shared:
         import torch  # noqa: PLC0415
@@ -117,8 +119,8 @@ class Pass:
         places = torch.as_tensor([place for _, place in found]).to(self._device)
         hidden = None
         if self._window and prefix.length + max(place for _, place in found) >= self._window.size:
-            seen = torch.arange(prefix.length, device=self._device)
-            hidden = prefix.length + places[:, None] - seen >= self._window.size
+            places_kept = torch.arange(prefix.length, device=self._device)
+            hidden = prefix.length + places[:, None] - places_kept >= self._window.size
         return _Shared(prefix, torch.as_tensor([token for token, _ in found]).to(self._device), hidden)
 
     def attend(
@@ -135,32 +137,36 @@ class Pass:
         heads, count, width = queries.shape
         queries = (queries * scaling).view(len(keys), heads // len(keys), count, width)
         shape = (*queries.shape[:3], values.shape[-1])
-        own = _empty(queries, shape)
+        within = _empty(queries, shape)
         before = _empty(queries, shape)
-        for part in self._own:
-            mine_k, mine_v = part.shelf.keys[layer], part.shelf.values[layer]
-            mine_k[part.written, :, part.places] = keys[:, part.tokens].transpose(0, 1)
-            mine_v[part.written, :, part.places] = values[:, part.tokens].transpose(0, 1)
-            asked, hidden = queries[:, :, part.tokens], part.hidden[kind]
+        for part in self._shelved:
+            shelf_keys, shelf_values = part.shelf.keys[layer], part.shelf.values[layer]
+            shelf_keys[part.written, :, part.places] = keys[:, part.tokens].transpose(0, 1)
+            shelf_values[part.written, :, part.places] = values[:, part.tokens].transpose(0, 1)
+            part_queries, hidden = queries[:, :, part.tokens], part.hidden[kind]
             if part.shelf.prompt:
-                found = _several(asked, mine_k[0], mine_v[0], hidden, softcap)
-                for whole, some in zip(own, found, strict=True):
+                attention = _several(part_queries, shelf_keys[0], shelf_values[0], hidden, softcap)
+                for whole, some in zip(within, attention, strict=True):
                     whole[:, :, part.tokens] = some
             else:
-                found = _attended(
-                    asked.permute(2, 0, 1, 3), mine_k[part.rows], mine_v[part.rows], hidden[:, None, None], softcap
+                attention = _attended(
+                    part_queries.permute(2, 0, 1, 3),
+                    shelf_keys[part.rows],
+                    shelf_values[part.rows],
+                    hidden[:, None, None],
+                    softcap,
                 )
-                for whole, some in zip(own, found, strict=True):
+                for whole, some in zip(within, attention, strict=True):
                     whole[:, :, part.tokens] = some.permute(1, 2, 0, 3)
         for shared in self._shared:
             kept_k, kept_v = shared.prefix.layers[layer]
             assert kept_k is not None
             assert kept_v is not None
             hidden = shared.hidden if kind == "sliding_attention" else None
-            found = _several(queries[:, :, shared.tokens], kept_k[0], kept_v[0], hidden, softcap)
-            for whole, some in zip(before, found, strict=True):
+            attention = _several(queries[:, :, shared.tokens], kept_k[0], kept_v[0], hidden, softcap)
+            for whole, some in zip(before, attention, strict=True):
                 whole[:, :, shared.tokens] = some
-        return _merged(own, before, sinks).reshape(heads, count, -1).transpose(0, 1)
+        return _merged(within, before, sinks).reshape(heads, count, -1).transpose(0, 1)
 
     @property
     def window(self) -> Window | None:
@@ -286,8 +292,8 @@ def _attention(
     calls[module.layer_idx] = calls.get(module.layer_idx, 0) + 1
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     kind = _KINDS[attention_mask.shape[-1]]
-    found = current.attend(module.layer_idx, (query[0], key[0], value[0]), kind, scale, softcap, s_aux)
-    return found.to(query.dtype)[None], None
+    attention = current.attend(module.layer_idx, (query[0], key[0], value[0]), kind, scale, softcap, s_aux)
+    return attention.to(query.dtype)[None], None
 
 
 @contextmanager

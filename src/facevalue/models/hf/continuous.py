@@ -177,34 +177,34 @@ class ContinuousBatch:
         """Take all replies one token further, and yield those that are done."""
         began = time.perf_counter()
         self._begin()
-        asked: list[tuple[TokenSequence, Sequence[int]]] = []
+        steps: list[tuple[TokenSequence, Sequence[int]]] = []
         for each in self._going:
             assert each.sequence is not None
-            asked.append((each.sequence, each.drawn.tokens[-1:]))
-        drawn = len(asked)
+            steps.append((each.sequence, each.drawn.tokens[-1:]))
+        drawn = len(steps)
         room = self.limits.width - drawn
         yield from self._admit(room)
         read: list[_Prompt] = []
         for prompt in self._reading:
             if tokens := prompt.left[:room]:
                 assert prompt.sequence is not None
-                asked.append((prompt.sequence, tokens))
+                steps.append((prompt.sequence, tokens))
                 read.append(prompt)
                 room -= len(tokens)
-        if not asked:
+        if not steps:
             return
         enough = not self.hungry
-        finished = [n for n, prompt in enumerate(read, drawn) if len(asked[n][1]) == len(prompt.left)]
+        finished = [n for n, prompt in enumerate(read, drawn) if len(steps[n][1]) == len(prompt.left)]
         try:
-            logits = attempt(lambda given: self._sequences.read(*given), (asked, [*range(drawn), *finished]))
+            logits = attempt(lambda given: self._sequences.read(*given), (steps, [*range(drawn), *finished]))
         except (Rejected, NotImplementedError) as error:
             yield from self._fail(str(error), read)
             return
         if isinstance(logits, OutOfMemory):
             yield from self._shrink(logits, read)
             return
-        self._count(asked, drawn, enough=enough)
-        self._waiting_tokens -= sum(len(tokens) for _, tokens in asked[drawn:])
+        self._count(steps, drawn, enough=enough)
+        self._waiting_tokens -= sum(len(tokens) for _, tokens in steps[drawn:])
         begun = [self._begun(read[n - drawn]) for n in finished]
         yield from self._draw(logits, [*([each] for each in self._going), *begun], began)
 
@@ -345,8 +345,8 @@ class ContinuousBatch:
         pictures = sum(picture.prefix.length for picture in self._pictures if isinstance(picture.prefix, Prefix))
         return self._sequences.shelves.tokens + sum(single) + pictures
 
-    def _count(self, asked: Sequence[tuple[TokenSequence, Sequence[int]]], drawn: int, *, enough: bool) -> None:
-        tokens = sum(len(each) for _, each in asked)
+    def _count(self, steps: Sequence[tuple[TokenSequence, Sequence[int]]], drawn: int, *, enough: bool) -> None:
+        tokens = sum(len(each) for _, each in steps)
         self.tally.passes += 1
         self.tally.tokens += tokens
         self.tally.drawn += drawn

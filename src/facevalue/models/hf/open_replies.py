@@ -83,14 +83,14 @@ class OpenReplies(Generic[Tag]):
         """Take what can be drawn so of the wishes about one stimulus; return the others."""
         others: list[tuple[Group, dict[int, int]]] = []
         for group, places in prepared.groups:
-            mine = {n: place for n, place in places.items() if prepared.jobs[n].sampling.max_tokens > SHORT}
-            if not mine or group.inputs is None or not self._allowed(group, prepared, mine):
+            open_jobs = {n: place for n, place in places.items() if prepared.jobs[n].sampling.max_tokens > SHORT}
+            if not open_jobs or group.inputs is None or not self._allowed(group, prepared, open_jobs):
                 others.append((group, places))
                 continue
-            rest = {n: place for n, place in places.items() if n not in mine}
+            rest = {n: place for n, place in places.items() if n not in open_jobs}
             if rest:
                 others.append((group, rest))
-            self._enter(tag, after_pictures(self._opening.loaded, group), mine, prepared)
+            self._enter(tag, after_pictures(self._opening.loaded, group), open_jobs, prepared)
         return replace(prepared, groups=others)
 
     def _allowed(self, group: Group, prepared: Prepared[Wish], mine: dict[int, int]) -> bool:

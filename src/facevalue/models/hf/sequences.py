@@ -87,8 +87,8 @@ class SequenceDecoding:
             for m, reply in level:
                 self._kept[m, reply] = self._sequences.shelves.fork(self._kept[m, reply[:-1]])
             if level:
-                found = self._sequences.read([(self._kept[p], p[1][-1:]) for p in level], range(len(level)))
-                rows |= dict(zip(level, found, strict=True))
+                level_logits = self._sequences.read([(self._kept[p], p[1][-1:]) for p in level], range(len(level)))
+                rows |= dict(zip(level, level_logits, strict=True))
         return torch.stack([rows[path] for path in paths])
 
     def _begun(self, member: int) -> "Tensor":

@@ -94,8 +94,8 @@ def _add_scores(
     in_sets = part.in_sets(scores)
     ranges = summary(in_sets, SEED, QUANTILES)
     bounds, tail_bounds = summary_bounds(in_sets, part.in_sets(asked), m.score_limits(scores), QUANTILES)
-    told = m.family(m.RANGES, label)
-    enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=told, bounds=bounds)
+    family = m.family(m.RANGES, label)
+    enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=family, bounds=bounds)
     q90 = QUANTILES.index(TAIL)
     own = slice(q90, q90 + 1)
     published = tail_bounds.at(np.array([q90]))
@@ -106,8 +106,8 @@ def _add_scores(
     some = np.isfinite(in_sets).any(axis=1)
     enter(table, m.LEFT_OUT, about, _shares((some & ~whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
     share, chance, least = tail_shares(in_sets, SEED)
-    told = m.family(m.TAILS, part.subset, label)
-    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, floor=chance, p_least=least, family=told)
+    family = m.family(m.TAILS, part.subset, label)
+    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, floor=chance, p_least=least, family=family)
 
 
 def _quantiles(part: Part, scores: Array) -> Estimates:

@@ -29,9 +29,9 @@ def add_occupations(table: EstimateTable, part: Part, own: Answers, least_sets: 
     if part.task != OPEN or not len(part.sets):
         return
     requested = [~np.isnan(own.kind(part, "reason", at)) for at in range(len(part.prompts))]
-    asked = [at for at, replies in enumerate(requested) if replies.any()]
-    named = [at for at in asked if part.prompts[at] == BY_OCCUPATION]
-    for prompt in (named or asked)[:1]:
+    scored_prompts = [at for at, replies in enumerate(requested) if replies.any()]
+    named = [at for at in scored_prompts if part.prompts[at] == BY_OCCUPATION]
+    for prompt in (named or scored_prompts)[:1]:
         for name in own.scores:
             scores = own.number(part, f"{SCORE}{name}", prompt)
             scorer, _, label = name.partition("/")
@@ -51,13 +51,13 @@ def _add_score(
     occupation = np.where(comparable, part.set_occupation, -1)
     sizes = np.bincount(occupation[occupation >= 0], minlength=len(part.occupations))
     order = np.argsort(-sizes, kind="stable")[:MOST_OCCUPATIONS]
-    told = order[sizes[order] >= least_sets]
-    if not told.size:
+    reported = order[sizes[order] >= least_sets]
+    if not reported.size:
         return
     low, high = m.score_limits(scores) or (float(np.nanmin(scores)), float(np.nanmax(scores)))
     limits = low, max(high, float(np.nextafter(low, np.inf)))  # all scores may be one
     parts = []
-    for number in told:
+    for number in reported:
         of_occupation = part.set_occupation == number  # sets without any score are missing, too
         values = scores[of_occupation]
         replies = _replies(values, asked[of_occupation])
@@ -71,8 +71,8 @@ def _add_score(
     ends = spread_bounds([_of_group(of_groups, group) for group in range(len(part.groups))])
     ends.low[:], ends.high[:] = np.fmin(ends.low, spreads.value), np.fmax(ends.high, spreads.value)
     mean, upper = (np.concatenate([getattr(floor, end) for _, floor, _ in parts]) for end in ("mean", "high"))
-    floor = Floor(mean, upper, np.full(told.size, np.nan))  # nothing is tested
-    occupations = [part.occupations[number] for number in told]
+    floor = Floor(mean, upper, np.full(reported.size, np.nan))  # nothing is tested
+    occupations = [part.occupations[number] for number in reported]
     enter(table, m.SPREAD_BY_OCCUPATION, {**about, "occupation": occupations}, spreads, floor=floor, bounds=ends)
 
 

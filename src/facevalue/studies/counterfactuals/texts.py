@@ -173,10 +173,10 @@ class Texts:
         codes, units, masks = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
         for key, mask in sets.pairs():
             at = place[key & _WORD]
-            there = (at >= 0) & has_text[key >> 32]
-            codes.append(at[there])
-            units.append(key[there] >> 32)
-            masks.append(mask[there])
+            is_present = (at >= 0) & has_text[key >> 32]
+            codes.append(at[is_present])
+            units.append(key[is_present] >> 32)
+            masks.append(mask[is_present])
         return Presence(
             np.concatenate(codes), np.concatenate(units), np.concatenate(masks), words.size, lengths, in_sets
         )

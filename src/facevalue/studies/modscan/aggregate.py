@@ -131,9 +131,9 @@ def _vision(block: Block) -> _Found:
     faces = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", *PEOPLE)})
     left = sides[0].columns()[0].values if sides else axis.attributes[LEFT]
     attribute = block.constants["attribute"]
-    there = set(faces["group_1"]) | set(faces["group_2"])
-    known = [name for name in GROUPS.get(attribute, ()) if name in there]
-    groups = (*known, *sorted(there.difference(known)))
+    present = set(faces["group_1"]) | set(faces["group_2"])
+    known = [name for name in GROUPS.get(attribute, ()) if name in present]
+    groups = (*known, *sorted(present.difference(known)))
     codes = np.array([faces[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
     each, count = len(left) if sides else 1, len(instance_axis)
     codes = np.repeat(codes, each, axis=0)

@@ -145,9 +145,9 @@ def _shares(part: Part, chosen: cb.Array, shown: cb.Array) -> dyads.PairShares:
 
 def _less(shares: dyads.PairShares, null: cb.Array, at: npt.NDArray[np.int64]) -> tuple[cb.Estimates, cb.Array]:
     """Shares less what they are compared with, and p of no difference; of some of them."""
-    own = shares.at(at)
-    p = score_p(own.value, shares.size[at], shares.df[at], null)
-    return replace(own, value=own.value - null, low=own.low - null, high=own.high - null), p
+    score = shares.at(at)
+    p = score_p(score.value, shares.size[at], shares.df[at], null)
+    return replace(score, value=score.value - null, low=score.low - null, high=score.high - null), p
 
 
 def _add_shares(

@@ -84,10 +84,10 @@ def judge_framing(table: EstimateTable, s: Shifts, scores: Aggregate | None = No
     def cells_of(values: Array) -> shift.Cells:
         return shift.cells(values, who, whole, columns, len(s.faces.identities))
 
-    shown = s.faces.base[who], s.faces.control[who]
-    cells, bounds = cells_of(s.phi[shown[1]] - s.phi[shown[0]]), None
+    images = s.faces.base[who], s.faces.control[who]
+    cells, bounds = cells_of(s.phi[images[1]] - s.phi[images[0]]), None
     if scores is not None:
-        base, control = (Replies(*(cells_of(part[at]).sums for part in scores.totals)) for at in shown)
+        base, control = (Replies(*(cells_of(part[at]).sums for part in scores.totals)) for at in images)
         bounds = shift_bounds(base, control)
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
     table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
