@@ -158,6 +158,21 @@ def test_a_worker_that_gives_no_sign_of_life_is_replaced() -> None:
     assert [one.alive for one in fleet.workers if one.node == "a"] == [False, True]
 
 
+def test_a_worker_of_which_several_calls_end_at_once_is_lost_once() -> None:
+    def node_dies(worker: FakeWorker, what: str, given: tuple[Any, ...]) -> Any:
+        if worker is fleet.workers[0] and what in ("work", "beat"):
+            if fleet.now < 100 or len(worker.asked) < 4:
+                raise Never
+            raise WorkerDied("died.")
+        return well(worker, what, given)
+
+    fleet = FakeFleet(["a", "b"], node_dies)
+    receipts, given_up = drive(workers(fleet)[0], 8)
+    assert [call[0] for call in fleet.workers[0].asked] == ["hello", "load", "work", "beat"]
+    assert receipts.total() == 8
+    assert not given_up
+
+
 def test_a_worker_whose_model_answers_nothing_more_is_replaced_and_a_slow_one_is_not() -> None:
     came = iter(range(10_000))
 

@@ -264,8 +264,9 @@ class ClusterWorkers:
         known_bad = isinstance(error, FaceValueError) and seat.facts is None
         if known_bad and seat.node:  # it would fail there again
             self._in_a_row[seat.node] = self._settings.attempts
+        seat.calls = {}  # others of them may end in the same round
         if self._in_a_row[seat.node] >= self._settings.attempts and isinstance(error, FaceValueError):
-            seat.parked, seat.unit, seat.calls, seat.waiting = True, None, {}, False
+            seat.parked, seat.unit, seat.waiting = True, None, False
         else:
             self._fleet.kill(seat.worker)
             self._seats.remove(seat)
