@@ -22,8 +22,8 @@ HARD = ("null", "strong", "mumbler")
 """Nothing planted; strong effects; one who says nothing in half of the answers."""
 SLACK = 1e-9
 UNBOUNDED = {
-    "missing_gap", "na_spread", "refusal_gap", "length_gap", "pmi_strict", "marked_word", "attribute_shift",
-    "implicit_explicit_divergence", "word_share_gap", "characters_difference", "tokens_difference",
+    "missing_gap", "na_spread", "refusal_gap", "length_gap", "pmi_strict", "marked_word",
+    "word_share_gap", "characters_difference", "tokens_difference",
     "positive_sentiment_difference", "negative_sentiment_difference", "listed_words_difference",
 }  # fmt: skip
 """Tests of missing answers themselves, of texts, and of forms: of these not all have bounds for missing answers."""

@@ -48,6 +48,8 @@ class Forms:
     prefilled: npt.NDArray[np.bool_]
     """Shape (forms, attributes): fields that were filled in by the protocol, not by the model. All False where that
     isn't known."""
+    lost: int = 0
+    """Forms that were asked, and of which no reply is a form."""
 
     def of(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
         """Weights and categories of one attribute."""
@@ -90,6 +92,7 @@ def gather(
     attribute: str = "attribute",
     categories: str = "categories",
     prefilled: str = "prefilled",
+    lost: int = 0,
 ) -> Forms:
     """Gather fields into forms.
 
@@ -104,6 +107,8 @@ def gather(
         Columns with the form's name, the attribute's name and the list of categories (null where there are none).
     prefilled:
         Column that says which fields were filled in beforehand; none are if there is no such column.
+    lost:
+        Forms that are not in the frame, since no reply to them is a form.
 
     Raises
     ------
@@ -145,7 +150,7 @@ def gather(
         place = own["said"].replace_strict(list(choices), np.arange(len(choices)), return_dtype=pl.Int64)
         matrix[own["row"].to_numpy(), place.to_numpy()] = 1.0
         weights.append(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1.0))
-    return Forms(names, tuple(tuple(choices) for _, choices in attributes), tuple(weights), filled)
+    return Forms(names, tuple(tuple(choices) for _, choices in attributes), tuple(weights), filled, lost)
 
 
 def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
@@ -259,7 +264,7 @@ def graph(
         raise DataError(f"A condition needs at least one form, not {minimum}.")
     columns: dict[str, list[Array]] = {}
     labels: dict[str, list[str]] = {"attribute": [], "choice": [], "outcome": [], "likely": []}
-    parts = list(_attributes(forms, conditions))
+    parts = list(members_and_votes(forms, conditions))
     member = np.concatenate([part for part, _ in parts], axis=1)
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
     choice = [name for own in forms.choices for name in own]
@@ -312,7 +317,7 @@ _NUMBERS: dict[str, type[pl.DataType]] = {
 }
 
 
-def _attributes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
+def members_and_votes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
     """Of each attribute, which forms meet the condition of each choice, and the votes of the outcome."""
     for at, weights in enumerate(forms.weights):
         given = forms.prefilled[:, at : at + 1]

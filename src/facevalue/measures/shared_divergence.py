@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.measures import unsigned
 from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.distance_bounds import js_bounds, share_ranges
 from facevalue.measures.divergence import js
+from facevalue.measures.missing_data_bounds import Bounds, averaged, joined
 from facevalue.measures.resampled import Shuffled, by_shuffles
 
 
@@ -17,6 +20,10 @@ class Votes:
 
     one: Array
     other: Array
+    missing: tuple[float, float] = (0.0, 0.0)
+    """Votes of either task that nobody knows."""
+    possible: npt.ArrayLike = 0.0
+    """Votes of the first task for each option, of units that may be of another group."""
 
     @property
     def measurable(self) -> bool:
@@ -60,6 +67,24 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     low, high = unsigned.interval(value, tests.floor)
     method = np.full(value.size, unsigned.METHOD, dtype=object)
     return Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se), tests
+
+
+def vote_bounds(votes: Sequence[Votes]) -> Bounds:
+    """Bounds of `divergences`, wherever the missing votes had gone (`distance_bounds.js_bounds`).
+
+    Examples
+    --------
+    >>> alone = np.array([[20.0, 0.0]])
+    >>> bounds = vote_bounds([Votes(alone, alone[:, ::-1], missing) for missing in ((0, 0), (20, 20))])
+    >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
+    ([0.693, 0.0, 0.347], [0.693, 0.693, 0.693])
+    """
+    totals = np.array([[one.one.sum(axis=0), one.other.sum(axis=0)] for one in votes])
+    missing = np.array([one.missing for one in votes])
+    possible = np.array([np.broadcast_to(one.possible, totals.shape[2]) for one in votes])
+    first = share_ranges(totals[:, 0], missing[:, 0], possible)
+    bounds = js_bounds(_between(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
+    return joined([bounds, averaged(bounds)]) if len(votes) > 1 else bounds
 
 
 def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:

@@ -10,13 +10,14 @@ from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures import conditional_kl, consistency, divergence, dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.rankings import rankings
 from facevalue.measures.selection import to_array as numbers
-from facevalue.measures.shared_divergence import Votes, divergences
+from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
 from facevalue.measures.table_entries import as_shares, codes, columns, enter, estimates, not_measurable, shares
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
@@ -250,7 +251,8 @@ def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
 
 
 def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl.DataFrame) -> None:
-    forms = conditional_kl.gather(fields, [(a.name, a.categories.names) for a in aggregate.asked.attributes])
+    named = [(a.name, a.categories.names) for a in aggregate.asked.attributes]
+    forms = conditional_kl.gather(fields, named, lost=_lost_forms(aggregate, task, fields))
     for conditions in CONDITIONS:
         found = conditional_kl.graph(forms, SEED, conditions=conditions)
         if found.is_empty():
@@ -268,7 +270,8 @@ def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl
         n, share, q, p_least = (numbers(found[c]) for c in ("n", "likely_share", "q", "p_least"))
         floor = Floor(*(numbers(found[c]) for c in ("floor", "floor_high", "p")))
         tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
-        enter(table, m.SHIFT, labels, estimates(found.with_columns(clusters=pl.col("n"))), **tests)
+        bounds = None if only_values() else form_bounds(forms, found, conditions)
+        enter(table, m.SHIFT, labels, estimates(found.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
         likely = consistency.wilson(share * n, n)
         method = np.full(found.height, "Wilson over forms", dtype=object)
         enter(table, m.LIKELY, labels, replace(likely, method=method))
@@ -307,7 +310,9 @@ def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
     fields, rows = aggregate.part("forms"), aggregate.part("choices")
     if fields.is_empty() or rows.is_empty():
         return
-    fields = first_replies(fields.filter(pl.col("task") == fields["task"][0]))
+    task = fields["task"][0]
+    fields = first_replies(fields.filter(pl.col("task") == task))
+    lost = _lost_forms(aggregate, task, fields)
     there = set(rows["question"])
     for dimension in (name for name in GROUPS if name in rows.columns):
         for question in (q for q in choice_questions() if q.name in there):
@@ -316,16 +321,17 @@ def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
                 not_measurable(table, m.AGREEMENT, label, NO_COMMON_BOUND)
                 continue
             names = sorted(set(GROUPS[dimension].values()))
-            said = [_votes(fields, rows, dimension, name, question.name, question.levels) for name in names]
+            said = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
             known = [name for name, votes in zip(names, said, strict=True) if votes.measurable]
+            said = [votes for votes in said if votes.measurable]
             if not known:
                 not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
                 continue
-            found, tests = divergences([votes for votes in said if votes.measurable], SEED)
+            found, tests = divergences(said, SEED)
             groups = [*known, *([None] if len(known) > 1 else [])]  # and their mean, as the paper gives it
             family = f"forms and choices by {dimension}, {question.name}"
             tested = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
-            enter(table, m.AGREEMENT, {**label, "group": groups}, found, **tested)
+            enter(table, m.AGREEMENT, {**label, "group": groups}, found, bounds=vote_bounds(said), **tested)
 
 
 def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
@@ -333,21 +339,38 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
     return fields.filter(pl.col("repeat") == pl.col("repeat").min().over("form"))
 
 
+def _lost_forms(aggregate: Aggregate, task: str, fields: pl.DataFrame) -> int:
+    """How many forms have no reply that is a form."""
+    asked = aggregate.part("missing").filter(pl.col("task") == task)["shown"]
+    return asked.n_unique() - fields["form"].n_unique()
+
+
 def _votes(
-    fields: pl.DataFrame, rows: pl.DataFrame, dimension: str, group: str, question: str, levels: tuple[str, ...]
+    fields: pl.DataFrame, lost: int, rows: pl.DataFrame, whose: tuple[str, str], question: ChoiceQuestion
 ) -> Votes:
+    """What forms and choices say of a group (its dimension and name), and what nobody knows."""
+    dimension, group = whose
+    levels, meant = question.levels, LEVELS[question.name]
     own = [name for name, level in GROUPS[dimension].items() if level == group]
-    has = pl.col("categories").list.set_intersection(own).list.len() > 0
-    members = fields.filter((pl.col("attribute") == dimension) & has)["form"].to_list()
-    about = (pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members)
-    said = fields.filter(about).select(said="categories").explode("said")["said"]
-    known = LEVELS[question]
-    told = [levels.index(known[name]) for name in said.filter(said.is_in(list(known)))]
-    votes = np.zeros((len(told), len(levels)))
-    votes[np.arange(len(told)), told] = 1.0
-    mine = rows.filter((pl.col("question") == question) & (pl.col(dimension) == group)).drop_nulls("selected")
+    is_open, blank = ~pl.col("prefilled"), (pl.col("route") == "none").fill_null(value=True)
+    about = fields.filter(pl.col("attribute") == dimension)
+    members = about.filter(pl.col("categories").list.set_intersection(own).list.len() > 0)["form"].implode()
+    unclear = about.filter(is_open & blank)["form"].implode()
+    outcomes = fields.filter((pl.col("attribute") == FIELDS[question.name]) & is_open)
+    votes, possible = (_form_votes(outcomes.filter(pl.col("form").is_in(x)), meant, levels) for x in (members, unclear))
+    no_outcome = outcomes.filter(blank & (pl.col("form").is_in(members) | pl.col("form").is_in(unclear))).height
+    mine = rows.filter((pl.col("question") == question.name) & (pl.col(dimension) == group))
     each = [pl.col("selected").list.get(at).sum().alias(str(at)) for at in range(len(levels))]
     people = (
-        mine.group_by(PERSON, maintain_order=True).agg(each).drop(PERSON)
+        mine.drop_nulls("selected").group_by(PERSON, maintain_order=True).agg(each).drop(PERSON)
     )  # several pictures are not several people
-    return Votes(votes, people.to_numpy().astype(np.float64))
+    choices = people.to_numpy().astype(np.float64)
+    missing = (float(no_outcome + lost), max(mine.height - float(choices.sum()), 0.0))
+    return Votes(votes, choices, missing, possible.sum(axis=0))
+
+
+def _form_votes(outcomes: pl.DataFrame, meant: Mapping[str, str], levels: tuple[str, ...]) -> Array:
+    """One vote of a form for each of its categories that is an option, shape (votes, options)."""
+    named = outcomes.select("categories").explode("categories")["categories"]
+    options = [levels.index(meant[name]) for name in named.filter(named.is_in(list(meant)))]
+    return np.eye(len(levels))[options].reshape(-1, len(levels))
