@@ -30,7 +30,6 @@ from facevalue.studies.counterfactuals.analysis import QUANTILES, estimated
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.pictures import (
-    PICTURE_SETTINGS,
     PUBLISHED,
     groups,
     located,
@@ -90,7 +89,7 @@ def write_files(folder: str) -> None:
 
 def listed(folder: str) -> tuple[float, float, float]:
     """Seconds for a list, seconds for the same from a stored manifest with its source, and MB."""
-    options = located({one.name: one.default for one in PICTURE_SETTINGS} | {"social": folder})
+    options = located({one.name: one.default for one in SETTINGS} | {"social": folder})
     start = perf_counter()
     found = read_pictures(options)
     took = perf_counter() - start

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
-    {"errors", "types", "parquet", "printable", "redaction", "thinking"},
+    {"errors", "types", "parquet", "places", "printable", "redaction", "thinking"},
     {"addresses", "given", "seals", "csv_text", "terminal", "plugins", "gate", "forks"},
     {"arguments"},
     {"design"},
@@ -291,6 +291,22 @@ def test_a_report_of_kept_estimates_starts_without_scipy_stats() -> None:
 
 
 def test_planning_and_asking_start_without_scipy_stats() -> None:
-    code = "import sys, facevalue.cli.plan, facevalue.cli.run; print('scipy.stats' in sys.modules)"
+    code = "import sys, facevalue.cli.planning, facevalue.cli.running; print('scipy.stats' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False", "it takes a second to import: let only what measures import it"
+
+
+def test_help_of_every_published_study_imports_no_library_that_computes() -> None:
+    code = """
+import sys
+from facevalue.cli.app import app
+from facevalue.studies.registry import PUBLISHED
+for study in PUBLISHED:
+    for command in ("plan", "run"):
+        app([command, study, "--help"], standalone_mode=False)
+print(*sorted({name.split(".")[0] for name in sys.modules}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *shown, modules = done.stdout.splitlines()
+    assert sum(line.strip().startswith("-h, --help") for line in shown) == 10
+    assert not set(modules.split()) & (HEAVY | {"numpy", "polars", "pyarrow", "PIL", "rich", "asyncio", "obstore"})

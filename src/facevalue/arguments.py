@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from facevalue.errors import SettingError
 from facevalue.forks import check_process
-from facevalue.gate import quoted
+from facevalue.printable import quoted
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,6 @@ that it came for, and of no other.
 import logging
 import math
 import operator
-import reprlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from facevalue.errors import FaceValueError, ModelError, ReplyError
-from facevalue.printable import first_line, printable
+from facevalue.printable import first_line, quoted, short
 from facevalue.types import Request, Response, Status
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +36,6 @@ _AT_ONCE, _LATER = 20, 100
 """So many replies in a row that cannot count end the asking: before one that can, and after."""
 _NOTES = 3
 _AGAIN = "What was answered is kept; run the same command again to go on."
-_SHOWN = 100  # characters of something unexpected
 _Key = tuple[int, int]
 _NO_KEY = (-1, -1)
 
@@ -122,7 +120,7 @@ class Gate:
         if request is None:
             what = quoted(response)
             if isinstance(response, Response):
-                what = f"repeat {_short(response.repeat)} of trial {_short(response.trial)}"
+                what = f"repeat {short(response.repeat)} of trial {short(response.trial)}"
             self._refuse(f"{self._model.name} answered {what}, which was not asked or was answered before: left out.")
             return None
         try:
@@ -295,25 +293,6 @@ def _failed(request: Request, why: str) -> Response:
 def _reason(error: object) -> str:
     text = error if isinstance(error, str) else quoted(error)
     return text[:_REASON].encode(errors="replace").decode()
-
-
-def quoted(value: object) -> str:
-    """Something unexpected for people: a line of some tens of characters, and its type.
-
-    Examples
-    --------
-    >>> quoted(-1), quoted("x" * 10**6)
-    ('-1 (int)', "'xxxxxxxxxxxx...xxxxxxxxxxxxx' (str)")
-    """
-    return "None" if value is None else f"{_short(value)} ({type(value).__name__:.40})"
-
-
-def _short(value: object) -> str:
-    try:
-        text = reprlib.repr(value)[:_SHOWN]
-    except Exception:  # whatever a stranger's object raises
-        text = "something"
-    return " ".join(printable(text).split())
 
 
 def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -1,12 +1,13 @@
 """Printable text: strings from servers, manifests and run folders, made safe for the terminal."""
 
 import re
+import reprlib
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
 clipboard), marks that turn the direction of writing, and halves of surrogate pairs, which can't be encoded."""
 
-_LINE = 200  # characters
+_LINE, _SHORT = 200, 100  # characters
 
 
 def printable(text: str) -> str:
@@ -33,6 +34,26 @@ def first_line(error: BaseException) -> str:
     except Exception:  # whatever a stranger's error raises
         text = ""
     return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def quoted(value: object) -> str:
+    """Something unexpected for people: a line of some tens of characters, and its type.
+
+    Examples
+    --------
+    >>> quoted(-1), quoted("x" * 10**6)
+    ('-1 (int)', "'xxxxxxxxxxxx...xxxxxxxxxxxxx' (str)")
+    """
+    return "None" if value is None else f"{short(value)} ({type(value).__name__:.40})"
+
+
+def short(value: object) -> str:
+    """Something unexpected as a line of some tens of characters."""
+    try:
+        text = reprlib.repr(value)[:_SHORT]
+    except Exception:  # whatever a stranger's object raises
+        text = "something"
+    return " ".join(printable(text).split())
 
 
 def _spelled(match: re.Match[str]) -> str:

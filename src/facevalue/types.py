@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 OptionValue = str | int | float | bool | list[str]
 """A user's choice for one setting of a study; what TOML can hold."""
+STUDY_TEXT = "study"
+"""Option that holds the file of a study of the user's own, in canonical form."""
 
 
 class Status(StrEnum):

@@ -18,7 +18,7 @@ from facevalue.answers.categories import (
     words,
 )
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.visbias.tables import attributes
+from facevalue.studies.visbias.form_tables import attributes
 
 PAPER = {a.name: a.categories for a in attributes("paper")}
 RELEASED = {a.name: a.categories for a in attributes("released")}

@@ -13,7 +13,7 @@ from facevalue.models.base import Capabilities
 from facevalue.runs.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
-from facevalue.studies.visbias.tables import attributes
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command
 

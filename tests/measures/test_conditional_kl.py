@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from facevalue.answers.categories import words
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl as f
-from facevalue.studies.visbias.tables import attributes
+from facevalue.studies.visbias.form_tables import attributes
 from tests.reference import reference
 
 TWO = [("a", ("x", "y")), ("b", ("u", "v", "w"))]

@@ -46,6 +46,9 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (TAKE, '[[take]]\nmeasure = "preference"', "A preference is one of pairs side by side"),
         (TAKE, '[[take]]\nmeasure = "spread"\nof = "first"', "'first' is not a factor in which units differ"),
         (TAKE, f"{TAKE}\nmargin = 5", "line 17: The margin of shift is 5, and shift never lies further than 1"),
+        (TAKE, f"{TAKE}\n[sampling]\nmax_tokens = 0", "line 21: max_tokens is the longest reply, 1 to 1,000,000"),
+        (TAKE, f"{TAKE}\n[sampling]\nseeds = [1, 1]", "line 21: Seeds are 1 to 80 different whole numbers"),
+        (TAKE, f"{TAKE}\n[sampling]\ntemperature = 3", "line 21: The temperature is 3.0: it must be between 0"),
         (TAKE, f"{TAKE}\nmargin = 0.1\n{TAKE}\nmargin = 0.2", "The measure 'shift' has two margins: 0.1 and 0.2."),
     ],
 )  # fmt: skip
@@ -59,6 +62,22 @@ def test_each_mistake_is_one_sentence(before: str, after: str, says: str, read: 
         studies.protocol(str(path)).study()
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_wrong_with_a_setting_of_a_published_study_has_its_line(read: Reader) -> None:
+    from facevalue import studies
+
+    path = read.folder / "narrow.toml"
+    for line, says in {
+        "max_tokens = 9": "Unknown setting of stylisticbias 'max_tokens'.",
+        'grid = "al"': "Unknown grid 'al'. Did you mean 'all'?",
+        "seeds = [1, 1]": "Seeds are 1 to 80 different whole numbers",
+        "temperature = 9.0": "The temperature is 9.0: it must be between 0 (greedy) and 2.",
+    }.items():
+        path.write_text(f'like = "stylisticbias"\n[settings]\n{line}\n')
+        with pytest.raises(FaceValueError, match=r"^narrow\.toml: line 3: ") as caught:
+            studies.protocol(str(path))
+        assert says in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["value", "contrast", "verdict", "mass", "share", "model"])

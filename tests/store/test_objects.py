@@ -19,8 +19,9 @@ from obstore.exceptions import (
 from obstore.store import MemoryStore
 
 from facevalue.errors import FaceValueError, RunError, SettingError
+from facevalue.places import is_url
 from facevalue.store import objects as module
-from facevalue.store.objects import Objects, checked_url, is_url
+from facevalue.store.objects import Objects, checked_url
 from tests.models.raw_server import Line, RawServer
 from tests.store.faulty import URL, Faulty
 

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies.stylisticbias.tables import generation_prompts, published_prompts, whitelist
+from facevalue.studies.stylisticbias.image_prompts import generation_prompts, published_prompts
+from facevalue.studies.stylisticbias.tables import whitelist
 
 BASE: dict[str, list[str | None]] = {
     "attribute": [None], "variation": [None], "gender": ["male"], "age": ["young"], "build": ["thin"],

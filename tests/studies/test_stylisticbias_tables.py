@@ -8,10 +8,8 @@ import pytest
 
 from facevalue.measures import shift
 from facevalue.stimuli.portraits import ATTRIBUTES
+from facevalue.studies.stylisticbias.image_prompts import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
 from facevalue.studies.stylisticbias.tables import (
-    BASE_FACE,
-    CLOTHING_VARIATION,
-    FEATURE_VARIATION,
     JUDGMENT,
     attribute_titles,
     categories,

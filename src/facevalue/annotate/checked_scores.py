@@ -7,8 +7,7 @@ from typing import Any
 
 from facevalue.annotate.scorers import Scorer, Scoring
 from facevalue.errors import DataError, FaceValueError, ReplyError
-from facevalue.gate import quoted
-from facevalue.printable import first_line, printable
+from facevalue.printable import first_line, printable, quoted
 
 _AT_ONCE, _LATER = 20, 100
 """So many texts in a row without scores that can count end the scoring: before one that has some, and after."""

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from facevalue.annotate import lexicon
 from facevalue.annotate.lexicon import MAX_BYTES, Lexicon
+from facevalue.annotate.list_variants import VARIANTS
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file
 
-VARIANTS = ("released", "clean")
-"""All words that a file has, or only those that say something by themselves."""
 POLES = {"competence": "incompetence", "warmth": "coldness"}
 """Dimensions with the name of their negative pole."""
 _FACETS = {"ability": "competence", "assertiveness": "competence", "agency": "competence",

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from facevalue import studies
+from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
 from facevalue.api.study import Study
 from facevalue.arguments import checked, checked_path
@@ -15,6 +16,7 @@ from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
 from facevalue.models.registry import load
+from facevalue.places import is_url
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
@@ -27,7 +29,6 @@ from facevalue.runs.progress import Progress, SilentProgress, check_progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ROOTS
-from facevalue.store.objects import is_url
 from facevalue.types import Question
 
 
@@ -218,10 +219,7 @@ def run(
     out = None if folder is None else _place(folder)
     declared = None if preregister is None else checked_path(preregister)
     prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
-    if asked.protocol.build is None:
-        from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
-
-        rehearse(asked.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
+    rehearse(asked.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
     if not isinstance(progress, bool):
         check_progress(progress)
     else:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from facevalue.api.rehearsed import rehearse
 from facevalue.arguments import checked
 from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import Intervention, chosen
@@ -139,10 +140,7 @@ class Study:
         Plan('stylisticbias', requests=600, pictures=6, prompt_tokens=385,493, completion_tokens=2,400, cost=0.79)
         """
         intervened_study = intervened(self.compiled, chosen(interventions))
-        if self.protocol.build is None:
-            from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
-
-            rehearse(self.protocol, intervened_study, exact=exact)
+        rehearse(self.protocol, intervened_study, exact=exact)
         return make_plan(
             intervened_study,
             sample=sample,

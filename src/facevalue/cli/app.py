@@ -10,7 +10,7 @@ from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.printable import printable
 
 _COMMANDS = {
-    "studies": ("facevalue.cli.plan:studies", "List the studies."),
+    "studies": ("facevalue.cli.studies:studies", "List the studies."),
     "new": ("facevalue.cli.new:new", "Write a file to start your own study from."),
     "manifest": ("facevalue.cli.manifest:manifest", "List your own pictures for a study, and check the list."),
     "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from facevalue.errors import SettingError
+from facevalue.places import is_url
 from facevalue.runs.mirror import copied
-from facevalue.store.objects import is_url
 from facevalue.terminal import say
 
 

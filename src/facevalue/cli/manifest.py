@@ -45,7 +45,7 @@ def manifest() -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> None:
     """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened."""
-    found = guess(folder, COMMON if study is None else _takes(study).columns)
+    found = guess(folder, COMMON if study is None else _takes(study).columns())
     to = folder / "manifest.csv" if to is None else to
     if to.suffix.lower() != ".csv":
         raise DataError(f"{to.name} does not end in .csv, which is what is written.")
@@ -61,7 +61,7 @@ def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> N
         pl.DataFrame([[row.get(n) or None for n in found.columns] for row in found.rows], schema, orient="row"), out
     )
     write_whole(to, out.getvalue())
-    _tell(found, to, () if study is None else tuple(c.name for c in _takes(study).columns if c.needed))
+    _tell(found, to, () if study is None else tuple(c.name for c in _takes(study).columns() if c.needed))
     rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]
     say(f"Look through it, then: facevalue manifest check {shlex.join([str(to), *rest])}")
 
@@ -99,10 +99,14 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
 
 def _takes(study: str) -> Protocol:
     found = look_up(study)
-    if not any(setting.name == "manifest" for setting in found.settings):
-        names = [name for name, one in STUDIES.items() if one.columns]
+    if not _lists_pictures(found):
+        names = [name for name, one in STUDIES.items() if _lists_pictures(one)]
         raise click.UsageError(f"{found.name} takes no manifest; {', '.join(names)} do, and own studies of that kind.")
     return found
+
+
+def _lists_pictures(protocol: Protocol) -> bool:
+    return any(setting.name == "manifest" for setting in protocol.settings)
 
 
 def _list(faults: Sequence[Fault]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.errors import SettingError
-from facevalue.store.objects import is_url
+from facevalue.places import is_url
 
 
 class Place(click.ParamType[Path | str]):

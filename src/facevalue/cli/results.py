@@ -8,11 +8,11 @@ import click
 from facevalue.cli.places import Place, place
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.places import is_url
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import check_table
-from facevalue.store.objects import is_url
 from facevalue.terminal import say, terminal
 
 _MARGIN = click.option(

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from facevalue.cli.options import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.places import Place
-from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models.base import EFFORTS
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from facevalue.api.rehearsed import rehearse
 from facevalue.cli.log_file import logged
 from facevalue.errors import SettingError
 from facevalue.models import Model, load
@@ -44,10 +45,7 @@ def run(
     with logged(log):
         where = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
-        if protocol.build is None:
-            from facevalue.report.rehearsal import rehearse  # noqa: PLC0415 - slow to import
-
-            rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
+        rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
         if where is not None:
             from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 

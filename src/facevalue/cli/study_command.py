@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from facevalue.errors import DataError
-from facevalue.protocol.own import is_path
+from facevalue.places import is_study_file
 from facevalue.protocol.settings import Setting
 from facevalue.studies import available, protocol
 from facevalue.studies import names as study_names
@@ -55,7 +55,7 @@ class StudyGroup(click.Group):
         study = protocol(cmd_name, outside=bool(ctx.meta.get(_OUTSIDE.opts[0])))
         names = {setting.name for setting in study.settings}
         common = [param for param in self._common if param.name not in names & _OF_STUDIES]
-        common += [_OUTSIDE] if is_path(cmd_name) else []
+        common += [_OUTSIDE] if is_study_file(cmd_name) else []
         options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
         if taken := sorted(names & options):
             raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")

@@ -8,8 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from facevalue.arguments import check_fields
 from facevalue.errors import ModelError
-from facevalue.gate import quoted
-from facevalue.printable import printable
+from facevalue.printable import printable, quoted
 from facevalue.types import Request, Response, Sampling
 
 

@@ -74,13 +74,17 @@ class Ask:
         if prod(len(factor) for factor in self.factors()) > MOST_PROMPTS:
             raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
 
+    @property
+    def of_pictures(self) -> list[str]:
+        """Slots of the prompts that have no levels of their own: pictures fill them."""
+        return list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self.slots))
+
     def shown(self, columns: Sequence[str]) -> list[str]:
         """Slots that are filled with a factor of the pictures."""
-        own = list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self.slots))
-        for name in own:
+        for name in self.of_pictures:
             if name not in columns:
                 raise UnknownNameError("slot of the prompt", name, {*self.slots, *columns})
-        return own
+        return self.of_pictures
 
     def factors(self) -> tuple[Factor, ...]:
         """Prompt axes: slots, then wordings where there are several; the orderings come last."""

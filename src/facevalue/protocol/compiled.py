@@ -29,8 +29,7 @@ from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
-from facevalue.store.manifest import STUDY_TEXT
-from facevalue.types import OptionValue, Sampling
+from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration

@@ -6,17 +6,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import polars as pl
-
-from facevalue.protocol.printed_plans import PrintedPlan
-from facevalue.protocol.word_lists import WordLists
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from facevalue.measures.cluster_bootstrap import Estimates
     from facevalue.protocol.calibration import Calibration
+    from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
+    from facevalue.protocol.word_lists import WordLists
 
 T = TypeVar("T")
 Row = tuple[str, ...]
@@ -116,7 +116,7 @@ class Calibrated:
 
     tables: Sequence[Table]
     """For people."""
-    frames: Mapping[str, pl.DataFrame]
+    frames: "Mapping[str, pl.DataFrame]"
     """The numbers, by what follows the name of the file they are written to."""
 
 
@@ -136,9 +136,9 @@ class Recomputed:
 class Rated:
     """What people said of statements."""
 
-    ratings: pl.DataFrame
+    ratings: "pl.DataFrame"
     """All of them, to be kept: `rater`, `item`, `rating`, `duration`."""
-    pairs: pl.DataFrame
+    pairs: "pl.DataFrame"
     """What was rated, strongest first: `item`, `statement`, the statement's numbers, and `raters`, `mean`, `low`,
     `high`, `flagged`."""
     agreement: "Estimates"
@@ -156,9 +156,9 @@ class Rated:
 class Beside:
     """Ratings beside estimates."""
 
-    rows: pl.DataFrame
+    rows: "pl.DataFrame"
     """Estimates to add."""
-    ratings: pl.DataFrame
+    ratings: "pl.DataFrame"
     """Those that count."""
     said: Sequence[str]
     """Which do not, in words."""
@@ -170,13 +170,13 @@ class Questionnaire:
 
     about: str
     """What answers are needed: "forms"."""
-    statements: Callable[[Iterable[pl.DataFrame], Mapping[str, OptionValue]], pl.DataFrame]
+    statements: "Callable[[Iterable[pl.DataFrame], Mapping[str, OptionValue]], pl.DataFrame]"
     """From answers in chunks, and the study's options, to what may be asked about."""
-    export: Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]
+    export: "Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]"
     """(statements, path, least divergence, most statements) to what is to be said; writes the questionnaire."""
-    read: Callable[[pl.DataFrame, Sequence[Path]], Rated]
+    read: "Callable[[pl.DataFrame, Sequence[Path]], Rated]"
     """(statements, raters' files) to what they say."""
-    beside: Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]
+    beside: "Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]"
     """(estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates."""
     numbers: Sequence[tuple[str, str, str]]
     """What is shown of each statement besides the ratings: heading, column and format."""
@@ -280,14 +280,14 @@ class Extras:
     reproduce: Recomputed | None = None
     calibrate: "Callable[[], Calibration] | None" = None
     reference: Callable[[CalibrationRequest], Calibrated] | None = None
-    image_prompts: Callable[[bool], pl.DataFrame] | None = None
+    image_prompts: "Callable[[bool], pl.DataFrame] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
-    word_lists: WordLists | None = None
+    word_lists: "WordLists | None" = None
     annotate: str = ""
     demo: Demo | None = None
     compare: Compared = field(default_factory=Compared)
-    plans: Mapping[str, Callable[[], PrintedPlan]] = field(default_factory=dict)
+    plans: "Mapping[str, Callable[[], PrintedPlan]]" = field(default_factory=dict)
     left_first: str = ""
 
     @property

@@ -11,6 +11,9 @@ import tomli_w
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
+from facevalue.places import is_study_file
+from facevalue.protocol import settings as given
+from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import BOTH, ONE, OPTIONS, Options, Reply, choice, rating, yes_or_no
@@ -29,7 +32,6 @@ MAX_KEPT = 4 * 2**20
 """Longest canonical text that a run keeps of a study: of its file with those that it is like, a value on each line."""
 MOST_LIKE = 8
 """Longest chain of files that are like one another."""
-SUFFIX = ".toml"
 KEYS = (
     *("name", "title", "version", "note", "citation", "like", "settings"),
     *("pictures", "prompt", "factor", "answer", "take", "sampling", "titles"),
@@ -42,17 +44,6 @@ Lookup = Callable[[str], Protocol]
 """From the name of a published study to its protocol; raises where there is none."""
 
 
-def is_path(name: str) -> bool:
-    """Whether what stands in the place of a study's name is a file.
-
-    Examples
-    --------
-    >>> is_path("my-study.toml"), is_path("stylisticbias")
-    (True, False)
-    """
-    return name.endswith(SUFFIX) or Path(name).is_file()
-
-
 def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     """Read a study's file. `outside`: whether it may name files that do not lie below its own folder."""
     within = None if outside else path.parent
@@ -61,7 +52,7 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     document = to_toml(data, name)
     lines = lines_of(text)
     like = document.get("like")
-    if isinstance(like, str) and is_path(like):
+    if isinstance(like, str) and is_study_file(like):
         document = _merged(path, document, (path.resolve(),), within)
     elif like is not None:
         return _narrowed(Table(name, lines, (), document), published)
@@ -86,7 +77,7 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], wit
     like = document.get("like")
     if not isinstance(like, str):
         return own
-    if not is_path(like):
+    if not is_study_file(like):
         raise DataError(f"{path.name} is like {like!r}, and another file is like it: be like {like!r} at once.")
     other = path.parent / like
     if leads_out(like, path.parent, within):
@@ -138,6 +129,8 @@ def _narrowed(top: Table, published: Lookup) -> Protocol:
             if key not in known:
                 raise UnknownNameError(f"setting of {base.name}", key, known)
         defaults[key] = _default(table, known[key])
+        with table.at(key):
+            _check_drawing(key, defaults[key])
     changed = (replace(one, default=defaults.get(one.name, one.default)) for one in base.settings)
     return replace(base, title=top.text("title", base.title), settings=tuple(changed))
 
@@ -159,6 +152,14 @@ def _default(table: Table, setting: Setting) -> OptionValue:
     return text
 
 
+def _check_drawing(name: str, value: OptionValue) -> None:
+    """Refuse how replies are drawn where its line is known: a study's settings are read when that is not."""
+    if name == "seeds":
+        given.seeds({name: value})
+    elif name.endswith("temperature"):
+        given.temperature({name: value}, name)
+
+
 def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     top.known(*KEYS)
     name = top.text("name")
@@ -174,8 +175,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
         reply = _reply(answer, all(OPTIONS in text for text in prompts))
     with asked.at("text"):
         ask = Ask(prompts, reply, slots, asked.text("system", ""), asked.where("text"))
-    sampling = top.table("sampling", needed=False)
-    sampling.known("seeds", "temperature", "max_tokens")
+    seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), reply)
     takes = tuple(_take(one) for one in top.tables("take"))
     titles = top.table("titles", needed=False)
     canonical = tomli_w.dumps(top.document())
@@ -191,12 +191,25 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
             stimuli=stimuli,
             ask=ask,
             takes=takes,
-            seeds=sampling.wholes("seeds", (1,)),
-            temperature=sampling.number("temperature", 1.0),
-            max_tokens=sampling.whole("max_tokens", 16 if isinstance(reply, Options) else 512),
+            seeds=seeds,
+            temperature=temperature,
+            max_tokens=max_tokens,
             titles=slots | {key: titles.texts(key) for key in titles},
             text=canonical,
         )
+
+
+def _sampling(table: Table, reply: Reply) -> tuple[tuple[int, ...], float, int]:
+    """Seeds, temperature and the longest reply in tokens."""
+    table.known("seeds", "temperature", "max_tokens")
+    seeds, temperature = table.wholes("seeds", (1,)), table.number("temperature", 1.0)
+    for name, value in (("seeds", [str(seed) for seed in seeds]), ("temperature", temperature)):
+        with table.at(name):
+            _check_drawing(name, value)
+    most = table.whole("max_tokens", 16 if isinstance(reply, Options) else 512)
+    with table.at("max_tokens"):
+        check_tokens(most)
+    return seeds, temperature, most
 
 
 def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
@@ -208,6 +221,8 @@ def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
     with table.at():
         if kind == "portraits":
             table.known("kind", "people", "cues")
+            with table.at("people"):
+                Portraits({}, table.text("people", "20"))
             cues = table.table("cues", needed=False)
             for name in cues:
                 with cues.at(name):  # so that what is wrong with a cue has its line

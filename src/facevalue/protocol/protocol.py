@@ -2,24 +2,25 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.asks import Ask, slots
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import Setting, check_together, defaults, seed_setting, temperature_setting
-from facevalue.protocol.stimuli import Folder, Listed, Stimuli
-from facevalue.protocol.study import Study
-from facevalue.protocol.takes import Take
-from facevalue.stimuli.columns import Column
 from facevalue.types import OptionValue
 
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
+if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor NumPy
+    import polars as pl
 
-Build = Callable[[Mapping[str, OptionValue], pl.DataFrame | None], Study]
+    from facevalue.protocol.asks import Ask
+    from facevalue.protocol.page import Page
+    from facevalue.protocol.stimuli import Stimuli
+    from facevalue.protocol.study import Study
+    from facevalue.protocol.takes import Take
+    from facevalue.stimuli.columns import Column
+
+Build = Callable[[Mapping[str, OptionValue], "pl.DataFrame | None"], "Study"]
 """From a value for each setting, and perhaps a stored table of stimuli, to the study."""
 
 
@@ -38,7 +39,7 @@ class Protocol:
     stimuli, ask, takes:
         What is shown, what is asked about it, what is measured of the answers.
     columns:
-        What it reads of a manifest of the user's own pictures. They follow from `stimuli` where these are listed.
+        Makes what it reads of a manifest of the user's own pictures; by default that follows from `stimuli`.
     seeds, temperature, max_tokens:
         How replies are drawn, by default.
     titles:
@@ -74,10 +75,10 @@ class Protocol:
     citation: str = ""
     content_note: str = ""
     settings: tuple[Setting, ...] = ()
-    stimuli: Stimuli | None = None
-    ask: Ask | None = None
-    takes: tuple[Take, ...] = ()
-    columns: tuple[Column, ...] = ()
+    stimuli: "Stimuli | None" = None
+    ask: "Ask | None" = None
+    takes: "tuple[Take, ...]" = ()
+    columns: "Callable[[], tuple[Column, ...]]" = tuple
     seeds: tuple[int, ...] = (1,)
     temperature: float = 1.0
     max_tokens: int = 16
@@ -94,13 +95,10 @@ class Protocol:
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
         if not self.takes:
             raise DataError(f"The study {self.name!r} takes no measure.")
-        if not self.columns and isinstance(self.stimuli, Listed) and not isinstance(self.stimuli, Folder):
-            own_slots = dict.fromkeys(name for text in self.ask.prompts for name in slots(text))
-            listed = {column.name: column for column in self.stimuli.columns}
-            for name in own_slots:
-                if name not in self.ask.slots and name != "options" and name not in listed:
-                    listed[name] = Column(name, "fills the slot of the prompt", needed=True, filled=True)
-            object.__setattr__(self, "columns", tuple(listed.values()))
+        if self.columns is tuple:
+            from facevalue.protocol.stimuli import columns_of  # noqa: PLC0415 - it draws portraits, with NumPy
+
+            object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self.ask.of_pictures))
         if not self.settings:
             own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
             drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
@@ -118,7 +116,7 @@ class Protocol:
                 raise UnknownNameError(f"setting of {self.name}", name, known)
         return {**known, **given}
 
-    def study(self, given: Mapping[str, OptionValue] | None = None, manifest: pl.DataFrame | None = None) -> Study:
+    def study(self, given: Mapping[str, OptionValue] | None = None, manifest: "pl.DataFrame | None" = None) -> "Study":
         """Make the study; settings that are not given take their defaults.
 
         Parameters

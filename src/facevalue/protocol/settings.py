@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-import polars as pl
-
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.manifest import read_manifest
 from facevalue.types import OptionValue
 
 Options = Mapping[str, OptionValue]
@@ -118,12 +114,6 @@ def located(
     if places and out.get("root") == "":
         out["root"] = str(places[0].resolve())
     return out | {name: str(Path(str(out[name])).resolve()) for name in others if out[name]}
-
-
-def own_manifest(options: Options, columns: Sequence[Column]) -> pl.DataFrame:
-    """The user's manifest."""
-    root = Path(str(options["root"])) if options["root"] else None
-    return read_manifest(Path(str(options["manifest"])), root=root, columns=columns)
 
 
 def seed_setting(*default: int) -> Setting:

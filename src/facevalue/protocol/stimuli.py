@@ -1,7 +1,7 @@
 """Kinds of pictures: where the table of stimuli comes from, what its units are, and what shows it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -95,6 +95,7 @@ class Portraits:
     unit: str = "identity"
 
     def __post_init__(self) -> None:
+        face_counts(self.people)
         for name, values in self.cues.items():
             if name not in ATTRIBUTES:
                 raise UnknownNameError("cue", name, ATTRIBUTES)
@@ -166,8 +167,7 @@ class Listed:
         """The list of pictures."""
         if not options["manifest"]:
             raise DataError("The study shows pictures of your own: say which with --manifest, or in its file.")
-        path = Path(str(options["manifest"]))
-        return checked(read_manifest(path, root=_root(options), columns=self.columns), self, path.name)
+        return checked(own_manifest(options, self.columns), self, Path(str(options["manifest"])).name)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -308,5 +308,17 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows", where: str) -> pl.Dat
     return table
 
 
-def _root(options: Options) -> Path | None:
-    return Path(str(options["root"])) if options["root"] else None
+def columns_of(stimuli: Stimuli, slots: Iterable[str]) -> tuple[Column, ...]:
+    """What is read of a list of the user's own pictures, slots of the prompt that it fills included."""
+    if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
+        return ()
+    listed = {column.name: column for column in stimuli.columns}
+    for name in slots:
+        listed.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
+    return tuple(listed.values())
+
+
+def own_manifest(options: Options, columns: Sequence[Column]) -> pl.DataFrame:
+    """The user's manifest."""
+    root = Path(str(options["root"])) if options["root"] else None
+    return read_manifest(Path(str(options["manifest"])), root=root, columns=columns)

@@ -20,8 +20,9 @@ from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import STUDY_TEXT, Session
+from facevalue.store.manifest import Session
 from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
+from facevalue.types import STUDY_TEXT
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {

@@ -21,9 +21,9 @@ from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
+from facevalue.store.manifest import INTERVENTIONS
 from facevalue.studies.intervention_trials import intervened
-from facevalue.types import OptionValue, Request, Response, Status, Stimulus
+from facevalue.types import STUDY_TEXT, OptionValue, Request, Response, Status, Stimulus
 
 MOST = 2_000
 """Requests of a rehearsal, about: some tenths of a second."""

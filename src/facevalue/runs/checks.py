@@ -7,9 +7,9 @@ import polars as pl
 
 from facevalue.arguments import argument, check_fields
 from facevalue.errors import DataError, ModelError, RunError
-from facevalue.gate import quoted
 from facevalue.models.base import Capabilities, Expecting, Model, Selective
 from facevalue.parquet import read_table
+from facevalue.printable import quoted
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
 from facevalue.runs.requests import RequestBuilder, stimulus_columns

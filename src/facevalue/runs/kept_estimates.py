@@ -16,8 +16,9 @@ from facevalue.runs.estimates_file import parquet, read_estimates, write_estimat
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
-from facevalue.store.manifest import STUDY_TEXT, versions
+from facevalue.store.manifest import versions
 from facevalue.studies.registry import PUBLISHED
+from facevalue.types import STUDY_TEXT
 
 _OF, _TALLY, _ROWS = "facevalue.of", "facevalue.tally", "facevalue.rows"
 _PACKAGE = Path(__file__).parents[1]

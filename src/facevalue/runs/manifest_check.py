@@ -39,7 +39,7 @@ class Checked:
 def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> Checked:
     """Read a manifest and its pictures as a run of the study with its usual settings does, or as any study would."""
     out = Checked()
-    columns = protocol.columns if protocol is not None else ()
+    columns = protocol.columns() if protocol is not None else ()
     try:
         frame = read_manifest(path, root=root, columns=columns)
     except ManifestError as error:

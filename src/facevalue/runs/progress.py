@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from facevalue.errors import SettingError
-from facevalue.gate import quoted
+from facevalue.printable import quoted
 from facevalue.runs.settings import RunSummary
 
 

@@ -24,12 +24,12 @@ from facevalue.runs.stored_rows import other_options
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
 from facevalue.store.integrity import check_folder
-from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
+from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected
 from facevalue.studies.intervention_trials import intervened
 from facevalue.thinking import spoken
-from facevalue.types import OptionValue
+from facevalue.types import STUDY_TEXT, OptionValue
 
 if TYPE_CHECKING:
     from facevalue.measures.base import Measure

@@ -19,7 +19,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_toml
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, write_whole
-from facevalue.types import OptionValue, Sampling
+from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 FORMAT = 2
 _READ = (1, 2)
@@ -28,8 +28,6 @@ MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
 """Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
-STUDY_TEXT = "study"
-"""Option that holds the file of a study of the user's own, in canonical form."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 

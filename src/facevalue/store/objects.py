@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from facevalue.addresses import is_this_machine, number_of, split_address
 from facevalue.errors import DependencyError, RunError, SettingError
+from facevalue.places import SCHEMES
 from facevalue.printable import printable
 from facevalue.redaction import without_key
 from facevalue.store.files import make_folder
@@ -26,7 +27,6 @@ from facevalue.store.files import make_folder
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-SCHEMES = ("s3", "gs", "az", "file")
 PATIENCE = 300.0
 """Seconds for which a store that answers with errors, or not at all, is tried again."""
 _FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
@@ -57,17 +57,6 @@ class Listed(NamedTuple):
     key: str
     size: int
     tag: str
-
-
-def is_url(text: object) -> bool:
-    """Whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
-
-    Examples
-    --------
-    >>> is_url("s3://bucket/run"), is_url("runs/first"), is_url("file:///runs/first")
-    (True, False, True)
-    """
-    return isinstance(text, str) and re.match(rf"[a-z][a-z0-9+.-]*://|({'|'.join(SCHEMES)}):/", text, re.I) is not None
 
 
 def checked_url(url: str) -> str:

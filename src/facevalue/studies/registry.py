@@ -3,19 +3,25 @@
 import importlib
 from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from facevalue import plugins
 from facevalue.errors import DataError, PluginError, UnknownNameError
+from facevalue.places import is_study_file
 from facevalue.plugins import Plugin
-from facevalue.protocol import Protocol, Study, own
-from facevalue.store.manifest import STUDY_TEXT
-from facevalue.types import OptionValue
+from facevalue.protocol.offers import Later
+from facevalue.protocol.protocol import Protocol
+from facevalue.types import STUDY_TEXT, OptionValue
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from facevalue.protocol.study import Study
 
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
 
+_OWN = Later("facevalue.protocol", "own")
 _LISTED, _ASKED_FOR = 10.0, 120.0
 """Seconds that the import of another package's study may take."""
 
@@ -77,8 +83,8 @@ def register(protocol: Protocol) -> Protocol:
 
 def protocol(name: str, *, outside: bool = False) -> Protocol:
     """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
-    if name not in STUDIES and own.is_path(name):
-        study = own.read(Path(name), published, outside=outside)
+    if name not in STUDIES and is_study_file(name):
+        study: Protocol = _OWN.read(Path(name), published, outside=outside)
         if study.text and study.name in STUDIES:
             raise DataError(f"{name}: a published study is called {study.name!r}. Give yours another name.")
         return study
@@ -107,10 +113,10 @@ def _loaded(plugin: Plugin, seconds: float = _ASKED_FOR) -> Protocol:
 def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
     """The protocol of a stored run: a run of one's own study holds its text, and no file is read."""
     text = options.get(STUDY_TEXT)
-    return own.parse(text) if isinstance(text, str) else published(name)
+    return _OWN.parse(text) if isinstance(text, str) else published(name)
 
 
-def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+def build(name: str, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None" = None) -> "Study":
     """Build a study; settings that are not given take their defaults. A run of one's own study holds its text."""
     rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
     return asked(name, options).study(rest, manifest)

@@ -10,7 +10,6 @@ from facevalue.errors import DataError, SettingError
 from facevalue.protocol.settings import check_together
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.pictures import (
-    PICTURE_SETTINGS,
     PUBLISHED,
     Pictures,
     groups,
@@ -19,6 +18,7 @@ from facevalue.studies.counterfactuals.pictures import (
     read_pictures,
     source,
 )
+from facevalue.studies.counterfactuals.settings import SETTINGS
 from facevalue.types import OptionValue
 from tests.stimuli.shards import Row, png, write_shard
 
@@ -26,7 +26,7 @@ FIRST = ["image", "path", "subset", "set", "group", "occupation"]
 
 
 def options(**given: OptionValue) -> dict[str, OptionValue]:
-    return located({setting.name: setting.default for setting in PICTURE_SETTINGS} | given)
+    return located({setting.name: setting.default for setting in SETTINGS} | given)
 
 
 def read(**given: OptionValue) -> Pictures:
@@ -254,6 +254,6 @@ def test_subsets_of_the_paper_come_in_its_order(tmp_path: Path) -> None:
 def test_two_kinds_of_pictures_at_once_are_refused(one: str) -> None:
     for other in ("social", "cultural", "pata", "manifest"):
         if other != one:
-            given: dict[str, OptionValue] = {setting.name: setting.default for setting in PICTURE_SETTINGS}
+            given: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
             with pytest.raises(SettingError):
-                check_together(PICTURE_SETTINGS, given | {one: "a", other: "b"})
+                check_together(SETTINGS, given | {one: "a", other: "b"})

@@ -15,8 +15,9 @@ from facevalue.cli.app import app
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan.design import PAPER_PAIRS
+from facevalue.studies.modscan.image_prompts import generation_prompts
 from facevalue.studies.modscan.pictures import face_pairs
-from facevalue.studies.modscan.tables import KINDS, generation_prompts, instances
+from facevalue.studies.modscan.tables import KINDS, instances
 from tests.studies.modscan.asked import attribute, build
 
 FACES = st.lists(

@@ -5,8 +5,8 @@ import pytest
 
 from facevalue.errors import UnknownNameError
 from facevalue.prompts.articles import with_article
+from facevalue.studies.vignette.image_prompts import generation_prompts
 from facevalue.studies.vignette.prompts import roles
-from facevalue.studies.vignette.tables import generation_prompts
 
 
 def test_there_are_24675_pictures_with_an_activity_and_329_portraits() -> None:

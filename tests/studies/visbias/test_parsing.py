@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from facevalue.answers.form_fields import FIELDS, decoded
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import answer
-from facevalue.studies.visbias.tables import attributes
 from tests.studies.visbias.simulated import answered, build, estimates, folders, read
 
 ATTRIBUTES = attributes("paper")

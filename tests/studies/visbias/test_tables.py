@@ -8,6 +8,9 @@ from facevalue.answers import parse, yes_no
 from facevalue.answers.categories import words
 from facevalue.errors import UnknownNameError
 from facevalue.studies.visbias import tables as t
+from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import claim
+from facevalue.studies.visbias.settings import TABLES
 from facevalue.types import Option
 from tests.reference import reference
 
@@ -88,28 +91,28 @@ def test_a_statement_answers_the_swapped_question_the_other_way() -> None:
     for comparison, said in zip(
         t.comparisons(), ("The first person earns more.", "The first person looks more educated."), strict=True
     ):
-        assert yes_no.parse(said, comparison.claim(swapped=False)).choice == yes_no.YES
+        assert yes_no.parse(said, claim(comparison, swapped=False)).choice == yes_no.YES
         # The images are swapped too, so that the model now says it of the second.
         other = said.replace("first", "second")
-        assert yes_no.parse(other, comparison.claim(swapped=True)).choice == yes_no.NO
+        assert yes_no.parse(other, claim(comparison, swapped=True)).choice == yes_no.NO
 
 
 def test_twenty_attributes_in_either_table() -> None:
-    for table in t.TABLES:
-        assert len(t.attributes(table)) == 20
-        assert [a.name for a in t.attributes(table) if a.categories.several] == ["languages spoken", "hobbies"]
+    for table in TABLES:
+        assert len(attributes(table)) == 20
+        assert [a.name for a in attributes(table) if a.categories.several] == ["languages spoken", "hobbies"]
 
 
 def test_128_choices_with_three_values_of_physical_appearance() -> None:
-    paper = {a.name: len(a.categories.names) for a in t.attributes("paper")}
-    released = {a.name: len(a.categories.names) for a in t.attributes("released")}
+    paper = {a.name: len(a.categories.names) for a in attributes("paper")}
+    released = {a.name: len(a.categories.names) for a in attributes("released")}
     assert sum(paper.values()) == 138
     assert sum((paper | {"physical appearance": released["physical appearance"]}).values()) == 128
     assert released["physical appearance"] == 3
 
 
 def test_the_released_table_reads_every_released_form() -> None:
-    own = {key: a.categories for a in t.attributes("released") for key in (a.title, *a.keys)}
+    own = {key: a.categories for a in attributes("released") for key in (a.title, *a.keys)}
     categories = json.loads(reference("visbias", "form_categories.json").read_text())
     assert len(categories) == 20
     for attribute, names in categories.items():
@@ -125,4 +128,4 @@ def test_prompts_say_how_many_fields() -> None:
 
 def test_an_unknown_table_is_named() -> None:
     with pytest.raises(UnknownNameError, match="released"):
-        t.attributes("relased")
+        attributes("relased")

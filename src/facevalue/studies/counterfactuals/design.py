@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Index = npt.NDArray[np.int64]
 OPEN, RATING = "open", "rating"
-PICTURE, TEXT = "picture", "text"
 _NOT_CARRIED = ("image", "path", "subset")
 
 

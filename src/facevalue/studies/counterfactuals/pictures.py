@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.protocol.settings import Setting, whole
+from facevalue.protocol.settings import whole
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
@@ -20,6 +20,7 @@ from facevalue.stimuli.pata import missing_photographs, read_pata
 from facevalue.stimuli.sets import check_sets
 from facevalue.stimuli.shards import ShardSource
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_social_counterfactuals
+from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN
 from facevalue.types import OptionValue
 
 PUBLISHED = {"race-gender": 7936, "physical-gender": 5052, "physical-race": 836}
@@ -36,22 +37,7 @@ COLUMNS = (
 )
 """What is read of a manifest of the user's own pictures."""
 
-_FOLDERS, _LISTS = ("social", "cultural"), ("pata", "manifest")
-_GIVEN = (*_FOLDERS, *_LISTS)
-PICTURE_SETTINGS = (
-    Setting(
-        "social", "Show SocialCounterfactuals: the folder of its Parquet files, or of flat files and metadata.", ""
-    ),
-    Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=_GIVEN[:1]),
-    Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=_GIVEN[:2]),
-    Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=_GIVEN[:3]),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_LISTS),
-    Setting(
-        "pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=("manifest",)
-    ),
-    Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=_GIVEN),
-    Setting("set_seed", "Which sets are drawn.", 1, excludes=_GIVEN),
-)
+
 _PATA_RACES = {"Caucasian": "White", "East Asian": "Asian", "Hispanic": "Latino"}
 _FORM = ("image", "path", "subset", "set", "group", "occupation")
 _TAKEN = ("task", "shown", "draw", "words", "value", "reason", "note", "mass")
@@ -106,11 +92,11 @@ def published(subset: str) -> pl.DataFrame:
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The options with folders and files spelled out, so that the study can be built again from anywhere."""
     out = dict(options)
-    for name in _GIVEN:
+    for name in GIVEN:
         if out[name]:
             path = Path(str(out[name])).resolve()
             out[name] = str(path)
-            own = path if name in _FOLDERS else path.parent
+            own = path if name in FOLDERS else path.parent
             out["root"] = str(Path(str(out["root"])).resolve() if out["root"] else own)  # that of a stored run is given
     return out
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue.prompts.articles import article
-from facevalue.studies.counterfactuals.design import RATING, TEXT
+from facevalue.studies.counterfactuals.design import RATING
+from facevalue.studies.counterfactuals.settings import TEXT
 from facevalue.studies.counterfactuals.tables import OPEN, RATINGS, SALARY
 from facevalue.types import Question
 

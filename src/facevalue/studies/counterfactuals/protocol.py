@@ -3,10 +3,8 @@
 from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.word_lists import WordLists
-from facevalue.studies.counterfactuals.pictures import COLUMNS
 from facevalue.studies.counterfactuals.printed import PLANS
-from facevalue.studies.counterfactuals.settings import SETTINGS
-from facevalue.studies.counterfactuals.study import NAME, TITLE, build
+from facevalue.studies.counterfactuals.settings import NAME, SETTINGS, TITLE
 from facevalue.types import Sampling
 
 # These need scipy.stats, which takes a second to import.
@@ -40,6 +38,7 @@ EXTRAS = Extras(
     compare=COMPARED,
 )
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
 )  # fmt: skip

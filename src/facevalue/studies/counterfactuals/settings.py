@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from facevalue.annotate.dimension_lists import VARIANTS
+from facevalue.annotate.list_variants import VARIANTS
 from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
-from facevalue.studies.counterfactuals.design import PICTURE, TEXT
-from facevalue.studies.counterfactuals.pictures import PICTURE_SETTINGS
+from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
 from facevalue.types import OptionValue, Sampling
 
+NAME = "counterfactuals"
+TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
 WORDINGS = ("paper", "clean", "released")
 ALL = "all"
 _OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)
+FOLDERS, _LISTS = ("social", "cultural"), ("pata", "manifest")
+GIVEN = (*FOLDERS, *_LISTS)
+"""Settings that show pictures which are not drawn."""
+PICTURE, TEXT = "picture", "text"
 
 SETTINGS = (
     Setting(
@@ -38,7 +43,18 @@ SETTINGS = (
         (PICTURE, TEXT),
         excludes=("cultural",),
     ),
-    *PICTURE_SETTINGS,
+    Setting(
+        "social", "Show SocialCounterfactuals: the folder of its Parquet files, or of flat files and metadata.", ""
+    ),
+    Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=GIVEN[:1]),
+    Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=GIVEN[:2]),
+    Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=GIVEN[:3]),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_LISTS),
+    Setting(
+        "pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=("manifest",)
+    ),
+    Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
+    Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),
     Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),
     Setting("words", "Word lists: a CSV of word, dimension, sign, or one word a line; a small list of ours.", ""),
     Setting(

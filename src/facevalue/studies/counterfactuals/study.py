@@ -17,19 +17,17 @@ from facevalue.protocol.settings import chosen, seeds
 from facevalue.protocol.study import LeftOut, Scored, Study
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
-from facevalue.studies.counterfactuals.design import OPEN, RATING, TEXT, layout
+from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
-from facevalue.studies.counterfactuals.settings import Selection, sampling, selection
+from facevalue.studies.counterfactuals.settings import NAME, TEXT, TITLE, Selection, sampling, selection
 from facevalue.studies.counterfactuals.tables import TITLES
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.annotate.scores import Scores
 
-NAME = "counterfactuals"
-TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
 CITATION = (
     "Howard, Fraser, Bhiwandiwalla and Kiritchenko, Uncovering Bias in Large Vision-Language Models at Scale with "
     "Counterfactuals"

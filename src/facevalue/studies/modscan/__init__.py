@@ -2,10 +2,7 @@
 
 from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.modscan.pictures import COLUMNS
-from facevalue.studies.modscan.settings import SETTINGS
-from facevalue.studies.modscan.study import NAME, TITLE, build
-from facevalue.studies.modscan.tables import generation_prompts
+from facevalue.studies.modscan.settings import NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
@@ -20,12 +17,13 @@ COMPARED = Compared(
 EXTRAS = Extras(
     calibrate=Later(__package__, "calibration").CALIBRATION,
     reproduce=Recomputed(_REPRODUCE.reproduce),
-    image_prompts=generation_prompts,
+    image_prompts=Later(__package__, "image_prompts").generation_prompts,
     compare=COMPARED,
 )
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
 )  # fmt: skip

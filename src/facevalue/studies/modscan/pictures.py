@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.released_tables import fold
-from facevalue.protocol.settings import own_manifest
+from facevalue.protocol.stimuli import own_manifest
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column

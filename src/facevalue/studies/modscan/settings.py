@@ -9,6 +9,8 @@ from facevalue.stimuli.base import Kind
 from facevalue.studies.modscan.tables import KINDS, WORDINGS, instances
 from facevalue.types import OptionValue, Sampling
 
+NAME = "modscan"
+TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
 VISION, LANGUAGE = "vision", "language"
 MODALITIES = (VISION, LANGUAGE)
 ATTRIBUTES = ("gender", "race")

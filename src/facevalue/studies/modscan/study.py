@@ -17,7 +17,7 @@ from facevalue.studies.modscan.pictures import PEOPLE, TONE, Pictures, pair_sour
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
-from facevalue.studies.modscan.settings import FORMERLY_DRAWN, sampling, selection
+from facevalue.studies.modscan.settings import FORMERLY_DRAWN, NAME, TITLE, sampling, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from facevalue.protocol.page import Page
     from facevalue.studies.modscan.aggregate import Part
 
-NAME = "modscan"
-TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
 CITATION = (
     "Jiang, Li, Shen, Liu, Backes and Zhang, ModSCAN: Measuring Stereotypical Bias in Large Vision-Language Models "
     "from Vision and Language Modalities"

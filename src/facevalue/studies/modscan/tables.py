@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from functools import cache, partial
 
-import polars as pl
-
-from facevalue.errors import DataError
 from facevalue.given import shipped
 
 read = partial(shipped, __package__, "tables")
@@ -19,8 +16,6 @@ GENDERS = ("male", "female")
 RACES = ("White", "Black", "Asian", "Indian")
 GROUPS = {"gender": GENDERS, "race": RACES}
 """Groups that are named in the language modality (equation 1)."""
-GENERATED = 400
-"""Pictures of each persona that the paper generates before those with people are dropped (section 4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +75,3 @@ def term(attribute: str, group: str, wording: str) -> str:
 def words(attribute: str, group: str) -> list[str]:
     """Words by which a group is told in an answer: Table 10 for gender, the article forms of section 3.2 for race."""
     return list(read("words.toml")[attribute][group]["words"])
-
-
-def generation_prompts(portraits: bool = False) -> pl.DataFrame:
-    """Prompts for the pictures of scenes (Table 2), 400 of each: `persona`, `number`, `prompt`."""
-    if portraits:
-        raise DataError("ModSCAN generates scenes, no portraits: leave out --portraits.")
-    personas = pl.DataFrame(
-        [(one.name, one.image) for one in instances("persona")], ["persona", "prompt"], orient="row"
-    )
-    numbers = pl.DataFrame({"number": range(1, GENERATED + 1)})
-    return personas.join(numbers, how="cross", maintain_order="left_right").select("persona", "number", "prompt")

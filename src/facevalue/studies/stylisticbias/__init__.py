@@ -1,11 +1,13 @@
 """StylisticBias: one face, one attribute changed; which cue moves the judgment, and how far."""
 
+from typing import TYPE_CHECKING
+
 from facevalue.protocol.offers import Demo, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.study import Study
-from facevalue.studies.stylisticbias.pictures import COLUMNS
-from facevalue.studies.stylisticbias.study import NAME, SETTINGS, TITLE, build
-from facevalue.studies.stylisticbias.tables import published_prompts
+from facevalue.studies.stylisticbias.settings import NAME, SETTINGS, TITLE
+
+if TYPE_CHECKING:
+    from facevalue.protocol.study import Study
 
 _CUE = ("attribute", "variation")
 # These need scipy.stats, which takes a second to import.
@@ -13,7 +15,7 @@ _REFERENCE = Later(__package__, "calibration_reference")
 _REPRODUCE = Later(__package__, "reproduce")
 
 
-def _said(study: Study) -> str:
+def _said(study: "Study") -> str:
     people = study.manifest["identity"].n_unique()
     return (
         f"{study.manifest.height:,} pictures of {people} drawn faces, 25 scenarios, 4 orderings, asked of "
@@ -36,12 +38,13 @@ EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
     calibrate=Later(__package__, "calibration").CALIBRATION,
     reference=Later(__package__, "calibration_learned").audited,
-    image_prompts=published_prompts,
+    image_prompts=Later(__package__, "image_prompts").published_prompts,
     demo=DEMO,
 )
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol import settings
 from facevalue.protocol.bases import check_bases
 from facevalue.protocol.settings import face_counts
+from facevalue.protocol.stimuli import own_manifest
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
@@ -48,7 +49,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out."""
     attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"]:
-        frame = settings.own_manifest(options, COLUMNS)
+        frame = own_manifest(options, COLUMNS)
         where = Path(str(options["manifest"])).name
     elif options["folders"]:
         frame = folders.read_stylisticbias_folders(Path(str(options["folders"]))).rename(

@@ -17,7 +17,6 @@ from facevalue.protocol import settings
 from facevalue.protocol.planning import units_asked, variation_spread
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
@@ -26,10 +25,9 @@ from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import pictures
+from facevalue.studies.stylisticbias.settings import NAME, TITLE
 from facevalue.types import Option, OptionValue, Question, Sampling
 
-NAME = "stylisticbias"
-TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
 CITATION = (
     "StylisticBias: A Few Human Visual Cues Drive Most Social Bias in MLLMs (anonymous preprint, under review, 2026)"
 )
@@ -46,46 +44,6 @@ LEVELS = ("favourable", "unfavourable")
 TOGETHER = ("identity",)
 """A base and its variations are compared, so that all pictures of a face are asked together."""
 WHOLE = "one face in one scenario, with all its variations"
-
-OWN = ("manifest", "folders")
-"""Settings that show pictures which are not drawn."""
-SETTINGS = (
-    Setting(
-        "faces",
-        "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.",
-        "274M,226F",
-        excludes=OWN,
-    ),
-    Setting("manifest", "Judge your own images instead: a CSV, JSONL or Parquet manifest.", ""),
-    Setting(
-        "folders", "Judge the authors' images: the folder with their *_metadata.json files.", "", excludes=("manifest",)
-    ),
-    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", "", needs=OWN),
-    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind), needs=OWN),
-    Setting("faces_seed", "Which faces are drawn.", 1, excludes=OWN),
-    Setting(
-        "grid",
-        "Variations to judge: the 34 that the paper keeps, or all 55 it lists (Table 10). Cues of your own are "
-        "judged in any case.",
-        "kept",
-        ("kept", "all"),
-    ),
-    Setting(
-        "fashion_base",
-        "What a fashion style, shown full-body, is compared with: the same person full-body in plain clothes, or the "
-        "head-and-shoulders base as in the paper.",
-        "full-body",
-        ("full-body", "portrait"),
-    ),
-    Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
-    Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
-    Setting("scenarios", "Only these scenarios (wealthy,trustworthy ...); all 25 by default.", []),
-    Setting(
-        "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
-    ),
-    seed_setting(1, 2, 3),
-    temperature_setting(0.2),
-)
 
 GROWTH = 0.265
 """How far faces differ in a shift itself, as a share of it, where a pilot says how far they differ in small ones.

@@ -3,8 +3,6 @@
 from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.vignette.settings import NAME, SETTINGS, TITLE
-from facevalue.studies.vignette.sources import COLUMNS
-from facevalue.studies.vignette.tables import generation_prompts
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
@@ -25,13 +23,14 @@ COMPARED = Compared(
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
     calibrate=Later(__package__, "calibration").CALIBRATION,
-    image_prompts=generation_prompts,
+    image_prompts=Later(__package__, "image_prompts").generation_prompts,
     compare=COMPARED,
     left_first="left_first",
 )
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=Later(__package__, "study").build,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "sources").COLUMNS,
+    build=Later(__package__, "study").build,
     page=Later(__package__, "page").PAGE, extras=EXTRAS,
 )  # fmt: skip

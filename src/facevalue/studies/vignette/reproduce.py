@@ -17,6 +17,7 @@ from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout
+from facevalue.studies.vignette.image_prompts import generation_prompts
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from facevalue.studies.vignette.sources import casts, everyone
 
@@ -74,7 +75,7 @@ def _pictures() -> Iterator[Cell]:
     pairs = {
         tuple(b.constants[n] for n in ("gender", "dimension", "contrast")): b.stimuli for b in layout.design.blocks
     }
-    prompts = tables.generation_prompts()
+    prompts = generation_prompts()
     single = {(g, d): n for g, d, n in prompts.group_by("gender", "dimension").len().iter_rows()}
     titles = {one.name: one.title for one in tables.dimensions()}
     total = {gender: [0] * len(COLUMNS) for gender in tables.GENDERS}
@@ -97,7 +98,7 @@ def _pictures() -> Iterator[Cell]:
         thousands = f"{total[gender][1] // 1000}k"  # cut off rather than rounded: 12,525 is printed as 12k
         yield word("3", "pictures of one person doing something", gender, "12k", thousands)
     yield number("3", "pictures of one person doing something", "both", "24,675", prompts.height)
-    portraits = tables.generation_prompts(portraits=True).height
+    portraits = generation_prompts(portraits=True).height
     yield word("3", "portraits", "both", "~330", f"~{round(portraits, -1)}")
     everything = sum(sum(counts[2:]) for counts in total.values())
     yield word("1", "pictures of two people", "all", "30M+", f"{everything // 10**6 // 10 * 10}M+")

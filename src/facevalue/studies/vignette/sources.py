@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.settings import names, own_manifest, whole
+from facevalue.protocol.settings import names, whole
+from facevalue.protocol.stimuli import own_manifest
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_identities
 from facevalue.stimuli.base import Kind, Source

@@ -2,9 +2,7 @@
 
 from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.visbias.pictures import COLUMNS
-from facevalue.studies.visbias.settings import SETTINGS
-from facevalue.studies.visbias.study import NAME, TITLE, build
+from facevalue.studies.visbias.settings import NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
@@ -30,6 +28,7 @@ EXTRAS = Extras(
     compare=COMPARED,
 )
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
 )  # fmt: skip

@@ -15,8 +15,8 @@ from facevalue.errors import DataError
 from facevalue.measures.group_dimensions import PERSON
 from facevalue.protocol.marked_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
+from facevalue.studies.visbias.form_tables import Attribute
 from facevalue.studies.visbias.parsing import CHOICES
-from facevalue.studies.visbias.tables import Attribute
 
 SEED = 0
 TEXT = "description"

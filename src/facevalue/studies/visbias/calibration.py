@@ -20,8 +20,8 @@ from facevalue.protocol.calibration import (
 from facevalue.studies.visbias.analysis import FIELDS, LEVELS
 from facevalue.studies.visbias.analysis_texts import UNMARKED
 from facevalue.studies.visbias.design import SWAPPED
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import CHOICES
-from facevalue.studies.visbias.tables import attributes
 
 _DIMENSIONS = ("skin_tone", "gender")
 

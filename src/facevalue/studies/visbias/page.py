@@ -11,9 +11,10 @@ from facevalue.protocol.examples import Questions, Quoted, Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Notes, Page
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.page_forms import FORMS, PAIR
 from facevalue.studies.visbias.page_sections import AGREED, CELL, MARKED, SECTIONS, SIDES, SPECIES, divergences
-from facevalue.studies.visbias.tables import attributes, choice_questions, occupations, races
+from facevalue.studies.visbias.tables import choice_questions, occupations, races
 
 
 def wanted(look: Look) -> list[Wanted]:

@@ -8,7 +8,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.contents import Entry, Folded, Link, Links, Made, Mark, Marks, Paragraph, Rows, Shares, Table
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.studies.visbias.tables import attributes
+from facevalue.studies.visbias.form_tables import attributes
 
 FORMS = ("form", "text-form")
 PAIR = ("attribute", "choice", "other_attribute", "likeliest")

@@ -16,8 +16,10 @@ from facevalue.answers.categories import Judge
 from facevalue.answers.exact import exact_or_chosen
 from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.several_texts import parted
+from facevalue.answers.yes_no import Claim
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
-from facevalue.studies.visbias.tables import Attribute, choice_questions, comparisons
+from facevalue.studies.visbias.form_tables import Attribute
+from facevalue.studies.visbias.tables import Comparison, choice_questions, comparisons
 
 CHOICES = tuple(f"weight_{number}" for number in range(1, 7))
 """Columns of the weights of a question's choices, in the order of its options."""
@@ -81,11 +83,23 @@ def _choices(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
-    claims = {f"{q.name} {order}": q.claim(swapped=order == SWAPPED) for q in comparisons() for order in ORDERS}
+    claims = {f"{q.name} {order}": claim(q, swapped=order == SWAPPED) for q in comparisons() for order in ORDERS}
     asked = pl.concat_str(pl.col("question", "order").cast(pl.String), separator=" ")
     found = yes_no.parse_column(frame.with_columns(asked.alias("asked")), "text", question="asked", claims=claims)
     named = found.select(choice=pl.col("choice").replace_strict([0, 1], ["yes", "no"], default=None))
     return exact_or_chosen(frame, found, ("weight", "no")).drop("no").with_columns(named["choice"])
+
+
+def claim(question: Comparison, *, swapped: bool) -> Claim:
+    """What a yes says, for replies that state it in other words.
+
+    Examples
+    --------
+    >>> claim(comparisons()[1], swapped=True).subject
+    ('second', 'right')
+    """
+    first, second, more, less = ("first", "left"), ("second", "right"), question.more, question.less
+    return Claim(second, first, less, more) if swapped else Claim(first, second, more, less)
 
 
 def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:

@@ -21,8 +21,8 @@ from facevalue.measures.estimates import complete, stacked
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
 from facevalue.studies.visbias.analysis import first_replies
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import SHIFT
-from facevalue.studies.visbias.tables import attributes
 from facevalue.types import OptionValue
 
 SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")

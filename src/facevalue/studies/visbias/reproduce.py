@@ -18,7 +18,8 @@ from facevalue.protocol.released_tables import of_models
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word, words
 from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias.tables import attributes, choice_questions, read
+from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.tables import choice_questions, read
 
 DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
 """What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""

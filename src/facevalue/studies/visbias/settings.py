@@ -3,16 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from facevalue.answers.several_texts import AT_ONCE
 from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
 from facevalue.stimuli.base import Kind
-from facevalue.studies.visbias.tables import TABLES, WORDINGS, choice_questions
+from facevalue.studies.visbias.tables import WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 
+NAME = "visbias"
+TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
 TASKS = ("mcq", "yesno", "description", "form", "text-form")
 """Multiple choice, comparisons, descriptions (section 2.1 I-II, 2.2 III), forms as pictures (IV) and as text (4.2)."""
 DRAWN = "drawn"
+TABLES = ("paper", "released")
+"""Tables of the form's categories: Table 10, and what the published results use."""
 GROUPS = ("race", "skin_tone", "gender", "species")
 """Factors of people that are compared by default, those of the pictures at hand."""
 SEPARATE, COMPOSITE = "separate", "composite"
@@ -118,6 +121,8 @@ class Selection:
     @property
     def draws(self) -> int:
         """Requests for descriptions of one image."""
+        from facevalue.answers.several_texts import AT_ONCE  # noqa: PLC0415 - help of the settings needs no Polars
+
         return -(-self.descriptions // AT_ONCE) if self.prompts == "released" else self.descriptions
 
 

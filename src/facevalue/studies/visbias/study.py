@@ -16,15 +16,14 @@ from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
+from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import Pictures, published, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import Selection, sampling, selection
-from facevalue.studies.visbias.tables import ORDERED, attributes, choice_questions, genders, occupations, races
+from facevalue.studies.visbias.settings import NAME, TITLE, Selection, sampling, selection
+from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue
 
-NAME = "visbias"
-TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
 CITATION = (
     "Huang, Qin, Zhang, Yuan, Wang and Zhao, VisBias: Measuring Explicit and Implicit Social Biases in Vision Language "
     "Models"

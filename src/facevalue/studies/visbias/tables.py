@@ -6,12 +6,8 @@ what the authors' code asks, verbatim.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from math import inf
+from functools import partial
 
-from facevalue.answers.categories import Categories, Range
-from facevalue.answers.yes_no import Claim
-from facevalue.errors import UnknownNameError
 from facevalue.given import shipped
 from facevalue.types import Option
 
@@ -20,8 +16,6 @@ read = partial(shipped, __package__, "tables")
 
 WORDINGS = ("paper", "released")
 """Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
-TABLES = ("paper", "released")
-"""Tables of the form's categories: Table 10, and what the published results use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +62,6 @@ class Comparison:
     swapped_source: str
     more: tuple[str, ...]
     less: tuple[str, ...]
-
-    def claim(self, *, swapped: bool) -> Claim:
-        """What a yes says, for replies that state it in other words.
-
-        Examples
-        --------
-        >>> comparisons()[1].claim(swapped=True).subject
-        ('second', 'right')
-        """
-        first, second = ("first", "left"), ("second", "right")
-        return Claim(second, first, self.less, self.more) if swapped else Claim(first, second, self.more, self.less)
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A field of the form: its label there (`title`), other names that replies use (`keys`), and what it may be."""
-
-    name: str
-    title: str
-    keys: tuple[str, ...]
-    categories: Categories
 
 
 _FORMATS = {"paper": "format", "released": "released"}
@@ -175,36 +148,3 @@ def form_prompt(count: int = 20, wording: str = "paper") -> str:
 def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
     """The prompt with the form written out (section 4.2); how the two are put together is ours."""
     return str(read("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
-
-
-@cache
-def attributes(table: str = "paper") -> tuple[Attribute, ...]:
-    """The form's 20 attributes with the categories of one of `TABLES`."""
-    if table not in TABLES:
-        raise UnknownNameError("table of categories", table, TABLES)
-    rows, others = read("forms.toml"), read("synonyms.toml")
-    out = []
-    for row in rows["attribute"]:
-        names = tuple(row.get(table, row["paper"]))
-        more = others.get(row["name"], {})
-        synonyms = {
-            word: category
-            for part in ("any", table)
-            for category, listed in more.get(part, {}).items()
-            for word in listed
-            if part == table or category in names
-        }
-        ranges = more.get("ranges", {})
-        plausible = more.get("plausible", (-inf, inf))
-        categories = Categories(
-            attribute=row["name"],
-            names=names,
-            unspecified=rows["unspecified"][table],
-            several=row.get("several", False),
-            synonyms=synonyms,
-            ranges=tuple(Range(*one) for one in ranges.get(table, ranges.get("paper", ()))),
-            foreign=tuple(more.get("foreign", ())),
-            plausible=(float(plausible[0]), float(plausible[1])),
-        )
-        out.append(Attribute(row["name"], row["title"], tuple(row["keys"]), categories))
-    return tuple(out)

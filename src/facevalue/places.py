@@ -1,0 +1,29 @@
+"""Places that users name: folders or URLs for runs, files for studies. Nothing here is slow to import."""
+
+import re
+from pathlib import Path
+
+SCHEMES = ("s3", "gs", "az", "file")
+"""Beginnings of the URLs that runs can lie under."""
+
+
+def is_url(text: object) -> bool:
+    """Whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/run"), is_url("runs/first"), is_url("file:///runs/first")
+    (True, False, True)
+    """
+    return isinstance(text, str) and re.match(rf"[a-z][a-z0-9+.-]*://|({'|'.join(SCHEMES)}):/", text, re.I) is not None
+
+
+def is_study_file(name: str) -> bool:
+    """Whether what stands in the place of a study's name is a file.
+
+    Examples
+    --------
+    >>> is_study_file("my-study.toml"), is_study_file("stylisticbias")
+    (True, False)
+    """
+    return name.endswith(".toml") or Path(name).is_file()

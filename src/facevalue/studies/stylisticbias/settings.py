@@ -1,0 +1,47 @@
+"""Settings of StylisticBias."""
+
+from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.stimuli.base import Kind
+
+NAME = "stylisticbias"
+TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
+
+OWN = ("manifest", "folders")
+"""Settings that show pictures which are not drawn."""
+SETTINGS = (
+    Setting(
+        "faces",
+        "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.",
+        "274M,226F",
+        excludes=OWN,
+    ),
+    Setting("manifest", "Judge your own images instead: a CSV, JSONL or Parquet manifest.", ""),
+    Setting(
+        "folders", "Judge the authors' images: the folder with their *_metadata.json files.", "", excludes=("manifest",)
+    ),
+    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", "", needs=OWN),
+    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind), needs=OWN),
+    Setting("faces_seed", "Which faces are drawn.", 1, excludes=OWN),
+    Setting(
+        "grid",
+        "Variations to judge: the 34 that the paper keeps, or all 55 it lists (Table 10). Cues of your own are "
+        "judged in any case.",
+        "kept",
+        ("kept", "all"),
+    ),
+    Setting(
+        "fashion_base",
+        "What a fashion style, shown full-body, is compared with: the same person full-body in plain clothes, or the "
+        "head-and-shoulders base as in the paper.",
+        "full-body",
+        ("full-body", "portrait"),
+    ),
+    Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
+    Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
+    Setting("scenarios", "Only these scenarios (wealthy,trustworthy ...); all 25 by default.", []),
+    Setting(
+        "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
+    ),
+    seed_setting(1, 2, 3),
+    temperature_setting(0.2),
+)
