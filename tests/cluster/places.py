@@ -15,14 +15,15 @@ STUDY = ("stylisticbias", "--model", "nap/default", "--faces", "20", "--sample",
 ROOT = Path(__file__).parents[2]
 MODEL = '''"""The simulated model, slowly; it writes down who it is and how much it was asked.
 
-NAP_TROUBLE is "raise", "crash" or "stall" and a trial: what happens when that is to be answered, each time, or once
-where NAP_ONCE names a file.
+NAP_TROUBLE is "raise", "give up", "crash" or "stall", and a trial: what happens when that is to be answered, each time,
+or once where NAP_ONCE names a file.
 """
 import os
 import signal
 import time
 from pathlib import Path
 
+from facevalue.errors import ModelError
 from facevalue.models.sim import SimModel
 
 
@@ -46,7 +47,7 @@ class Nap(SimModel):
                     self._debt = 0.0
 
     def _trouble(self, trial):
-        kind, _, at = os.environ.get("NAP_TROUBLE", "").partition(" ")
+        kind, _, at = os.environ.get("NAP_TROUBLE", "").rpartition(" ")
         if not kind or trial != int(at):
             return
         if once := os.environ.get("NAP_ONCE"):
@@ -55,7 +56,9 @@ class Nap(SimModel):
             except FileExistsError:
                 return
         if kind == "raise":
-            raise RuntimeError("it burns")
+            raise RuntimeError("it stumbles")
+        if kind == "give up":
+            raise ModelError("it burns")
         if kind == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep(600)

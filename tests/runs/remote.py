@@ -1,15 +1,18 @@
 """Runs of the tiny study in object storage, in this process."""
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from obstore.store import MemoryStore
 
+from facevalue.errors import ModelError
 from facevalue.protocol.study import Study
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
-from facevalue.runs.units import Job
+from facevalue.runs.units import Job, Lost, Receipt, Unit
 from facevalue.store.objects import Objects
 from tests.runs.tiny import TinyModel, tiny_study
 
@@ -23,6 +26,27 @@ class Notes(SilentProgress):
 
     def note(self, message: str) -> None:
         self.notes.append(message)
+
+
+class PatientWorkers(LocalWorkers):
+    """Workers as those of a cluster: a unit at which a model fails goes to the next one, a few times."""
+
+    def __init__(self, worker: UnitWorker, came: Came) -> None:
+        super().__init__(worker, came)
+        self._unit: Unit | None = None
+        self.tries: Counter[str] = Counter()
+
+    def submit(self, unit: Unit) -> None:
+        self._unit = unit
+        super().submit(unit)
+
+    def wait(self, seconds: float) -> list[Receipt | Lost]:
+        try:
+            return super().wait(seconds)
+        except ModelError as error:
+            assert self._unit is not None
+            self.tries[self._unit.key] += 1
+            return [Lost(self._unit, str(error), "here", given_up=self.tries[self._unit.key] == 3)]
 
 
 def in_memory() -> Objects:
@@ -40,12 +64,13 @@ def go(
     settings: RunSettings = UNIT,
     notes: Notes | None = None,
     worker_objects: Objects | None = None,
+    kind: Callable[[UnitWorker, Came], LocalWorkers] = LocalWorkers,
 ) -> RunSummary:
     """Run the study, or go on with it."""
     study, model = study or tiny_study(faces=100), model or TinyModel()
     job = Job(objects.url, study.name, study.options, model.name, exact=settings.exact, sample=settings.sample)
 
     def workers(came: Came) -> LocalWorkers:
-        return LocalWorkers(UnitWorker(job, study, model, worker_objects or objects), came)
+        return kind(UnitWorker(job, study, model, worker_objects or objects), came)
 
     return drive(study, settings, objects, workers, notes or Notes())

@@ -30,7 +30,7 @@ from facevalue.store import objects as module
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, listed_units, read_run, run_data
 from facevalue.types import Request, Response
-from tests.runs.remote import UNIT, URL, Notes, go, in_folder, in_memory
+from tests.runs.remote import UNIT, URL, Notes, PatientWorkers, go, in_folder, in_memory
 from tests.runs.test_pictures import own
 from tests.runs.tiny import TinyModel, TinySource, failed, fails, for_a_while, keys, mixed, say, tiny_study
 from tests.store.faulty import Lagging
@@ -97,6 +97,38 @@ def test_a_run_of_which_the_model_failed_goes_on() -> None:
     stored = answers(objects).height
     assert stored == 150  # those of the unit that it failed at, too
     go(objects, model)
+    assert len(model.asked) == 300 - stored
+
+
+def test_what_is_left_of_a_unit_at_which_a_model_failed_goes_to_another_worker_in_the_same_run() -> None:
+    objects, notes = in_memory(), Notes()
+    trouble = iter([None] * 150 + [fails(ModelError, "gone")] + [None] * 1000)
+
+    def reply(request: Request) -> Response:
+        if then := next(trouble):
+            then()
+        return mixed(request)
+
+    summary = go(objects, TinyModel(reply), notes=notes, kind=PatientWorkers)
+    assert (summary.complete, summary.asked) == (True, 300)
+    assert "here: gone Its unit goes to another worker." in notes.notes
+    assert answers(objects).select("trial", "repeat").n_unique() == answers(objects).height == 300
+
+
+def test_a_request_at_which_a_model_always_fails_costs_what_it_is_asked_with_alone() -> None:
+    objects, model, notes = in_memory(), TinyModel(), Notes()
+
+    def reply(request: Request) -> Response:
+        if request.trial == 50:
+            raise ModelError("gone")
+        return mixed(request)
+
+    summary = go(objects, TinyModel(reply), notes=notes, kind=PatientWorkers)
+    assert not summary.complete
+    assert any("is given up; the same command tries it again." in note for note in notes.notes)
+    stored = answers(objects).height
+    assert 200 < stored < 300
+    assert go(objects, model).complete
     assert len(model.asked) == 300 - stored
 
 

@@ -142,6 +142,7 @@ class _Driver:
         self._saved = time.monotonic()
         self._way: dict[str, Unit] = {}
         self._given_up = 0
+        self._lost: set[str] = set()
         self._stop = self._interrupted = False
         self._stopped = ""
         counts = self._stored.counts()
@@ -223,8 +224,8 @@ class _Driver:
         """Wait for what ends, and count it."""
         for done in self._workers.wait(1.0):
             if isinstance(done, Receipt):
-                del self._way[done.key]
                 self._count(done)
+                self._hand_rest(self._way.pop(done.key), done)
                 if done.interrupted:
                     raise KeyboardInterrupt
                 continue
@@ -234,6 +235,13 @@ class _Driver:
         if self._lease.lost and not self._stop:
             self._end(_LOST.format(self._objects.url))
         self._report()
+
+    def _hand_rest(self, unit: Unit, done: Receipt) -> None:
+        """Hand out what is left of a unit of which a worker that failed stored some answers, while there are more."""
+        facts = done.facts
+        if unit.key in self._lost and facts is not None and facts.rows > facts.errors and not self._stop:
+            for rest in self._stored.rest(unit):
+                self._hand(rest)
 
     def _again(self, lost: Lost) -> None:
         """Hand a unit whose worker was lost to another one."""
@@ -249,6 +257,7 @@ class _Driver:
             )
             return
         self._note(f"{lost.node}: {lost.why} Its unit goes to another worker.")
+        self._lost.add(lost.unit.key)
         self._hand(lost.unit)
 
     def _manifest(self, stimuli: str) -> tuple[RunManifest, Tag]:
@@ -291,7 +300,7 @@ class _Driver:
         if facts is None:
             return
         self._stored.enter(facts)
-        if not done.stored:
+        if not done.stored and done.key not in self._lost:
             return
         tally.units += 1
         tally.stored += facts.rows

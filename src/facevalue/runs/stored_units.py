@@ -92,14 +92,22 @@ class StoredUnits:
     def open(self, again: int) -> Iterator[Unit]:
         """Units of what is not answered in a round."""
         for piece in self._plan.pieces():
-            stored = self._units.get(piece.first, ())
-            if not stored:
-                if again == 0:
-                    yield self._plan.whole(piece)
-            elif not self._settled(piece, again):
-                wanted = self._wanted(piece, again)
-                if wanted.any():
-                    yield self._plan.unit(piece, wanted, again, len(stored))
+            if piece.first in self._units:
+                yield from self._rest(piece, again)
+            elif again == 0:
+                yield self._plan.whole(piece)
+
+    def rest(self, unit: Unit) -> Iterator[Unit]:
+        """What a stored unit left open, if anything: its worker kept what had come before the model failed."""
+        place = KEY.fullmatch(unit.key)
+        assert place is not None
+        return self._rest(next(one for one in self._plan.pieces() if one.first == int(place[1])), unit.again)
+
+    def _rest(self, piece: Piece, again: int) -> Iterator[Unit]:
+        if not self._settled(piece, again):
+            wanted = self._wanted(piece, again)
+            if wanted.any():
+                yield self._plan.unit(piece, wanted, again, len(self._units[piece.first]))
 
     def _expected(self, piece: Piece, again: int) -> int:
         """How many requests a round has about a piece."""
