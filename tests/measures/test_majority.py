@@ -221,3 +221,14 @@ def test_values_alone_are_the_same() -> None:
         bare = from_majority(values, 0)
     np.testing.assert_array_equal(bare.estimates.value, whole.estimates.value)
     assert np.isnan(bare.estimates.low).all()
+
+
+def test_where_no_set_differs_from_another_missing_values_have_bounds_too() -> None:
+    """All values are 0; half of the first group's are missing, and may be 1: its mean 1/2, that of all groups 1/6."""
+    values = np.zeros((12, 3, 2))
+    values[:, 0, 1] = np.nan
+    found = from_majority(values, 0, np.ones(values.shape, dtype=np.bool_), (0.0, 1.0))
+    assert found.estimates.value.tolist() == [0.0] * 3
+    np.testing.assert_allclose(found.bounds.low, [0.0, -1 / 6, -1 / 6])
+    np.testing.assert_allclose(found.bounds.high, [1 / 3, 0.0, 0.0])
+    assert np.isnan(from_majority(values, 0).bounds.low).all(), "without limits nothing is known"

@@ -1,5 +1,7 @@
 """Rates, lengths and sentiment by group."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import word_rates
+from facevalue.measures import cluster_bootstrap, word_rates
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.judgment import judge
+from facevalue.measures.selection import to_array
+from facevalue.measures.table_entries import bounds_of, enter, estimates
+from facevalue.measures.verdicts import FOUND
 
 
 def texts(seed: int, images: int = 40, each: int = 4) -> pl.DataFrame:
@@ -133,3 +141,73 @@ def test_bad_columns_are_refused() -> None:
     crossed = frame.with_columns(group=pl.int_range(pl.len()) % 2)
     with pytest.raises(DataError, match="image '0' belongs to more than one group"):
         word_rates.differences(crossed, ["hits"], "group", "image")
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10_000), st.sampled_from([None, "tokens"]))
+def test_no_texts_that_are_missing_lead_outside_the_bounds(seed: int, per: str | None) -> None:
+    rng = np.random.default_rng(seed)
+    whole = texts(seed, images=8, each=2).with_columns(score=pl.Series(rng.random(16)))
+    lost = pl.Series(rng.random(whole.height) < 0.3)
+    seen = whole.with_columns(pl.when(~lost).then(pl.col(name)).alias(name) for name in ("score", "hits", "tokens"))
+    value, longest = ("hits", 120) if per else ("score", 1)
+    row = word_rates.differences(
+        seen, [value], "group", "image", per=per, scale=10.0, poles=(0.0, 1.0), longest=longest
+    ).row(0, named=True)
+    assert row["bound_low"] - 1e-9 <= row["value"] <= row["bound_high"] + 1e-9
+    for _ in range(8):
+        length = rng.integers(0, 121, whole.height)
+        share = np.where(rng.random(whole.height) < 0.5, rng.random(whole.height), rng.random(whole.height) < 0.5)
+        filled = {"score": share, "tokens": length, "hits": share * length}
+        one = whole.with_columns(
+            pl.when(lost).then(pl.Series(x)).otherwise(name).alias(name) for name, x in filled.items()
+        )
+        with cluster_bootstrap.values_only():
+            got = word_rates.differences(one, [value], "group", "image", per=per, scale=10.0)["value"][0]
+        assert row["bound_low"] - 1e-9 <= got <= row["bound_high"] + 1e-9
+    free = word_rates.differences(seen, [value], "group", "image", per=per)
+    assert free["bound_low"].null_count() == free.height, "nothing bounds what has no limits"
+
+
+def test_texts_withheld_by_what_they_say_are_not_found_without_an_unless() -> None:
+    """Of 20 pages of groups that are alike, .05 leaves at most 3 (binomial, 98%)."""
+    gap = Measure("gap", "Gap", "a - b", "share", "image", "", comparison=True, limits=(-1.0, 1.0))
+    found = sure = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        score = rng.random(80)
+        group = np.repeat(["one", "two"], 40)
+        lost = (group == "one") & (score > 0.5) & (rng.random(80) < 0.8)
+        frame = pl.DataFrame(
+            {"image": np.arange(80), "group": group, "score": pl.Series(np.where(lost, np.nan, score))}
+        )
+        rows = word_rates.differences(
+            frame.with_columns(pl.col("score").fill_nan(None)), ["score"], "group", "image", poles=(0, 1)
+        )
+        table = EstimateTable("s", "m", ["group"])
+        enter(
+            table,
+            gap,
+            {"group": rows["group"].to_list()},
+            estimates(rows),
+            p=to_array(rows["p"]),
+            family="f",
+            bounds=bounds_of(rows),
+        )
+        page = judge(table.frame(), [gap]).filter(verdict="difference found")
+        found += page.height
+        sure += page.filter(~pl.col("why").str.contains("unless")).height
+    assert found > 10
+    assert sure <= 3
+
+
+def test_a_finding_that_cannot_have_bounds_says_so() -> None:
+    why = "a length has no limit"
+    length = Measure("length", "Length", "a - b", "words", "image", "", comparison=True, unbounded=why)
+    rows = word_rates.differences(texts(1), ["tokens"], "group", "image").with_columns(p=pl.lit(1e-9))
+    table = EstimateTable("s", "m", ["group"])
+    enter(table, length, {"group": rows["group"].to_list()}, estimates(rows), p=to_array(rows["p"]), family="f")
+    for measure, ending in ((length, f" No bounds for missing answers: {why}."), (replace(length, unbounded=""), "")):
+        page = judge(table.frame(), [measure])
+        assert page["verdict"].to_list() == ["difference found"]
+        assert page["why"].to_list() == [f"{FOUND}{ending}"]

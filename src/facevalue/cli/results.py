@@ -92,6 +92,7 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
         ("paired", "yes" if found.paired else "no"),
         ("signed", "yes" if found.signed else "no: shown beside its noise floor"),
         ("source", found.source),
+        *((("bounds", f"none for missing answers: {found.unbounded}"),) if found.unbounded else ()),
     ):
         console.print(f"  {label:9} {text}", highlight=False, markup=False)
 

@@ -30,3 +30,5 @@ class Measure:
     """Smallest and largest possible value; an interval says nothing about impossible ones."""
     squared: bool = False
     """Whether it is a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`)."""
+    unbounded: str = ""
+    """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""

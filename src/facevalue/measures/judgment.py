@@ -127,6 +127,10 @@ def judge(
     ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
     alike = out["method"].str.starts_with(SAME).fill_null(value=False)
     judged = judged.with_columns(pl.when(alike).then(pl.col("why") + f" {NO_SPREAD}").otherwise("why").alias("why"))
+    unbounded = is_found & out["bound_low"].is_null().to_numpy()
+    judged = judged.with_columns(
+        why=pl.when(unbounded).then(pl.col("why") + _no_bounds(out, measures)).otherwise("why")
+    )
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
     out = out.with_columns(floors.alias("floor_high"))
@@ -142,6 +146,12 @@ def _stated(method: pl.Series) -> pl.Series:
     """The reason that the study itself gave for what could not be measured; null where it gave none."""
     reason = method.str.extract(f"^{NOT_MEASURABLE}: (.+)$")
     return "Not measurable: " + reason + "."
+
+
+def _no_bounds(out: pl.DataFrame, measures: Sequence[Measure]) -> pl.Series:
+    """Why a measure has no bounds, as a further sentence; empty where it says nothing of that."""
+    reasons = {one.name: f" No bounds for missing answers: {one.unbounded}." for one in measures if one.unbounded}
+    return out["measure"].replace_strict(reasons, default="", return_dtype=pl.String)
 
 
 def _equivalence(column: Mapping[str, np.ndarray], df: np.ndarray) -> np.ndarray:

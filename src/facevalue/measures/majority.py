@@ -156,7 +156,8 @@ def from_majority(
     Where no set differs from another at all, and limits are given, intervals are those of `unseen.widened`.
 
     Bounds compare the mean of g, all its missing values at one limit, with the mean of the groups of S, all of theirs
-    at the other (Manski 1989); S is that of the values that are there.
+    at the other (Manski 1989); S is that of the values that are there, and all groups where no set differs from
+    another.
 
     Notes
     -----
@@ -180,7 +181,7 @@ def from_majority(
         if limits is not None:
             out = _widened(out, limits)
             q = q if out.p_zero is None else out.p_zero
-        return Contrasts(out, q, _no_bounds(out.value), np.nan, np.nan)
+        return Contrasts(out, q, _from_mean(values, out.value, asked, limits), np.nan, np.nan)
     mean, variance, df = effects.mean[measurable], effects.variance[measurable], effects.df[measurable]
     if measurable.size == 2:
         value, low, high, se, p, p_any = _pair(mean, variance, float(df.min()))
@@ -253,6 +254,20 @@ def _bounded(
         return Bounds(few, few, few, missing, few)
     se = np.max([end.std(axis=0, ddof=1) for end in ends], axis=0) / np.sqrt(sets) if sets > 1 else few
     return Bounds(few, ends[0].mean(axis=0), ends[1].mean(axis=0), (missing + weight @ missing) / 2, se)
+
+
+def _from_mean(
+    values: Array, effect: Array, asked: npt.NDArray[np.bool_] | None, limits: tuple[float, float] | None
+) -> Bounds:
+    """Bounds of effects of groups that stand beside all groups, where no set differs from another."""
+    bounds, known = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
+    if known.size > 1 and limits is not None:
+        others = (1 - np.eye(known.size)) / (known.size - 1)
+        asked = None if asked is None else asked[:, known]
+        ends = _bounded(values[:, known], asked, limits, others).scaled((known.size - 1) / known.size)
+        bounds.low[known], bounds.high[known] = np.fmin(ends.low, effect[known]), np.fmax(ends.high, effect[known])
+        bounds.missing[known], bounds.se[known] = ends.missing, ends.se
+    return bounds
 
 
 def _no_bounds(value: Array) -> Bounds:

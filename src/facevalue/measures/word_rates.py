@@ -14,6 +14,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap, comparison
 from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
 
 PER_THOUSAND = 1000.0
 FLAT = "no interval: the clusters do not differ, so that their spread is unknown"
@@ -93,17 +94,25 @@ def differences(
     scale: float = 1.0,
     seed: int = 0,
     resamples: int = cluster_bootstrap.RESAMPLES,
+    poles: tuple[float, float] | None = None,
+    longest: float = 1.0,
 ) -> pl.DataFrame:
     """Differences of `by_group` between groups.
 
-    `reference`: the group that the others are compared with ("white"); every group with every later one by default.
+    Parameters
+    ----------
+    reference:
+        The group that the others are compared with ("white"); every group with every later one by default.
+    poles, longest:
+        Smallest and largest result of a single text, before it is scaled, and the most that a text has of `per`, so
+        that there are bounds for texts whose value is missing (`missing_data_bounds.shift_bounds`). None without poles.
 
     Returns
     -------
     DataFrame
         Long: `measure`, `group`, `against`, `value` (the group's less the other's), `low`, `high`, `se`, `p`
-        (two-sided, not adjusted: a family of tests is declared where it is judged, see `multiple_testing`), `n`,
-        `clusters`, `method`.
+        (two-sided, not adjusted: a family of tests is declared where it is judged, see `multiple_testing`),
+        `bound_low`, `bound_high`, `bound_se`, `n`, `clusters`, `method`.
 
     Raises
     ------
@@ -131,9 +140,13 @@ def differences(
             sums, counts = cells.sums[:, at, None] * scale, cells.counts[:, at, None]
             found = comparison.compare(sums, counts, side, seed, resamples)
             assert found.p_zero is not None
-            told = {"measure": measure, "group": cells.groups[number], "against": cells.groups[base]}
-            rows.append(told | _row(found, int(cells.texts[side >= 0, at].sum())) | {"p": float(found.p_zero[0])})
-    order = ("measure", "group", "against", "value", "low", "high", "se", "p", "n", "clusters", "method")
+            told: dict[str, object] = {"measure": measure, "group": cells.groups[number], "against": cells.groups[base]}
+            told |= _row(found, int(cells.texts[side >= 0, at].sum())) | {"p": float(found.p_zero[0])}
+            if poles is not None:
+                told |= _ends(cells.bounds(at, (base, number), poles, longest).scaled(scale))
+            rows.append(told)
+    bounds = ("bound_low", "bound_high", "bound_se")
+    order = ("measure", "group", "against", "value", "low", "high", "se", "p", *bounds, "n", "clusters", "method")
     return _framed(rows, order)
 
 
@@ -156,6 +169,7 @@ class _Cells:
                 pl.when(there).then(value).sum().alias(f"sum {at}"),
                 pl.when(there).then(weight).sum().alias(f"count {at}"),
                 there.sum().alias(f"texts {at}"),
+                (~there).sum().alias(f"missing {at}"),
                 (there & (value > 0)).sum().alias(f"with {at}"),
             ]
         keys = [pl.col(group).cast(pl.String).alias("group"), pl.col(cluster).cast(pl.String).alias("cluster")]
@@ -163,13 +177,20 @@ class _Cells:
         table = known.group_by(keys, maintain_order=True).agg(parts)
         self.groups: list[str] = table["group"].unique(maintain_order=True).to_list()
         self.owner = np.array([self.groups.index(name) for name in table["group"]], dtype=np.int64)
-        self.sums, self.counts, self.texts, with_any = (
+        self.sums, self.counts, self.texts, with_any, self.missing = (
             np.column_stack([table[f"{kind} {at}"].to_numpy().astype(np.float64) for at in range(len(values))])
-            for kind in ("sum", "count", "texts", "with")
+            for kind in ("sum", "count", "texts", "with", "missing")
         )
         self.with_any = np.array([with_any[self.owner == number].sum(axis=0) for number in range(len(self.groups))])
         shared = table.filter(pl.len().over("cluster") > 1)["cluster"]
         self.shared: str | None = shared[0] if len(shared) else None
+
+    def bounds(self, at: int, groups: tuple[int, int], poles: tuple[float, float], longest: float) -> Bounds:
+        """Bounds of the second of two groups less the first, in one value."""
+        sums, valid = self.sums[:, at, None], self.counts[:, at, None]
+        whole = Replies(sums, valid, valid + longest * self.missing[:, at, None])
+        base, variant = (whole.of(self.owner == number) for number in groups)
+        return shift_bounds(base, variant, poles, paired=False)
 
 
 def _without_flat(found: Estimates, sums: Array, counts: Array) -> Estimates:
@@ -186,6 +207,10 @@ def _row(found: Estimates, texts: int) -> dict[str, object]:
     numbers: dict[str, Array] = {"value": found.value, "low": found.low, "high": found.high, "se": found.se}
     told = {name: float(array[0]) for name, array in numbers.items()}
     return {**told, "n": texts, "clusters": int(found.clusters[0]), "method": str(found.method[0])}
+
+
+def _ends(bounds: Bounds) -> dict[str, float]:
+    return {"bound_low": float(bounds.low[0]), "bound_high": float(bounds.high[0]), "bound_se": float(bounds.se[0])}
 
 
 def _framed(rows: list[dict[str, object]], order: Sequence[str]) -> pl.DataFrame:

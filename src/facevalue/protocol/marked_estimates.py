@@ -15,6 +15,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import enter, not_measurable, values
+from facevalue.measures.word_bounds import odds_bounds
 
 SEED = 0
 
@@ -24,7 +25,7 @@ class WordTables:
     """Words by image, cut as in VisBias' released code and in our way.
 
     `images` says in the same order who is shown: `image`, `person`, the groups, `occupation`; null where nothing is
-    described.
+    described; and how many texts are `missing`.
     """
 
     published: WordCounts
@@ -69,7 +70,9 @@ class MarkedWords:
         # Images of one person together, where they are in one group.
         unit = shown[UNIT].fill_null("")
         names = unit.unique(maintain_order=True)
-        merged = counts.merged(unit.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy(), len(names))
+        code = unit.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
+        merged = counts.merged(code, len(names))
+        missing = np.bincount(code, shown["missing"].to_numpy(), len(names)).astype(np.int64)
         firsts = shown.with_columns(unit).unique(UNIT, keep="first", maintain_order=True)
         groups = firsts[GROUP].to_list()
         strata = firsts["occupation"].to_list() if "occupation" in firsts.columns else None
@@ -91,7 +94,8 @@ class MarkedWords:
         sides = zip(found["group"], found["against"], strict=True)
         family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]
         p, q, p_least, z = (to_array(found[c]) for c in ("p", "q", "p_least", "z"))
-        enter(table, self.odds, _labels(found, label), odds, p=p, q=q, p_least=p_least, family=family)
+        bounds = odds_bounds(found, merged, groups, missing, masked)
+        enter(table, self.odds, _labels(found, label), odds, p=p, q=q, p_least=p_least, family=family, bounds=bounds)
         documents = to_array(found["documents"] + found["documents_against"])
         statistics = values(z, documents, odds.clusters.astype(np.float64), "no interval: a test statistic")
         enter(table, self.z, _labels(found, label), statistics)

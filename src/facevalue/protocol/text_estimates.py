@@ -14,7 +14,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
 from facevalue.measures.selection import to_array
-from facevalue.measures.table_entries import enter, estimates, not_measurable
+from facevalue.measures.table_entries import bounds_of, enter, estimates, not_measurable
 
 SEED = 0
 
@@ -37,17 +37,18 @@ class TextEstimates:
         """Mean of a column in each group."""
         self.add(measure, word_rates.by_group(self.rows, [column], GROUP, UNIT, seed=SEED))
 
-    def difference(self, measure: Measure, column: str) -> None:
-        """One group less another, for each two."""
-        self._between(measure, word_rates.differences(self.rows, [column], GROUP, UNIT, seed=SEED))
+    def difference(self, measure: Measure, column: str, poles: tuple[float, float] | None) -> None:
+        """One group less another, for each two; `poles`: the least and the most that a text can have of it."""
+        self._between(measure, word_rates.differences(self.rows, [column], GROUP, UNIT, seed=SEED, poles=poles))
 
     def rates(self, listed: Lexicon, prefix: str = OURS) -> pl.DataFrame:
         """Words of each list per 1,000 words of each group."""
         return word_rates.by_group(self.rows, _counts(listed, prefix), GROUP, UNIT, **_per(prefix))
 
-    def rate_differences(self, measure: Measure, listed: Lexicon, whose: str) -> None:
-        """Rates of one group less those of another."""
-        found = word_rates.differences(self.rows, _counts(listed, OURS), GROUP, UNIT, **_per(OURS))
+    def rate_differences(self, measure: Measure, listed: Lexicon, whose: str, longest: int) -> None:
+        """Rates of one group less those of another; `longest`: the most words that a text can have."""
+        ends: dict[str, Any] = {"poles": (0.0, 1.0), "longest": longest}
+        found = word_rates.differences(self.rows, _counts(listed, OURS), GROUP, UNIT, **_per(OURS), **ends)
         self._between(measure, found, OURS, whose)
 
     def joined(self, measures: Mapping[str, Measure], texts: pl.DataFrame, text: str) -> None:
@@ -71,7 +72,7 @@ class TextEstimates:
 
     def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, whose: str = "") -> None:
         family = f"{measure.name} by {self.label['dimension']}{whose}"
-        self.add(measure, found, prefix, p=to_array(found["p"]), family=family)
+        self.add(measure, found, prefix, p=to_array(found["p"]), family=family, bounds=bounds_of(found))
 
     def nothing(self, measure: Measure, why: str) -> None:
         """Say why it could not be measured."""

@@ -13,6 +13,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_levels import group_levels
+from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import wilson
 from facevalue.measures.table_entries import enter
 from facevalue.measures.word_association import (
@@ -23,6 +24,7 @@ from facevalue.measures.word_association import (
     selected_limits,
     standard_errors,
 )
+from facevalue.measures.word_bounds import association_bounds
 from facevalue.measures.word_limits import METHOD, Limits, listed_limits
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
@@ -46,7 +48,7 @@ def add_words(
     for part in parts:
         if part.task == OPEN and own.texts.counted[id(part)].any():
             if not only_values():
-                _add_associated(table, part, own.texts, frequency)
+                _add_associated(table, part, own, frequency)
             for at, prompt in enumerate(part.prompts):
                 _add_lists(table, part, own, lists, at, {"subset": part.subset, "prompt": prompt})
             asked = [at for at in range(len(part.prompts)) if _of_prompt(part, own.texts.counted[id(part)], at).any()]
@@ -58,8 +60,19 @@ def _of_prompt(part: Part, cells: Array, prompt: int) -> Array:
     return cells.reshape(part.images, len(part.prompts))[:, prompt]
 
 
-def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: int) -> None:
+def _texts_of_groups(part: Part, own: Answers) -> tuple[Array, Array]:
+    """Texts about each group that there are, and that are missing."""
+    requested = [np.isfinite(own.kind(part, "reason", at)).sum(axis=1) for at in range(len(part.prompts))]
+    there = own.texts.counted[id(part)].reshape(part.images, -1).sum(axis=1)
+    known, every = (
+        np.bincount(part.group, x, len(part.groups)).astype(np.float64) for x in (there, np.sum(requested, axis=0))
+    )
+    return known, np.maximum(every - known, 0.0)
+
+
+def _add_associated(table: EstimateTable, part: Part, own: Answers, frequency: int) -> None:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
+    texts = own.texts
     tokens, words = texts.tokens(part), texts.vocabulary.words
     often = np.flatnonzero(tokens.sum(axis=0) >= frequency)
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
@@ -81,7 +94,9 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     tests = np.broadcast_to((movable >= frequency) & ~named[often], score.shape)
     chosen = _highest(score, tests & listed & (score >= THRESHOLD - _SLACK))
     if chosen.any():
-        listing.add(table, m.PMI_STRICT, score, chosen, listed_limits(found, chosen, int(tests.sum())))
+        tested = listed_limits(found, chosen, int(tests.sum()))
+        bounds = association_bounds(score, counts, sizes, occurring.images, _texts_of_groups(part, own))
+        listing.add(table, m.PMI_STRICT, score, chosen, tested, bounds)
 
 
 def _highest(score: Array, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -109,6 +124,7 @@ class _Words:
         score: Array,
         listed: npt.NDArray[np.bool_],
         tested: Limits | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         """List the words of each group with the highest scores, with limits and p-values of their test if there is one.
 
@@ -133,7 +149,8 @@ class _Words:
         low, high = np.fmin(tested.low[group, word], value), np.fmax(tested.high[group, word], value)
         how = np.full(value.shape, METHOD, dtype=object)
         family, p = m.family(m.ASSOCIATED, self._part.subset), tested.p[group, word]
-        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=family, p=p)
+        ends = None if bounds is None else bounds.at((group, word))
+        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=family, p=p, bounds=ends)
 
 
 def _masked(part: Part) -> list[str]:

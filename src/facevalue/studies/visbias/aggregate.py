@@ -29,8 +29,9 @@ _NEEDED = ("task", "weight", "mass", "na")
 class Asked:
     """What of the study its analysis needs.
 
-    Factors that are compared, all images, the form's fields, the file of the user's word lists if any, and who is on
-    each image (`group_dimensions.people`): somebody else on each by default.
+    Factors that are compared, all images, the form's fields, the file of the user's word lists if any, who is on each
+    image (`group_dimensions.people`), somebody else on each by default, and the most words that a description can have:
+    none has more than tokens were allowed.
     """
 
     groups: tuple[str, ...]
@@ -38,6 +39,7 @@ class Asked:
     attributes: tuple[Attribute, ...]
     words: str
     people: tuple[str, ...] = ()
+    longest: int = 1024
 
 
 @dataclass
@@ -87,12 +89,23 @@ class Aggregate:
         images = self._codes.select("image")
         if known is not None:
             images = images.join(known, on="image", how="left", maintain_order="left")
+        lost = self._missing_texts()
+        images = images.join(lost, on="image", how="left", maintain_order="left").with_columns(
+            pl.col("missing").fill_null(0)
+        )
         return WordTables(self._words[Tokeniser.MARKED].counts(), self._words[Tokeniser.WORDS].counts(), images)
 
     @property
     def has_all_texts(self) -> bool:
         """Whether all descriptions were kept."""
         return self._bytes <= MOST_TEXT
+
+    def _missing_texts(self) -> pl.DataFrame:
+        """How many descriptions of each image have no valid text."""
+        texts = self.part("texts")
+        if texts.is_empty():
+            return pl.DataFrame(schema={"image": pl.String, "missing": pl.UInt32})
+        return texts.group_by("image").agg(missing=pl.col("characters").is_null().sum())
 
     def _keep(self, name: str, part: pl.DataFrame) -> None:
         enums = [pl.col(c).cast(pl.String) for c, dtype in part.schema.items() if isinstance(dtype, pl.Enum)]

@@ -67,12 +67,12 @@ def _add_differences(texts: TextEstimates, aggregate: Aggregate) -> None:
     several = texts.rows[GROUP].n_unique() > 1
     for measure, column in _plain(aggregate).items():
         if several:
-            texts.difference(m.DIFFERENCES[measure.name], column)
+            texts.difference(m.DIFFERENCES[measure.name], column, None if measure.unbounded else measure.limits)
         else:
             texts.nothing(m.DIFFERENCES[measure.name], "only one group was described")
     for listed in aggregate.lists if several else ():
         whose = "" if listed is aggregate.ours else ", yours"
-        texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose)
+        texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.asked.longest)
 
 
 def _add_joined(texts: TextEstimates, one: Dimension, aggregate: Aggregate) -> None:

@@ -9,6 +9,7 @@ OURS = "FaceValue"
 IMAGE, PAIR, FORM = "image", "pair", "form"
 """What is sampled: images, pairs of them, forms. All intervals go over these."""
 _SHARE = (0.0, 1.0)
+_LENGTH = "a length has no limit"
 LABELS = (
     *("attribute", "choice", "likeliest", "route", "reading", "reason", "word_list", "dimension", "group", "task"),
     *("fields", "other_group", "question", "other_attribute"),
@@ -74,11 +75,11 @@ ABOVE = Measure(
 )  # fmt: skip
 CHARACTERS = Measure(
     "characters", "Length of descriptions in characters", "characters / descriptions", "characters", IMAGE,
-    f"{PAPER}, Table 1", limits=(0.0, math.inf),
+    f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH,
 )  # fmt: skip
 TOKENS = Measure(
     "tokens", "Length of descriptions in tokens", "tokens / descriptions", "tokens", IMAGE,
-    f"{PAPER}, Table 1", limits=(0.0, math.inf),
+    f"{PAPER}, Table 1", limits=(0.0, math.inf), unbounded=_LENGTH,
 )  # fmt: skip
 POSITIVE = Measure(
     "positive_sentiment", "Favourable words (VADER), by sentence", "mean over sentences of VADER's pos x 100", "%",
@@ -112,6 +113,7 @@ DIFFERENCES = {
         "pp" if one.unit == "%" else one.unit, IMAGE,
         OURS if one.source == OURS else f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
         comparison=True, limits=(one.limits[0] - one.limits[1], one.limits[1] - one.limits[0]),
+        unbounded=one.unbounded,
     )
     for one in _COMPARED
 }  # fmt: skip

@@ -79,10 +79,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
         from facevalue.studies.visbias.analysis import estimated  # noqa: PLC0415
 
-        words = str(options["stereotype_words"])
+        words, most = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
-        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame)))
+        asked = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), most)
+        return estimated(answers, asked)
 
     return Study(
         name=NAME,
