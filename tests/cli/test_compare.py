@@ -88,6 +88,7 @@ def test_it_prints_the_papers_tables(facevalue: Command) -> None:
     lines = out.splitlines()
     heading = next(i for i, line in enumerate(lines) if "mean delta" in line)
     assert "−5.00" in lines[heading + 1]
+    assert re.search(r"page −?\d+\.\d+ to −?\d+\.\d+", lines[heading + 3])
     assert "drawn minus real" in out
     assert "male asian" in out
     assert "43.75 → 3.75 (−40.00)*" in out

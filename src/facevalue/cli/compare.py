@@ -97,11 +97,13 @@ def _also(agreement: Agreement) -> Shown:
     rows = []
     for row in agreement.also.iter_rows(named=True):
         labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] is not None]
-        interval = "no interval" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}"
         value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        intervals = (
+            _interval(row[low], row[high], "+.3f") for low, high in (("low", "high"), ("page_low", "page_high"))
+        )
         measure = str(row["measure"]).removeprefix(PREFIX)
-        rows.append((measure, ", ".join(labels), value, interval, row["unit"], row["verdict"] or ""))
-    columns = ("measure", "of", "difference", "95% interval", "unit", "verdict")
+        rows.append((measure, ", ".join(labels), value, *intervals, row["unit"], row["verdict"] or ""))
+    columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
 
@@ -135,15 +137,19 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Tabl
 
 
 def _statistic(row: dict[str, Any], digits: int) -> str:
-    def shown(value: float) -> str:
-        return f"{value:.{digits}f}"
-
     if str(row["method"]).endswith(BALANCED):
         return "[bold]0[/]\nby construction"
-    interval = "no interval" if row["low"] is None else f"{shown(row['low'])} to {shown(row['high'])}".replace("-", "−")
-    chance = "" if row["floor"] is None else f"\n[dim]chance {shown(row['floor'])}\np {row['p']:.3f}[/]"
-    verdict = row.get("verdict") if row["statistic"] == "mean_signed_delta" else None
-    return f"[bold]{_number(row['value'], max(digits, 2))}[/]\n{interval}{chance}" + (f"\n{verdict}" if verdict else "")
+    lines = [f"[bold]{_number(row['value'], max(digits, 2))}[/]", _interval(row["low"], row["high"], f".{digits}f")]
+    if row["floor"] is not None:
+        lines += [f"[dim]chance {row['floor']:.{digits}f}[/]", f"[dim]p {row['p']:.3f}[/]"]
+    if row.get("page_low") is not None:
+        page = _interval(row["page_low"], row["page_high"], f".{digits}f")
+        lines += [f"[dim]page {page}[/]", row["verdict"] or ""]
+    return "\n".join(lines)
+
+
+def _interval(low: float | None, high: float | None, form: str) -> str:
+    return "no interval" if low is None or high is None else f"{low:{form}} to {high:{form}}".replace("-", "−")
 
 
 def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
