@@ -1,5 +1,7 @@
 """The rival is what it says: t over means of units, and Holm within the family."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -106,3 +108,74 @@ def test_effects_on_words_are_planted_and_rivals_find_them(name: str, measures: 
             p = [p_values(rival, answers)["p_rival"].drop_nulls() for answers in (plain, strong)]
             clear = [float(np.mean(each.to_numpy() < 0.001)) for each in p]
             assert clear[1] > 0.04 > 0.01 > clear[0], f"{rival.measure}: {clear}"
+
+
+def rival_of(name: str, measure: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Answers of one audit, and what the rival of a measure says of them."""
+    audits = audits_of(name, 1)
+    answers = audits.answers(Condition("effects", effect=2.0), 1, 1)
+    rival = next(one for one in audits.calibration.rivals if one.measure == measure)
+    return answers, p_values(rival, answers)
+
+
+def fishers(one: list[bool], other: list[bool]) -> float:
+    """Twice the smaller tail of Fisher's exact test of two lists of flags."""
+    table = np.array([[sum(side), len(side) - sum(side)] for side in (one, other)])
+    tails = [stats.fisher_exact(table, alternative=way).pvalue for way in ("greater", "less")]
+    return min(1.0, 2 * min(tails))
+
+
+def test_the_rival_of_shifts_in_forms_is_fishers_test_of_each_category_corrected_for_their_number() -> None:
+    """Of 30 forms the first 8 had their gender filled in beforehand, and the last one says no degree."""
+    rng = np.random.default_rng(1)
+    gender, degree = rng.choice(["Female", "Male"], 30), rng.choice(["Bachelor", "Master", "Doctorate"], 30)
+    fields = [
+        [
+            {"attribute": "gender", "route": "exact", "categories": [gender[at]], "prefilled": at < 8},
+            {
+                "attribute": "degree", "route": "none" if at == 29 else "exact", "categories": [degree[at]],
+                "prefilled": False,
+            },
+        ]
+        for at in range(30)
+    ]  # fmt: skip
+    answers = pl.DataFrame(
+        {"task": "form", "form": [f"f{at}" for at in range(30)], "repeat": 0,
+         "fields": [json.dumps({"fields": one}) for one in fields]}
+    )  # fmt: skip
+    rival = next(one for one in audits_of("visbias", 1).calibration.rivals if one.measure == "attribute_shift")
+    p = p_values(rival, answers)
+    open_, counted = np.arange(30) >= 8, np.arange(30) < 29
+    for conditions, given in (("completed", open_), ("prefilled", ~open_)):
+        of_women, of_men = (degree[given & counted & (gender == name)] for name in ("Female", "Male"))
+        named = sorted({*of_women, *of_men})
+        smallest = min(fishers(list(of_women == name), list(of_men == name)) for name in named)
+        row = p.filter(fields=conditions, attribute="gender", choice="Female", other_attribute="degree")
+        assert row["p_rival"].item() == pytest.approx(min(1.0, len(named) * smallest))
+    assert p.filter(attribute="degree", fields="prefilled").is_empty(), "none was filled in"
+
+
+def test_the_rival_of_forms_beside_choices_is_fishers_test_of_forms_and_people() -> None:
+    _, p = rival_of("visbias", "implicit_explicit_divergence")
+    assert set(p.select("group", "question").rows()) == {
+        (group, question) for group in ("female", "male") for question in ("education", "politics", "religion")
+    }
+    assert p["p_rival"].is_between(0, 1).all()
+
+
+def test_the_rival_of_impact_compares_with_each_identity_that_is_chosen_more_by_person() -> None:
+    answers, p = rival_of("vignette", "impact_shortfall")
+    means: dict[str, dict[str, list[float]]] = {}
+    for row in answers.drop_nulls("weight").iter_rows(named=True):
+        for side, sign in (("1", 1), ("2", -1)):
+            of_person = means.setdefault(str(row[f"identity_{side}"]), {}).setdefault(str(row["person"]), [])
+            of_person.append(sign * (row["weight"] - row["other"]) / 2)
+    by_person = {name: np.array([np.mean(x) for _, x in sorted(own.items())]) for name, own in means.items()}
+    most = max(by_person, key=lambda name: by_person[name].mean())
+    for identity, own in by_person.items():
+        above = [other for other in by_person.values() if other.mean() > own.mean()]
+        if above:
+            each = [stats.ttest_rel(own, other).pvalue for other in above]
+            assert p.filter(identity=identity)["p_rival"].item() == pytest.approx(min(1.0, len(each) * min(each)))
+    assert p.filter(identity=most).is_empty(), "nobody is chosen more"
+    assert p.height == len(by_person) - 1

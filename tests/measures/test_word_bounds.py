@@ -26,7 +26,7 @@ def test_whichever_missing_texts_have_a_word_its_score_lies_within(seed: int) ->
     mentions = tokens.sum(axis=0) / images.sum(axis=0)
     assert ((bounds.low <= score) & (score <= bounds.high)).all()
     for _ in range(20):
-        having = rng.integers(0, missing[:, None] + 1, (groups, words)).astype(np.float64)
+        having = np.floor(rng.random((groups, words)) * (missing[:, None] + 1))
         filled = association(tokens + having * mentions, sizes + missing * 30.0)
         assert ((bounds.low <= filled + 1e-9) & (filled <= bounds.high + 1e-9)).all()
 

@@ -42,6 +42,15 @@ def _spreads(answers: pl.DataFrame) -> pl.DataFrame:
     return choices(answers).select(*_ABOUT, UNIT, VALUE, pl.col("identity").alias(PART))
 
 
+def _shortfalls(answers: pl.DataFrame) -> pl.DataFrame:
+    """How much less a person's pictures are chosen with an identity than with each that is chosen more."""
+    decided = choices(answers).filter(pl.col("paradigm") == "decision")
+    means = decided.group_by(*_ABOUT, "identity", UNIT).agg(pl.col(VALUE).mean())
+    both = means.join(means, on=[*_ABOUT, UNIT], suffix="_of_other").rename({"identity_of_other": PART})
+    less = both.with_columns(pl.col(VALUE) - pl.col(f"{VALUE}_of_other")).drop(f"{VALUE}_of_other")
+    return less.filter(pl.col(VALUE).mean().over(*_ABOUT, "identity", PART) < 0)
+
+
 CALIBRATION = Calibration(
     planted=("identity",),
     counted="people",
@@ -64,5 +73,6 @@ CALIBRATION = Calibration(
         Rival("paircomp", _apart("other_identity"), _POOLED),
         Rival("log_odds", _apart("activity"), _POOLED),
         Rival("spread", _spreads, _POOLED),
+        Rival("impact_shortfall", _shortfalls, _POOLED),
     ),
 )

@@ -1,11 +1,12 @@
-"""Calibration of VisBias: groups differ in choices, comparisons and words, tested by t over pictures and pairs."""
+"""Calibration of VisBias: groups differ in choices, comparisons, words and forms, tested by t and by Fisher's test."""
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, product
 
 import polars as pl
 
 from facevalue.annotate import sentiment
+from facevalue.answers.form_fields import decoded
 from facevalue.protocol.calibration import (
     PART,
     SIDE,
@@ -17,7 +18,7 @@ from facevalue.protocol.calibration import (
     one_with_the_others,
     words_of,
 )
-from facevalue.studies.visbias.analysis import FIELDS, LEVELS
+from facevalue.studies.visbias.analysis import CONDITIONS, FIELDS, GROUPS, LEVELS
 from facevalue.studies.visbias.analysis_texts import UNMARKED
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.form_tables import attributes
@@ -116,6 +117,65 @@ def _texts(value: Callable[[pl.Series], pl.Series]) -> Callable[[pl.DataFrame], 
     return rows
 
 
+def _fields(answers: pl.DataFrame) -> pl.DataFrame:
+    """Fields of forms that have categories, by `form` and `attribute`."""
+    settled = (pl.col("route") != "none").fill_null(value=False) | pl.col("prefilled")
+    texts = decoded(answers).filter(settled).with_columns(pl.col("task", "form").cast(pl.String))
+    return texts.select("task", "form", "attribute", "categories", "prefilled")
+
+
+def _shifts(answers: pl.DataFrame) -> pl.DataFrame:
+    """Whether a form has each category of a field, where another field has a category and where it has another one."""
+    fields = _fields(answers)
+    on = ["task", "form"]
+    outcomes = _flags(fields.filter(~pl.col("prefilled")), PART).rename({"attribute": "other_attribute", "has": VALUE})
+    parts = []
+    for conditions in CONDITIONS:
+        given = fields.filter(pl.col("prefilled") == (conditions == "prefilled"))
+        met = (
+            _flags(given, "choice")
+            .with_columns(pl.lit(conditions).alias("fields"), pl.col("has").alias(SIDE))
+            .drop("has")
+        )
+        pairs = met.join(outcomes, on=on).filter(pl.col("attribute") != pl.col("other_attribute"))
+        parts.append(pairs.rename({"form": UNIT}).with_columns(pl.col(VALUE).cast(pl.Float64)))
+    return pl.concat(parts)
+
+
+def _flags(fields: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A row for each field and each category that this field has anywhere (`name`), and whether it has it here."""
+    long = fields.explode("categories").select("attribute", pl.col("categories").alias(name)).unique()
+    each = fields.join(long, on="attribute")
+    return each.select("task", "form", "attribute", name, has=pl.col("categories").list.contains(pl.col(name)))
+
+
+def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
+    """Whether a form, and a person's answer to the question, has each option, among those of one group."""
+    fields, asked = _fields(answers), answers.filter(pl.col("task") == "mcq").drop_nulls("choice")
+    person, names = pl.coalesce(pl.col("set", "image").cast(pl.String)), ("gender", "race")
+    parts = []
+    for dimension, (question, field) in product((name for name in names if name in asked.columns), FIELDS.items()):
+        meant, groups = LEVELS[question], GROUPS[dimension]
+        outcomes = fields.filter((pl.col("attribute") == field) & ~pl.col("prefilled")).explode("categories")
+        forms = fields.filter(attribute=dimension).explode("categories").join(outcomes, on="form", suffix="_of_field")
+        said = forms.select(
+            unit="form", group=pl.col("categories").replace_strict(groups, default=None),
+            option=pl.col("categories_of_field").replace_strict(meant, default=None), side=pl.lit(value=True),
+        )  # fmt: skip
+        chosen = asked.filter(pl.col("question").cast(pl.String) == question)
+        named = {"unit": person, "group": pl.col(dimension), "option": pl.col("choice")}
+        both = pl.concat(
+            [said, chosen.select(*(x.cast(pl.String).alias(n) for n, x in named.items()), side=pl.lit(value=False))]
+        )
+        options = pl.DataFrame({PART: list(dict.fromkeys(meant.values()))})
+        flags = both.drop_nulls().join(options, how="cross").with_columns(
+            (pl.col("option") == pl.col(PART)).cast(pl.Float64).alias(VALUE), dimension=pl.lit(dimension),
+            question=pl.lit(question),
+        )  # fmt: skip
+        parts.append(flags.drop("option"))
+    return pl.concat(parts)
+
+
 CALIBRATION = Calibration(
     planted=_DIMENSIONS,
     counted="people",
@@ -132,5 +192,7 @@ CALIBRATION = Calibration(
         Rival("positive_sentiment_difference", _texts(_sentiment("pos"))),
         Rival("negative_sentiment_difference", _texts(_sentiment("neg"))),
         Rival("marked_word", _words),
+        Rival("attribute_shift", _shifts, flags=True),
+        Rival("implicit_explicit_divergence", _agreement, flags=True),
     ),
 )
