@@ -1,17 +1,23 @@
 """Plans: what is said to be detected is found as often as is said."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from facevalue.errors import DataError
 from facevalue.measures import dyads
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.power import clusters_needed
-from facevalue.runs.power import planned
+from facevalue.runs.power import detection
 from facevalue.studies.modscan.precision import SD
+from facevalue.studies.modscan.tables import RACES
 from tests.studies.modscan.asked import build, simulated
 
 LIKED = 1.5 * stats.norm.ppf((np.arange(400) + 0.5) / 400)
+PERSON = 1.5 / np.sqrt(2)  # SD of each of two people who are 1.5 logits apart
+PERSONAS = {"faces": 4, "kinds": ["persona"]}
 
 
 @pytest.mark.parametrize(("gap", "both"), [(0.1, True), (0.2, True), (0.2, False)])
@@ -35,17 +41,87 @@ def test_the_plan_is_of_the_first_test_of_gender() -> None:
     scenes = build(modality=["language"], per_persona=3).precision
     assert scenes is not None
     assert (scenes.tests, scenes.clusters, scenes.each) == (14, 3, 28)
-    with pytest.raises(DataError, match="no power analysis of what these settings ask"):
-        planned(build(attribute=["race"]), compare=False)
     paper = build(paper=True).precision
     assert paper is not None
     assert paper.clusters == 2604
 
 
-@pytest.mark.parametrize(("modality", "size"), [("vision", {"faces": 4}), ("language", {"per_persona": 20})])
-def test_a_pilot_gives_the_spread_of_its_own_pairs_and_scenes(modality: str, size: dict[str, int]) -> None:
-    study = build(modality=[modality], attribute=["gender"], **size)
+def test_without_gender_the_plan_is_of_race_or_skin_tone() -> None:
+    faces = build(attribute=["race"]).precision
+    assert faces is not None
+    assert (faces.tests, faces.clusters, faces.sure, faces.each) == (4 * 34, 18, 0.5, 408)
+    assert (faces.cluster, faces.largest, set(faces.shares)) == ("people of each skin tone", 0.5, {1.0})
+    scenes = build(attribute=["race"], modality=["language"], per_persona=3).precision
+    assert scenes is not None
+    assert (scenes.tests, scenes.clusters, scenes.sure, scenes.each, scenes.largest) == (4 * 14, 3, 1, 56, 0.75)
+    paper = build(attribute=["race"], paper=True).precision
+    assert paper is not None
+    assert paper.clusters == 1230  # 7,378 pairs of two of four races, each person beside one of every other
+
+
+def test_races_of_fewer_people_are_planned_for_by_themselves(tmp_path: Path) -> None:
+    rows = [f"{race}{n}.png,25,male,{race}" for race in RACES for n in range(2 if race == "Indian" else 6)]
+    (tmp_path / "faces.csv").write_text("\n".join(["image,age,gender,race", *rows]) + "\n")
+    study = build(attribute=["race"], modality=["vision"], manifest=str(tmp_path / "faces.csv"))
+    plan = detection(study, requests=1, sample=None, seed=0, exact=False, effect=0.2, pilot=None)
+    assert [(reach.tests, reach.clusters) for reach in plan.reaches] == [(3 * 34, 6), (34, 2)]
+    assert plan.needed == max(reach.needed or 0 for reach in plan.reaches)
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.2])
+@pytest.mark.parametrize("both", [True, False])
+def test_a_gap_of_one_race_among_faces_is_found_as_often_as_is_said(gap: float, both: bool) -> None:
+    study = build(attribute=["race"], sides="both" if both else "drawn")
+    plan = detection(study, requests=1, sample=None, seed=0, exact=False, effect=gap, pilot=None)
+    people, beside, audits = plan.needed or 0, 3, 300
+    rng = np.random.default_rng(people)
+    middle = optimize.brentq(lambda mu: special.expit(mu + LIKED).mean() - 0.5 - gap, -9, 9)
+    liked = middle + PERSON * (rng.normal(size=(audits, people, 1)) - rng.normal(size=(audits, people, beside)))
+    sides = [0.25, -0.25] if both else [0.25 * rng.choice([-1.0, 1.0], liked.shape)]
+    chosen = np.mean([rng.random(liked.shape) < special.expit(liked + side) for side in sides], axis=0).ravel()
+    person, other = np.repeat(np.arange(audits * people), beside), audits * people + np.arange(chosen.size)
+    audit = np.repeat(np.arange(audits), people * beside)
+    found = dyads.shares(chosen, np.ones(chosen.size), (person, other), audit, audits)
+    assert 0.75 <= (found.p(0.5) < plan.level).mean() <= 0.92  # .82 to .90, give or take two standard errors
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.2])
+@pytest.mark.parametrize("order", ["balanced", "random"])
+def test_a_gap_of_one_race_named_about_scenes_is_found_as_often_as_is_said(gap: float, order: str) -> None:
+    study = build(attribute=["race"], modality=["language"], order=order)
+    plan = detection(study, requests=1, sample=None, seed=0, exact=False, effect=gap, pilot=None)
+    scenes, audits = plan.needed or 0, 300
+    rng = np.random.default_rng(scenes)
+
+    def chance(liked: Array, more: float, first: int | Array) -> Array:
+        """Of the first of four groups, one of which is named first."""
+        logits = liked + np.array([more, 0, 0, 0]) + 0.25 * (np.arange(4) == np.asarray(first)[..., None])
+        return np.asarray(special.softmax(logits, axis=-1)[..., 0])
+
+    many = PERSON * rng.normal(size=(10_000, 4))
+    more = optimize.brentq(lambda mu: np.mean([chance(many, mu, k) for k in range(4)]) - 0.25 - gap, -9, 9)
+    liked = PERSON * rng.normal(size=(audits * scenes, 4))
+    firsts = list(range(4)) if order == "balanced" else [rng.integers(0, 4, len(liked))]
+    chosen = np.mean([rng.random(len(liked)) < chance(liked, more, first) for first in firsts], axis=0)
+    scene = np.arange(chosen.size)
+    found = dyads.shares(chosen, np.ones(chosen.size), (scene, scene), np.repeat(np.arange(audits), scenes), audits)
+    assert 0.75 <= (found.p(0.25) < plan.level).mean() <= 0.92  # .82 to .87, give or take two standard errors
+
+
+@pytest.mark.parametrize(
+    ("modality", "attribute", "size", "sd"),
+    [
+        ("vision", "gender", PERSONAS, 0.35),
+        ("language", "gender", {"per_persona": 10}, 0.37),
+        ("vision", "race", PERSONAS, 0.22),
+        ("language", "race", {"per_persona": 10}, 0.26),
+    ],
+)
+def test_a_pilot_gives_the_spread_of_its_own_people_and_scenes(
+    modality: str, attribute: str, size: dict[str, Any], sd: float
+) -> None:
+    study = build(modality=[modality], attribute=[attribute], **size)
     assert study.precision is not None
-    assert study.precision.spread(iter([simulated(study)]), "a pilot").mean == pytest.approx(0.38, abs=0.07)
+    assert study.precision.spread(iter([simulated(study)]), "a pilot").mean == pytest.approx(sd, abs=0.04)
     units, items = study.precision.units(study.sample(study.design.size // 2, 1, 1))
     assert (units, items) == (study.precision.clusters // 2, 1.0)

@@ -1,87 +1,139 @@
-"""Precision of plans: which gap between men and women so many pairs, or scenes, detect."""
+"""Precision of plans: which gap from an even choice so many people of a group, or scenes, detect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Design
+from facevalue.design import Block, Design, Factor
 from facevalue.protocol.study import Precision, Spread
-from facevalue.studies.modscan.design import LEFT
+from facevalue.studies.modscan.design import LEFT, ORDER, PAPER_PAIRS
+from facevalue.studies.modscan.parsing import WEIGHTS
+from facevalue.studies.modscan.pictures import PEOPLE
 from facevalue.studies.modscan.settings import VISION
+from facevalue.studies.modscan.tables import GROUPS
 
 SD = {True: 0.4, False: 0.5}
-"""SD between units of the share of men, shown in two orders or in one; of models that see a person as 1.5 logits apart
-from another, and like either place by .25."""
+"""SD between units of the share of one of two groups, shown in two orders or in one; of models that see a person as 1.5
+logits apart from another, and like either place by .25."""
+SD_OF_FOUR = {True: 0.29, False: 0.45}
+"""The same between scenes about which one of four groups is named, in four orders or in one."""
+OF_PERSON = 0.0355
+"""How much of these models' variance between pairs is that of the person, whoever is beside."""
 ASSUMED = "a model that sees people 1.5 logits apart; a pilot of your own model is better: --pilot RUN"
 FAMILIES = ("modality", "attribute")
 
 
-def precision(design: Design) -> Precision | None:
-    """Describe the study to the planner by its first test of gender; None where there is none.
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Who is shown about one attribute: people of each group, and how many of other groups stand beside one of them."""
+
+    people: Sequence[int]
+    beside: float
+
+
+def precision(design: Design) -> Precision:
+    """Describe the study to the planner by its first test of gender or, where there is none, of race or skin tone.
 
     The family is tested by BH beside those of the other modalities and attributes, so that a single gap is surely found
-    at its part of the level. A share near even varies most, and its SD there is assumed: at gaps of .1 and .2 as many
-    units as are said find it in .80 to .86 of simulated audits, at .3 in .87 to .93.
+    at its part of the level. A share near even varies most, and its SD there is assumed: of men, at gaps of .1 and .2
+    as many units as are said find it in .80 to .86 of simulated audits, at .3 in .87 to .93; of one of four races, at
+    .1 and .2 in .82 to .90 (faces) and .82 to .87 (scenes). What is chosen less often than one in four varies less: a
+    race that is named in 15% of scenes is found in .88 to .93.
     """
-    blocks = [block for block in design.blocks if block.constants["attribute"] == "gender"]
-    if not blocks:
-        return None
+    first = next((block for block in design.blocks if block.constants["attribute"] == "gender"), design.blocks[0])
     families = {tuple(block.constants[name] for name in FAMILIES) for block in design.blocks}
-    modality = blocks[0].constants["modality"]
-    of_modality = [block for block in blocks if block.constants["modality"] == modality]
-    names = sorted({name for block in of_modality for name in block.choices()["instance"]})
-    unit = "pair" if modality == VISION else "image"
-    both = LEFT in {axis.columns()[0].name for axis in of_modality[0].stimulus} or (
-        modality != VISION and bool(of_modality[0].prompt)
-    )
-    units = sum(len(block.stimulus[0]) for block in of_modality) / (
-        len(of_modality) if modality == VISION else len(names)
-    )
+    modality, attribute = (first.constants[name] for name in FAMILIES)
+    blocks = [
+        block for block in design.blocks if all(block.constants[name] == first.constants[name] for name in FAMILIES)
+    ]
+    names = sorted({name for block in blocks for name in block.choices()["instance"]})
+    seen = modality == VISION
+    shown = _people(first) if seen else _Shown((len(first.stimulus[0]) // len(names),) * len(GROUPS[attribute]), 1.0)
+    groups = shown.people if len(shown.people) > 2 else shown.people[:1]  # of two groups, one says what the other does
+    orders = any(axis.columns()[0].name in (LEFT, ORDER) for axis in (*first.stimulus[1:], *first.prompt))
+    most = max(groups)
+    cells = sum(len(block.stimulus[0]) * (len(block.choices()["instance"]) if seen else 1) for block in blocks)
 
     def asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        frame = design.trials(numbers).filter(_of(modality))
-        return frame.select(unit, "instance").unique().height // len(names), 1.0
+        frame = design.trials(numbers).filter(_of(modality, attribute))
+        return most * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        chosen = pl.concat(_chosen(chunk.filter(_of(modality)), unit) for chunk in chunks)
-        each = chosen.group_by("unit", "instance").agg(pl.col("men", "mass").sum()).filter(pl.col("mass") > 0)
-        shares = each.with_columns(share=pl.col("men") / pl.col("mass"))
-        squares = shares.group_by("instance").agg(pl.col("share").var()).drop_nulls()["share"]
+        chosen = pl.concat(_chosen(chunk.filter(_of(modality, attribute)), seen) for chunk in chunks)
+        each = (
+            chosen.group_by("unit", "instance", "group").agg(pl.col("chosen", "mass").sum()).filter(pl.col("mass") > 0)
+        )
+        shares = each.with_columns(share=pl.col("chosen") / pl.col("mass"))
+        squares = shares.group_by("instance", "group").agg(pl.col("share").var()).drop_nulls()["share"]
         return Spread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
 
-    counted = "pairs of a man and a woman" if modality == VISION else "scenes of each persona trait"
+    two = seen or len(shown.people) == 2
+    counted = f"people of each {attribute}" if len(shown.people) > 2 else "pairs of a man and a woman"
+    of = (
+        "the share of men and one half" if attribute == "gender" else f"the share of one {attribute} and an even choice"
+    )
     return Precision(
-        what=f"a gap between the share of men and one half, about one question ({modality}, gender)",
-        tests=len(names),
-        clusters=round(units),
+        what=f"a gap between {of}, about one question ({modality}, {attribute})",
+        tests=len(names) * len(groups),
+        clusters=most,
         items=1.0,
-        cluster=counted,
+        cluster=counted if seen else "scenes of each persona trait",
         item="question",
         units=asked,
         spread=spread,
-        default=Spread(SD[both], np.nan, 1.0, ASSUMED),
+        default=Spread(_sd(SD[orders], shown.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
+        shares=tuple(own / most for own in groups for _ in names),
         sure=1 / len(families),
-        each=sum(block.size for block in of_modality) / units,
-        largest=0.5,
+        each=sum(block.size for block in blocks) / most,
+        largest=0.5 if two else 1 - 1 / len(shown.people),
     )
 
 
-def _of(modality: str) -> pl.Expr:
-    """Rows about gender in one modality."""
-    return (pl.col("modality").cast(pl.String) == modality) & (pl.col("attribute").cast(pl.String) == "gender")
+def _sd(of_pair: float, beside: float) -> float:
+    """SD between people of the mean over so many pairs, in each of which somebody else is beside them."""
+    return float(np.sqrt(OF_PERSON + (of_pair**2 - OF_PERSON) / beside)) if beside > 1 else of_pair
 
 
-def _chosen(rows: pl.DataFrame, unit: str) -> pl.DataFrame:
-    """How much of each valid answer chose the man, or the male term."""
-    if unit == "pair":
-        one, two = (pl.col(f"group_{n}").cast(pl.String) == "male" for n in (1, 2))
-        first = pl.when(pl.col(LEFT).cast(pl.String) == "2").then(two).otherwise(one)
-    else:
-        first = pl.col("order").cast(pl.String).str.starts_with("male")
-    weight = pl.when(first).then("weight").otherwise(1 - pl.col("weight")).fill_null(0.0)
+def _people(block: Block) -> _Shown:
+    """Who is on the pairs of a block; of the paper's it is known that every race stands beside every other."""
+    axis, attribute = block.stimulus[0], block.constants["attribute"]
+    assert isinstance(axis, Factor)
+    if PEOPLE[0] not in axis.attributes:
+        groups = len(GROUPS[attribute])
+        return _Shown((round(2 * PAPER_PAIRS[attribute] / groups / (groups - 1)),) * groups, groups - 1.0)
+    sides = [{"group": axis.attributes[f"group_{n}"], "person": axis.attributes[PEOPLE[n - 1]],
+              "other": axis.attributes[PEOPLE[2 - n]]} for n in (1, 2)]  # fmt: skip
+    pairs = pl.concat(pl.DataFrame(side) for side in sides).unique()
+    each = pairs.group_by("group").agg(pl.col("person").n_unique(), pairs=pl.len()).sort("group")
+    return _Shown(each["person"].to_list(), float((each["pairs"] / each["person"]).min()))  # type: ignore[arg-type]
+
+
+def _of(modality: str, attribute: str) -> pl.Expr:
+    """Rows about an attribute in one modality."""
+    return (pl.col("modality").cast(pl.String) == modality) & (pl.col("attribute").cast(pl.String) == attribute)
+
+
+def _chosen(rows: pl.DataFrame, seen: bool) -> pl.DataFrame:
+    """How much of each valid answer chose each of the groups it could choose, by person or scene."""
     mass = pl.when(pl.col("weight").is_null()).then(0.0).otherwise(pl.col("mass").fill_null(0.0))
-    return rows.select(
-        pl.col(unit).cast(pl.String).alias("unit"), pl.col("instance").cast(pl.String), men=weight * mass, mass=mass
-    )
+    turned = pl.col(LEFT).cast(pl.String) == "2" if seen else None
+    order = pl.col(ORDER).cast(pl.String).str.split(",")
+
+    def side(name: str, at: int) -> pl.Expr:
+        return pl.col(f"{name}_{at + 1}").cast(pl.String)
+
+    parts = []
+    for at, name in enumerate(WEIGHTS[:2] if seen else WEIGHTS):
+        if turned is None:
+            group, unit = order.list.get(at, null_on_oob=True), pl.col("image")
+        else:
+            group, unit = (pl.when(turned).then(side(x, 1 - at)).otherwise(side(x, at)) for x in ("group", "person"))
+        weight = pl.col(name).cast(pl.Float64).fill_null(0.0)
+        parts.append(rows.select(
+            unit.cast(pl.String).alias("unit"), pl.col("instance").cast(pl.String), group.alias("group"),
+            chosen=weight * mass, mass=mass,
+        ))  # fmt: skip
+    return pl.concat(parts).drop_nulls("group")
