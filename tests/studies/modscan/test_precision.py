@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import optimize, special, stats
 
@@ -93,7 +94,7 @@ def test_a_gap_of_one_race_named_about_scenes_is_found_as_often_as_is_said(gap: 
     scenes, audits = plan.needed or 0, 300
     rng = np.random.default_rng(scenes)
 
-    def chance(liked: Array, more: float, first: int | Array) -> Array:
+    def chance(liked: Array, more: float, first: int | npt.NDArray[np.int64]) -> Array:
         """Of the first of four groups, one of which is named first."""
         logits = liked + np.array([more, 0, 0, 0]) + 0.25 * (np.arange(4) == np.asarray(first)[..., None])
         return np.asarray(special.softmax(logits, axis=-1)[..., 0])
