@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, only_values
 from facevalue.measures.interval_method import BOOTSTRAP, T
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.unseen import ALIKE, EQUAL, alike
@@ -232,6 +232,8 @@ class EstimateTable:
             first = out.filter(twice).select(keys).row(0, named=True)
             labels = ", ".join(f"{name} {level!r}" for name, level in first.items() if level is not None)
             raise DataError(f"Two estimates have the same labels ({labels}): what tells them apart needs a label, too.")
+        if only_values():
+            return out
         judged = pl.all_horizontal(pl.col("p", "family").is_not_null()) & pl.col("q").is_null()
         code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
         q = within(out["p"].to_numpy(), out.select(code.fill_null(0))["model"].to_numpy() - 1)

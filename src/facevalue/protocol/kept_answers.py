@@ -10,6 +10,7 @@ import polars as pl
 
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.paired_changes import GROUPS, LeftOut, reduced
+from facevalue.measures.wanted import measures_wanted
 from facevalue.protocol.sampled_units import COLUMNS, Codes, Groups, StudyUnits
 from facevalue.protocol.study import Study
 
@@ -103,15 +104,16 @@ class KeptAnswers:
         for chunk in self.raw():
             yield chunk.drop(COLUMNS)
 
-    def estimates(self) -> pl.DataFrame:
-        """Estimates of the study."""
-        return self.study.analyse({self.model: self.chunks()})
+    def estimates(self, wanted: Iterable[str] | None = None) -> pl.DataFrame:
+        """Estimates of the study; of these measures at least, where they are named."""
+        with measures_wanted(wanted):
+            return self.study.analyse({self.model: self.chunks()})
 
-    def without(self, groups: Groups) -> Iterator[pl.DataFrame]:
-        """Values of the estimates (`reduced`) without each group of what was sampled."""
+    def without(self, groups: Groups, wanted: Iterable[str] | None = None) -> Iterator[pl.DataFrame]:
+        """Values of the estimates (`reduced`) without each group of what was sampled; as `estimates`."""
         for group in range(len(groups.layers)):
             parts = (chunk.filter(groups.kept(chunk, group)).drop(COLUMNS) for chunk in self.raw())
-            with values_only():
+            with values_only(), measures_wanted(wanted):
                 taken = self.study.analyse({self.model: (part for part in parts if part.height)})
             yield reduced(taken)
 

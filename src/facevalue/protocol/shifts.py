@@ -60,6 +60,9 @@ class Shifts:
         Where a unit has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
         their base, `redealt.averages`.
         """
+        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=self.largest)
+        if cluster_bootstrap.only_values():
+            return out
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
         variation = self.by(*self.sets.cue).codes
         varied = self.phi[self.sets.varied]
@@ -75,7 +78,6 @@ class Shifts:
             own = slice(row * len(columns), (row + 1) * len(columns))
             sums, counts = cells.sums[:, own], cells.counts[:, own]
             parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest)))
-        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=self.largest)
         for own, part in parts:
             for name in ("low", "high", "method", "se", "p_zero"):
                 if getattr(out, name) is not None:

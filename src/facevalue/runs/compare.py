@@ -16,10 +16,18 @@ from facevalue.measures import intervention_effects
 from facevalue.measures.base import Measure
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.page_error import leads
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.protocol.study import Study
-from facevalue.runs.compared_cells import Agreement, Units, cell_differences, check_margin, judged_together
+from facevalue.runs.compared_cells import (
+    Agreement,
+    Units,
+    cell_differences,
+    check_margin,
+    compared_measures,
+    judged_together,
+)
 from facevalue.runs.stored import StoredRun, Tally, answers
 from facevalue.store.files import ROOTS
 from facevalue.studies.intervention_effects import add_missing_change
@@ -87,11 +95,12 @@ def compare_with_first(
         flags = np.zeros(int(max(one.max() for one in used)) + 1, dtype=np.bool_)
         flags[shared] = True
         models, estimates = [one.of_units(flags) for one in models], ()
-    tables = list(estimates) or [one.estimates() for one in models]
+    tables = list(estimates) or _estimates(models)
     for table in tables[1:]:
         check_margin(study, (tables[0], table), margin)
     groups = grouped(models, paired=paired)
-    without = [list(one.without(groups)) for one in models]
+    wanted = {name for table in tables[1:] for name in compared_measures(study, (tables[0], table))}
+    without = [list(one.without(groups, wanted)) for one in models]
     parts = []
     for at in range(1, len(models)):
         both = models[0], models[at]
@@ -102,6 +111,23 @@ def compare_with_first(
         parts.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(both, study, units)))
     agreements = judged_together(parts, margin)
     return [_with_further(one, (tables[0], table)) for one, table in zip(agreements, tables[1:], strict=True)]
+
+
+def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
+    """Estimates of each, of what they may be compared by (`compared_cells.comparable`) at least."""
+    study = models[0].study
+    compared = study.extras.compare
+    if compared.further:
+        return [one.estimates() for one in models]
+    if compared.measure:
+        tables = [one.estimates((compared.measure, *compared.also)) for one in models]
+        if all((table["measure"] == compared.measure).any() for table in tables):
+            return tables
+    first = models[0].estimates()
+    wanted = {compared.measure}
+    for name in study.lead:
+        wanted |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
+    return [first, *(one.estimates(wanted) for one in models[1:])]
 
 
 def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Agreement:

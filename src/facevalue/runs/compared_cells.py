@@ -164,6 +164,12 @@ def compare_estimates(
     return judged_together([cell_differences(study, tables, without, units, besides, definitions)], margin)[0]
 
 
+def compared_measures(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, ...]:
+    """Name what two tables of estimates are compared by, and what besides."""
+    measure, compared = comparable(study, tables)
+    return measure.name, *(name for name in compared.also if all((table["measure"] == name).any() for table in tables))
+
+
 def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin: float | None) -> None:
     """Refuse a margin that no difference can lie beyond."""
     if margin is not None:
@@ -183,7 +189,7 @@ def cell_differences(
     measure, compared = comparable(study, tables)
     cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
     definition_of = {one.name: one for one in study.measures}
-    also = [name for name in compared.also if all((table["measure"] == name).any() for table in tables)]
+    also = compared_measures(study, tables)[1:]
     estimates = [
         pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
         for table, rows in zip(tables, cells, strict=True)

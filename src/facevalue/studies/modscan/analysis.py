@@ -15,6 +15,7 @@ from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement_by_chance, bias_scores
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
 from facevalue.measures.proportions import score_p
+from facevalue.measures.wanted import takes
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part
 from facevalue.studies.modscan.real_world import real_shares
@@ -99,12 +100,14 @@ def _add_part(table: Rows, part: Part, own: Answers, real: Mapping[tuple[str, st
     choices = own.choices(part)
     _add_scores(table, part, choices)
     _add_shares(table, part, choices, real)
+    _add_shares_of_all(table, part, choices)
     _add_missing(table, part, own, choices)
     _add_position(table, part, own)
     if part.rivals:
         _add_beside(table, part, own)
 
 
+@takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
 def _add_scores(table: Rows, part: Part, choices: Choices) -> None:
     found = bias_scores(choices, SEED)
     empty = [name for name, n in zip(part.instances, choices.valid.sum(axis=0), strict=True) if not n]
@@ -150,6 +153,7 @@ def _less(shares: dyads.PairShares, null: cb.Array, at: npt.NDArray[np.int64]) -
     return replace(score, value=score.value - null, low=score.low - null, high=score.high - null), p
 
 
+@takes(m.SHARE, m.CHANCE_GAP, m.REAL_GAP)
 def _add_shares(
     table: Rows, part: Part, choices: Choices, real: Mapping[tuple[str, str], tuple[float, str]] | None
 ) -> None:
@@ -185,6 +189,12 @@ def _add_shares(
                 m.REAL_GAP, only(known), differences, p=p, family="against real shares",  # type: ignore[arg-type]
                 bounds=bounds.at(np.array(known)).less(null),
             )  # fmt: skip
+
+
+@takes(m.SHARE_ALL, m.GROUP_GAP)
+def _add_shares_of_all(table: Rows, part: Part, choices: Choices) -> None:
+    """Add shares of all replies, missing ones being a choice of their own."""
+    groups, count = part.groups, len(part.instances)
     asked = choices.asked[:, :, None]
     lost = asked - choices.valid[:, :, None]
     outcome = np.concatenate([choices.chosen, lost], axis=2).reshape(part.units, -1)
@@ -204,6 +214,7 @@ def _bounds(part: Part, chosen: cb.Array, shown: cb.Array, could: cb.Array) -> B
     return replace(phi_bounds(replies), se=np.fmax(*ends))
 
 
+@takes(m.NA_RATE)
 def _add_missing(table: Rows, part: Part, own: Answers, choices: Choices) -> None:
     lost, asked = choices.asked - choices.valid, choices.asked
     table.add(m.NA_RATE, {**part.labels, "instance": list(part.instances)}, _shares(part, lost, asked))
@@ -215,6 +226,7 @@ def _add_missing(table: Rows, part: Part, own: Answers, choices: Choices) -> Non
             table.add(m.NA_RATE, {**part.labels, "reason": reason}, _shares(part, counts, whole))
 
 
+@takes(m.LEFT, m.FIRST)
 def _add_position(table: Rows, part: Part, own: Answers) -> None:
     first = part.by_instance(own.weights[part.trials, 0])
     valid = part.by_instance(own.valid[part.trials])
@@ -224,6 +236,7 @@ def _add_position(table: Rows, part: Part, own: Answers) -> None:
     table.add(measure, part.labels, _shares(part, *sums))
 
 
+@takes(m.BESIDE)
 def _add_beside(table: Rows, part: Part, own: Answers) -> None:
     """Of each two groups, how often the one is chosen beside the other: by instance, and over all."""
     weights, valid = own.weights[part.trials, :2], own.valid[part.trials]

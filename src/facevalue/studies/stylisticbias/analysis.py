@@ -12,6 +12,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds, averaged, size_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.wanted import takes
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.instrument import add_missing, add_overall
@@ -74,6 +75,7 @@ def add_signed(
     )  # fmt: skip
 
 
+@takes(m.ABS_SBS, m.ABS_CORRECTED)
 def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates, bounds: Bounds | None) -> None:
     labels, keep = cells.labels, cells.shown > 0
     size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
@@ -81,6 +83,7 @@ def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates, bounds: Bou
     table.add(m.ABS_CORRECTED, labels, shift.corrected(size, standard_error(cells.sums, cells.counts)), keep=keep)
 
 
+@takes(m.SBS, m.ABS_SBS, m.ABS_CORRECTED, m.COHENS_D, m.SBS_GROUPS, m.REVERSAL, m.STEPS_80)
 def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
     everything, variation, attribute = s.by(), s.by("attribute", "variation"), s.by("attribute")
     for rows, columns, family in (
@@ -112,6 +115,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
         _concentration(table, s.cells(variation))
 
 
+@takes(m.SBS)
 def _grid(table: EstimateTable, s: Shifts, scores: Aggregate | None, variation: Slicing) -> None:
     """Table 12: variation x demographic group; one family over all dimensions' cells."""
     parts = [variation * s.faces.groups(s.faces.varied, d) for d in s.faces.dimensions]
@@ -126,6 +130,7 @@ def _grid(table: EstimateTable, s: Shifts, scores: Aggregate | None, variation: 
     add_signed(table, cells, estimates, family, bounds, published=True)
 
 
+@takes(m.COHENS_D)
 def _cohens_d(table: EstimateTable, cells: Cells) -> None:
     means = cluster_bootstrap.ratio(cells.sums, cells.counts)
     n = np.isfinite(means).sum(axis=0)
@@ -135,6 +140,7 @@ def _cohens_d(table: EstimateTable, cells: Cells) -> None:
     table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
 
+@takes(m.SBS_GROUPS)
 def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slicing, dimension: str) -> None:
     """Table 3: each group weighs the same, whatever its number of faces."""
 
@@ -145,6 +151,7 @@ def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slici
     derived(table, m.SBS_GROUPS, labels, cells, statistic, cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1))
 
 
+@takes(m.REVERSAL)
 def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension: str) -> None:
     size = len(variation)
 
@@ -161,6 +168,7 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
     derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
+@takes(m.STEPS_80)
 def _concentration(table: EstimateTable, cells: Cells) -> None:
     floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
     n = np.array([cells.counts.sum()])
@@ -168,6 +176,7 @@ def _concentration(table: EstimateTable, cells: Cells) -> None:
     derived(table, m.STEPS_80, found, cells, shift.steps_to_share, n, floor=floor, bootstrapped=True)
 
 
+@takes(m.ZERO_SHARE, m.LARGE_SHARE)
 def _shares(table: EstimateTable, s: Shifts) -> None:
     """Zero and large shifts, and by chance: of any two pictures of a face that are not known to differ.
 
@@ -197,6 +206,7 @@ def _shares(table: EstimateTable, s: Shifts) -> None:
             table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
 
 
+@takes(m.MEAN_ABS)
 def judge_sizes(table: EstimateTable, models: Sequence[Shifts], scores: Aggregate | None = None) -> None:
     """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario.
 
@@ -231,6 +241,7 @@ def judge_sizes(table: EstimateTable, models: Sequence[Shifts], scores: Aggregat
     derived(table, m.MEAN_ABS, labels, cells, sizes, counted, floor=floor, bounds=bounds)
 
 
+@takes(m.ABS_MODELS, m.STEPS_80)
 def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
     """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total (Figure 2)."""
     variation = models[0].by("attribute", "variation")
@@ -261,6 +272,7 @@ def _mean(values: Array) -> Array:
         return np.where(seen, values, 0).sum(axis=-1) / seen.sum(axis=-1)
 
 
+@takes(m.POSITION, m.LETTER, m.NA_SPREAD, m.NA_RATE, m.REFUSAL_RATE)
 def judge_instrument(table: EstimateTable, s: Shifts, scores: Aggregate, orderings: list[str]) -> None:
     """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
     faces = s.faces

@@ -12,6 +12,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, joined, shift_bounds
 from facevalue.measures.slicing import Slicing
 from facevalue.measures.table_entries import values
+from facevalue.measures.wanted import takes
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import DEALT, add_spreads, limits
@@ -31,6 +32,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
 """Dimensions of which the paper compares the ends: elderly with young, obese with thin, female with male."""
 
 
+@takes(m.PHI, m.VS_SCENARIO, m.VS, m.VS_CORRECTED, m.SIGNIFICANT)
 def judge_faces(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
     """Base faces: phi by scenario and group, VS and the tests of Table 11."""
     identities = len(s.faces.identities)
@@ -74,6 +76,7 @@ def _limits(s: Shifts, scores: Aggregate, groups: Slicing, *, mean: bool) -> Bou
     )
 
 
+@takes(m.FRAMING)
 def judge_framing(table: EstimateTable, s: Shifts, scores: Aggregate | None = None) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
     who = np.flatnonzero((s.faces.control >= 0) & (s.faces.base >= 0))
@@ -141,6 +144,7 @@ def contrasts(dimension: str, levels: list[str]) -> list[tuple[str, str]]:
     return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]
 
 
+@takes(m.GAP)
 def compare_groups(table: EstimateTable, s: Shifts, scores: Aggregate | None = None) -> None:
     """Add the gap of every variation for every contrast, by Welch's comparison of faces; one family."""
     variation = s.by("attribute", "variation")

@@ -16,6 +16,7 @@ from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
 from facevalue.measures.proportions import PAIRED, WILSON, score_p
 from facevalue.measures.selection import balanced, to_array
+from facevalue.measures.wanted import takes
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Aggregate, Tables, unit
@@ -119,6 +120,7 @@ def _chosen(tables: Tables) -> pl.DataFrame:
     return tables.selected.filter((pl.col("contrast") != "activity") & ~single)
 
 
+@takes(m.SELECTION, m.GAP, m.SHARE_RELEASED)
 def add_selection(table: EstimateTable, tables: Tables) -> None:
     """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
     selected, preferred = by_identity(tables), by_identity(tables, preferred=True)
@@ -163,6 +165,7 @@ def _even_p(selected: pl.DataFrame) -> Array:
     return score_p(share / 100, size, df)
 
 
+@takes(m.GAP)
 def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
     size, df = (to_array(selected[name]) for name in ("size", "df"))
     p = _even_p(selected)
@@ -207,6 +210,7 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
     add(lambda rows: rows.filter(between), [name for name in keys if name != "identity"], "activities")
 
 
+@takes(m.BOTH, m.NONE)
 def add_neither(table: EstimateTable, tables: Tables) -> None:
     """Add how many choices between two people name both or none, where that was offered."""
     keys = ["paradigm", "contrast", "dimension", "question"]
@@ -216,6 +220,7 @@ def add_neither(table: EstimateTable, tables: Tables) -> None:
         record(table, measure, found.sort(keys), WILSON)
 
 
+@takes(m.ERROR, m.SWAPPED, m.BOTH, m.NONE)
 def add_errors(table: EstimateTable, tables: Tables) -> None:
     """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
     keys = ["paradigm", "contrast", "dimension"]
@@ -240,6 +245,7 @@ def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
     record(table, m.ERROR, wrong, WILSON)
 
 
+@takes(m.NA_RATE)
 def add_missing(table: EstimateTable, tables: Tables) -> None:
     """Add shares of replies without a valid answer, by paradigm and dimension, and by identity shown."""
     keys = ["paradigm", "dimension", "identity"]
@@ -250,6 +256,7 @@ def add_missing(table: EstimateTable, tables: Tables) -> None:
         )
 
 
+@takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
 def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
@@ -290,6 +297,7 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
     return to_array(found.fill_nan(None).fill_null(1.0))
 
 
+@takes(m.PAIRCOMP)
 def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     """Add PairComp of decisions, over all questions, and of each question of perception."""
     paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
@@ -324,6 +332,7 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
     return selection.excess(found.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 
+@takes(m.POLARITY)
 def add_polarity(table: EstimateTable, tables: Tables) -> None:
     """Add polarity by term pair, by trait, and over all term pairs with a valence."""
     terms = tables.terms.filter(pl.col("valence").is_not_null())
@@ -348,6 +357,7 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
         record(table, m.POLARITY, found, PAIRED, p=p, p_paper=published, family=tested)
 
 
+@takes(m.SPREAD, m.IMPACT, m.SHORTFALL)
 def add_spreads(table: EstimateTable, tables: Tables) -> None:
     """Add spreads of selection frequencies and, of decisions, impact ratios."""
     people = pl.col("paradigm") != "factuality"

@@ -9,6 +9,7 @@ from facevalue.measures import selection
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import NEUTRAL, add_correlations
 from facevalue.measures.table_entries import estimates
+from facevalue.measures.wanted import takes
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, VARIANT, Main, unit
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
@@ -20,6 +21,7 @@ BY_CONSTRUCTION = "no interval: 50 by construction, as a pair gives one identity
 
 _MOST_PARTS = 64  # sums of chunks that wait to be added up
 _SCORE = ("paradigm", "dimension", "identity")
+_PARADIGMS, _MODELS = (m.PARADIGM_PEARSON, m.PARADIGM_SPEARMAN), (m.MODEL_PEARSON, m.MODEL_SPEARMAN)
 
 
 def pair_columns(frame: pl.DataFrame) -> list[str]:
@@ -80,6 +82,7 @@ class Profiles:
         self._parts: list[pl.DataFrame] = []
         self._overall: list[pl.DataFrame] = []
 
+    @takes(m.NORMALISED, *_PARADIGMS, *_MODELS)
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         asked = chunk.select(
@@ -136,6 +139,5 @@ def _cells(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
 def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:
     """Add correlations of scores over identities: between paradigms per model, and between models per paradigm."""
     scores = estimates.filter((pl.col("measure") == m.NORMALISED.name) & pl.col("identity").is_not_null())
-    paradigms, models = (m.PARADIGM_PEARSON, m.PARADIGM_SPEARMAN), (m.MODEL_PEARSON, m.MODEL_SPEARMAN)
-    add_correlations(table, paradigms, scores, "model", "paradigm", PARADIGMS, seed=SEED)
-    add_correlations(table, models, scores, "paradigm", "model", seed=SEED)
+    add_correlations(table, _PARADIGMS, scores, "model", "paradigm", PARADIGMS, seed=SEED)
+    add_correlations(table, _MODELS, scores, "paradigm", "model", seed=SEED)

@@ -21,6 +21,7 @@ from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import bounds_of, estimates, record
 from facevalue.measures.two_proportions import pooled_z
+from facevalue.measures.wanted import takes
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette import profile
 from facevalue.studies.vignette.aggregate import Main, offers_four
@@ -35,6 +36,10 @@ _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
 _STRATA = (*_CELL, "activity", *selection.UNIT)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
+_TAKEN = (
+    *(m.FIRST_OPTION, m.LEFT, *_MATCHES),
+    *(m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT),
+)
 _VALUES = ("s", "t", "n")
 _Parts = list[tuple[pl.DataFrame, pl.DataFrame]]
 
@@ -54,6 +59,7 @@ class Variants:
         self._shown: dict[str, list[pl.DataFrame]] = {"image": [], "text": []}
         self._four = False
 
+    @takes(*_TAKEN)
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         self._four = self._four or offers_four(chunk)
