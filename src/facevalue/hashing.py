@@ -6,6 +6,7 @@ makes every run folder refuse to be resumed, and needs a new `schema.FORMAT`.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -71,11 +72,13 @@ def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Has
 
 
 def _hash(parts: Iterable[str | None]) -> int:
-    pieces = []
-    for part in parts:  # lengths go first, so that moving a character from one part to the next changes the hash
-        if part is None:
-            pieces.append(b"-")
-        else:
-            data = part.encode("utf-8", "surrogatepass")
-            pieces += (len(data).to_bytes(8, "little"), data)
-    return int.from_bytes(blake2b(b"".join(pieces), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b(b"".join(map(_piece, parts)), digest_size=8).digest(), "little")
+
+
+@lru_cache(maxsize=4096)  # labels and texts of options come again and again
+def _piece(part: str | None) -> bytes:
+    """A part after its length, so that moving a character from one part to the next changes the hash."""
+    if part is None:
+        return b"-"
+    data = part.encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "little") + data

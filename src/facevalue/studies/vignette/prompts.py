@@ -212,7 +212,6 @@ class PromptBuilder:
             for contrast in q.contrasts
         }
         self._question = lru_cache(maxsize=2**16)(self._make)
-        self._sentence = lru_cache(maxsize=2**16)(self._fill)
 
     def questions(self, offered: Offered) -> list[Question]:
         """The question of each row; equal ones are the same object."""
@@ -228,7 +227,7 @@ class PromptBuilder:
         self, asked: _Asked, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
     ) -> Question:
         options = _options(form, texts, place)
-        said = self._sentence(asked, left)
+        said = self._fill(asked, left)
         if not self._released and asked.shown != "text":
             said = CHOICES.format(question=said, options="; ".join(option.text for option in options))
         facts: dict[str, str | None] = {

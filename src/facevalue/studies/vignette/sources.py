@@ -190,14 +190,12 @@ def picture_name(gender: str, dimension: str, identity: str, activity: str | Non
 
 def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
     """Names of the pictures of identity 1 (or activity 1) and 2."""
-    one, other = (
-        picture_name(
-            row["gender"] or "", row["dimension"] or "", row.get(f"identity_{i}") or row.get("identity") or "",
-            row.get(f"activity_{i}") or row.get("activity"), row.get("person"),
-        )
-        for i in (1, 2)
-    )  # fmt: skip
-    return one, other
+    within, get = (row["gender"] or "", row["dimension"] or ""), row.get
+    identity, activity, person = get("identity") or "", get("activity"), get("person")
+    return (
+        picture_name(*within, get("identity_1") or identity, get("activity_1") or activity, person),
+        picture_name(*within, get("identity_2") or identity, get("activity_2") or activity, person),
+    )
 
 
 def everyone(chosen: Selection) -> pl.DataFrame:
