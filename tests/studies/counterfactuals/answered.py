@@ -74,9 +74,9 @@ def answered(
 
 
 def measured(
-    design: Design, *answers: pl.DataFrame, frequency: int = 10, sets: int = 5, words: str = ""
+    design: Design, *answers: pl.DataFrame, frequency: int = 10, sets: int = 5, words: str = "", longest: int = 512
 ) -> pl.DataFrame:
     """Estimates of answers in chunks; of several models where several are given."""
     chunks = {f"model {at}": iter([own[i : i + 500] for i in range(0, own.height, 500)])
               for at, own in enumerate(answers)}  # fmt: skip
-    return estimated(chunks, parts(design), word_lists(words), Least(frequency, sets))
+    return estimated(chunks, parts(design), word_lists(words), Least(frequency, sets), longest=longest)

@@ -81,6 +81,19 @@ def test_refusals_are_counted_by_group_and_leave_their_draws_out(found: pl.DataF
     assert _rows(found, "max_score", prompt="describe")["n"][0] == 72 - round(72 * own)
 
 
+def test_lengths_are_bounded_by_the_longest_reply_that_was_allowed() -> None:
+    """Replies have 8 or 9 words; of one group 3 in 10 are missing, which may have had as many words as tokens."""
+    design = designed(manifest(), ["describe"])
+    answers = answered(design, refused={"old male": 0.3}, say=lambda _, rng: "hat" if rng.random() < 0.5 else "")
+    long, short = (
+        _rows(measured(design, answers, longest=longest), "length_gap", group="old male").row(0, named=True)
+        for longest in (50, 4)
+    )
+    missing = answers.filter(pl.col("group").cast(pl.String) == "old male")["words"].is_null().to_numpy().mean()
+    assert long["bound_high"] - short["bound_high"] == pytest.approx(missing * (50 - 9)), "9 show what is possible"
+    assert long["bound_low"] == short["bound_low"] < -missing * 8 / 2
+
+
 def test_ranges_have_bounds_for_scores_that_are_missing() -> None:
     design = designed(manifest(), ["describe"])
     found = measured(design, answered(design, refused={"old male": 0.3}))
@@ -152,6 +165,40 @@ def test_scores_by_occupation_have_bounds_for_missing_replies_and_compare_within
     kept = means.filter(group="old female")["n"][0]
     assert width["old female"] == pytest.approx(1 - kept / 60)  # scores lie within 0 and 1
     assert width["old male"] == pytest.approx(0)
+
+
+def test_scores_by_occupation_of_sets_that_lack_replies_are_those_of_least_squares() -> None:
+    """By hand: a column for each set and each group, so that groups are compared within sets."""
+    design, answers = _with_chefs_apart("story", refused={"old female": 0.6})
+    found = measured(design, answers)
+    for occupation in ("chef", "nurse"):
+        scored = answers.filter(pl.col("occupation").cast(pl.String) == occupation).drop_nulls(SCORE)
+        groups, sets = (np.array(scored[name].cast(pl.String)) for name in ("group", "set"))
+        names = sorted(set(groups))
+        columns = [sets == name for name in sorted(set(sets))] + [groups == name for name in names]
+        solved = np.linalg.lstsq(np.stack(columns, axis=1).astype(float), scored[SCORE].to_numpy(), rcond=None)[0]
+        spread = _rows(found, "occupation_spread", occupation=occupation)
+        assert spread["value"][0] == pytest.approx(solved[-len(names) :].std(ddof=1))
+        assert spread["n"][0] == scored.height
+        means = _rows(found, "occupation_score", occupation=occupation)
+        for name, value, n in means.select("group", "value", "n").iter_rows():
+            assert value == pytest.approx(scored[SCORE].to_numpy()[groups == name].mean())
+            assert n == (groups == name).sum()
+
+
+def test_no_scores_of_refused_replies_lead_outside_the_bounds_by_occupation() -> None:
+    design = designed(manifest(12), ["story"])
+    answers = answered(design, refused={"old female": 0.4, "obese male": 0.2}).drop("text")
+    before = measured(design, answers)
+    filled = pl.when(pl.col("group").cast(pl.String) == "old female").then(1.0).otherwise(0.0)
+    whole = answers.with_columns(pl.col(SCORE).fill_null(filled), reason=pl.lit(None, pl.String))
+    after = measured(design, whole)
+    for measure in ("occupation_score", "occupation_spread"):
+        one, other = (_rows(made, measure).sort("occupation", "group") for made in (before, after))
+        assert (other["value"] >= one["bound_low"] - 1e-9).all()
+        assert (other["value"] <= one["bound_high"] + 1e-9).all()
+        np.testing.assert_allclose(other["bound_low"], other["bound_high"], atol=1e-9)
+    assert _rows(before, "occupation_spread")["value"].to_list() != _rows(after, "occupation_spread")["value"].to_list()
 
 
 def test_a_score_that_never_changes_has_no_spread_and_no_interval_of_one() -> None:

@@ -44,8 +44,12 @@ def estimated(
     lists: Lists,
     least: Least | None = None,
     audits: Mapping[str, pl.DataFrame] | None = None,
+    longest: int = 512,
 ) -> pl.DataFrame:
-    """Estimate everything, from the answers of each model in chunks, and the audits of scorers by name."""
+    """Estimate everything, from the answers of each model in chunks, and the audits of scorers by name.
+
+    `longest`: the most words that a reply can have: no more than tokens were allowed.
+    """
     least = least or Least()
     tables = []
     for model, chunks in answers.items():
@@ -53,7 +57,7 @@ def estimated(
         table = EstimateTable(STUDY, model, m.LABELS)
         for part in parts:
             if own.asked(part):
-                _add_part(table, part, own)
+                _add_part(table, part, own, longest)
                 add_occupations(table, part, own, least.sets)
         for scorer, audit in (audits or {}).items():
             _add_audit(table, scorer, audit)
@@ -62,7 +66,7 @@ def estimated(
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _add_part(table: EstimateTable, part: Part, own: Answers) -> None:
+def _add_part(table: EstimateTable, part: Part, own: Answers, longest: int) -> None:
     for at, prompt in enumerate(part.prompts):
         lost = own.kind(part, "reason", at)
         if not np.isfinite(lost).any():
@@ -70,7 +74,9 @@ def _add_part(table: EstimateTable, part: Part, own: Answers) -> None:
         about = {"subset": part.subset, "prompt": prompt}
         _add_missing(table, part, own, at, about, lost)
         if part.task == OPEN:
-            _add_means(table, part, own.number(part, WORDS, at), about, m.LENGTHS, ~np.isnan(lost))
+            words = own.number(part, WORDS, at)
+            limits = 0.0, max(float(longest), np.nanmax(words, initial=0.0))
+            _add_means(table, part, words, about, m.LENGTHS, ~np.isnan(lost), limits)
             for name in own.scores:
                 _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name, ~np.isnan(lost))
                 _add_released(table, part, own.released(part, name, at), about, name)
@@ -166,13 +172,14 @@ def _add_means(
     about: Mapping[str, str],
     quantity: m.Compared,
     asked: npt.NDArray[np.bool_],
+    limits: tuple[float, float] | None = None,
 ) -> Estimates:
     """Mean of each group and of all, and groups beside the others of their sets; returns the groups' means."""
     sums, counts = by_cluster(part, *_totals(values))
     means = levels(sums, counts)
     enter(table, quantity.level, {**about, "group": [*part.groups, None]}, means)
     if len(part.sets):
-        add_contrasts(table, part.groups, part.in_sets(values), about, quantity, part.in_sets(asked))
+        add_contrasts(table, part.groups, part.in_sets(values), about, quantity, part.in_sets(asked), limits)
     return means.at(slice(0, len(part.groups)))
 
 

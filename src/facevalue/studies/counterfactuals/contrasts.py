@@ -30,15 +30,18 @@ def add_contrasts(
     about: Mapping[str, str],
     quantity: m.Compared,
     asked: npt.NDArray[np.bool_],
+    limits: tuple[float, float] | None = None,
 ) -> None:
     """Enter each group against the groups that are alike, and, untested, against the mean of all.
 
-    `values`, `asked`: of whole sets, shape (sets, groups, draws); see `majority.from_majority`. Each prompt is a family
-    by itself, since q holds for all its groups together.
+    `values`, `asked`: of whole sets, shape (sets, groups, draws); `limits`: of a missing value, by default those of the
+    scale, if it has any; see `majority.from_majority`. Each prompt is a family by itself, since q holds for all its
+    groups together.
     """
-    limits = m.score_limits(values) if quantity is m.SCORES else quantity.level.limits
-    if quantity is m.SALARIES or not np.isfinite(limits or np.inf).all():
-        limits = None
+    if quantity is m.SCORES:
+        limits = m.score_limits(values)
+    elif quantity is not m.SALARIES and np.isfinite(quantity.level.limits).all():
+        limits = quantity.level.limits
     contrast = from_majority(values, SEED, asked, limits)
     labels = {**about, "group": groups}
     p, q = contrast.estimates.p_zero, contrast.q

@@ -89,6 +89,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             "lists": word_lists(str(options["words"]), str(options["words_variant"])),
             "least": Least(asked.min_frequency, asked.min_sets),
             "audits": {one.name: audited(one, words) for one in scores},
+            "longest": sampling(options).max_tokens,
         }
 
     def analyse(scores: "tuple[Scores, ...]", answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
