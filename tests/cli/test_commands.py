@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from facevalue import studies
+from facevalue.measures.missing_answers import PUBLISHED
 from facevalue.report import Example, Gallery
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
@@ -185,6 +187,25 @@ def test_runs_that_were_not_asked_the_same_are_not_compared(facevalue: Command, 
     outcome = facevalue("report", str(finished), "b", "--out", "both.html")
     assert outcome.status == 1
     assert "faces" in outcome.err
+
+
+def test_rates_that_differ_between_studies_name_the_one_that_does_not(facevalue: Command, finished: Path) -> None:
+    for name in ("na_rate", "refusal_rate"):
+        assert (
+            "missing_share, which has one meaning in every study"
+            in facevalue("measure", str(finished), "--explain", name).out
+        )
+    assert "beside" not in facevalue("measure", str(finished), "--explain", "missing_share").out
+
+
+@pytest.mark.parametrize("name", ["vignette", "stylisticbias", "modscan", "visbias", "counterfactuals"])
+def test_the_documentation_has_each_study_s_own_rate_of_missing_answers(name: str) -> None:
+    listed = (Path(__file__).parents[2] / "docs" / "inference.md").read_text().splitlines()
+    rates = [one for one in studies.build(name, {}).measures if one.name in PUBLISHED]
+    assert rates
+    for one in rates:
+        line = f", `{one.name}` ({one.unit}): {one.title}; {one.equation}"
+        assert any(x.lower().startswith(f"- {name}") and x.endswith(line) for x in listed), line
 
 
 def test_a_measure_explains_itself(facevalue: Command, finished: Path) -> None:

@@ -78,7 +78,12 @@ def _status(tallies: Mapping[str, Tally]) -> int:
     return 0 if any(tally.valid for tally in tallies.values()) else 1
 
 
+_ALIKE = "missing_share, which has one meaning in every study; this one is the protocol's own"
+
+
 def _explain(measures: tuple[Measure, ...], name: str) -> None:
+    from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
+
     known = {m.name: m for m in measures}
     if name not in known:
         raise UnknownNameError("measure", name, known)
@@ -92,6 +97,7 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
         ("paired", "yes" if found.paired else "no"),
         ("signed", "yes" if found.signed else "no: shown beside its noise floor"),
         ("source", found.source),
+        *((("beside", _ALIKE),) if name in PUBLISHED else ()),
         *((("bounds", f"none for missing answers: {found.unbounded}"),) if found.unbounded else ()),
     ):
         console.print(f"  {label:9} {text}", highlight=False, markup=False)

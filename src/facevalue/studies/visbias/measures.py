@@ -48,7 +48,7 @@ SHARE = Measure(
     "share", IMAGE, f"{PAPER}, section 2.1", limits=_SHARE,
 )  # fmt: skip
 NA_RATE = Measure(
-    "refusal_rate", "Share of replies without a valid answer", "1 - mass of valid answers / replies",
+    "refusal_rate", "Replies without a valid answer, refusals and others", "1 - mass of valid answers / replies",
     "share", IMAGE, f"{PAPER}, Table 3", signed=False, limits=_SHARE,
 )  # fmt: skip
 RANKED = Measure(
