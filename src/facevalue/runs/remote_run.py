@@ -7,12 +7,11 @@ import os
 import secrets
 import socket
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from facevalue.errors import ModelError, RunError
-from facevalue.models.cached import COUNTS, cached_share
+from facevalue.models.cached import cached_share
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, other_server, utc_now
 from facevalue.runs.checks import check_pictures
@@ -24,9 +23,9 @@ from facevalue.runs.remote_start import put_declared, put_table
 from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_units import StoredUnits
+from facevalue.runs.tally import Tally
 from facevalue.runs.unit_worker import Came
 from facevalue.runs.units import (
-    Fact,
     Lost,
     Receipt,
     Unit,
@@ -48,7 +47,6 @@ _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
 _MOST_WARNINGS = 20  # of replies and stored rows that cannot count, and units that are gone
-_NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 
 MakeWorkers = Callable[[Came], Workers]
 """Given what workers of this process call at each response, from the thread that waits for them."""
@@ -80,35 +78,6 @@ def drive(
         return summary
 
 
-def _where(tally: "_Tally", alive: Mapping[str, int]) -> str:
-    """Units, workers and failures by node, in a few words."""
-    workers = sum(alive.values())
-    parts = [f"{tally.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
-    if len(alive) > 1:
-        parts[1] += f" on {len(alive):,} nodes"
-    parts += [f"{count:,} failed on {node}" for node, count in tally.by_node.most_common(_NODES)]
-    parts += [f"{count:,} lost on {node}" for node, count in tally.lost_on.most_common(_NODES)]
-    return ", ".join(parts)
-
-
-@dataclass(slots=True)
-class _Tally:
-    """Counts of one session."""
-
-    units: int = 0
-    stored: int = 0
-    errors: int = 0
-    refused: int = 0
-    na: int = 0
-    reasked: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    by_node: Counter[str] = field(default_factory=Counter)
-    lost_on: Counter[str] = field(default_factory=Counter)
-    findings: dict[str, Fact] = field(default_factory=dict)
-
-
 class _Driver:
     """One session of a run."""
 
@@ -135,7 +104,7 @@ class _Driver:
         self._warnings: list[str] = []
         for note in self._stored.load():
             self._warn(note)
-        self._tally = _Tally()
+        self._tally = Tally()
         self._meter = Meter()
         self._came = 0
         self._reported = self._written = 0.0
@@ -296,23 +265,13 @@ class _Driver:
         tally, facts = self._tally, done.facts
         for note in done.notes:
             self._warn(note)
-        tally.findings.update(_together(tally.findings, done.findings))
+        tally.learn(done.findings)
         if facts is None:
             return
         self._stored.enter(facts)
         if not done.stored and done.key not in self._lost:
             return
-        tally.units += 1
-        tally.stored += facts.rows
-        tally.errors += facts.errors
-        tally.refused += facts.refused
-        tally.na += facts.na
-        tally.reasked += facts.rows if facts.again else 0
-        tally.prompt_tokens += facts.prompt_tokens
-        tally.completion_tokens += facts.completion_tokens
-        if facts.errors:
-            tally.failures[done.failure] += facts.errors
-            tally.by_node[done.node] += facts.errors
+        tally.add(facts, done)
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts.prompt_tokens, facts.completion_tokens, facts.uncounted)
         self._watch()
@@ -389,7 +348,7 @@ class _Driver:
                 stored=tally.stored,
                 na=tally.na,
                 errors=tally.errors,
-                where=_where(tally, self._workers.alive()),
+                where=tally.where(self._workers.alive()),
             )
         )
         if now - self._written > _WRITTEN:
@@ -444,15 +403,3 @@ class _Driver:
             warnings=tuple(warnings),
             cached=cached_share([tally.findings]),
         )
-
-
-def _together(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
-    """What models found out, of all workers: names of servers are listed, counts added, and else the last one stays."""
-    for name, value in now.items():
-        known = before.get(name)
-        if name == "served_by" and isinstance(known, str):
-            yield name, "; ".join(dict.fromkeys([*known.split("; "), *str(value).split("; ")]))
-        elif name in COUNTS and isinstance(known, int) and isinstance(value, int):
-            yield name, known + value
-        else:
-            yield name, value
