@@ -1,0 +1,31 @@
+"""Estimates of stored runs of every study are what they were: what changes the code without changing what it says."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+import pytest
+
+from tests.golden.cases import FAST, GOLDEN, TABLES, estimated, unpacked
+
+TOLERANCE = 1e-9
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in TABLES]
+)
+def test_a_stored_run_has_the_estimates_that_it_had(runs: Path, name: str) -> None:
+    before, now = pl.read_parquet(GOLDEN / f"{name}.parquet"), estimated(runs, name)
+    assert now.schema == before.schema
+    labels = [column for column in before.columns if before[column].dtype != pl.Float64]
+    assert now.select(labels).rows() == before.select(labels).rows()
+    for column in before.select(cs.float()).columns:
+        was, new = before[column].to_numpy(), now[column].to_numpy()
+        far = np.flatnonzero(~np.isclose(new, was, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+        assert not far.size, (column, before[int(far[0])].to_dicts(), now[int(far[0])].to_dicts())
