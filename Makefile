@@ -74,6 +74,7 @@ bench: .venv/.dev ## every benchmark but that of clusters; results in benchmarks
 bench-engine: .venv/.engine ## speed and memory of the local engine only, on one core; about ten minutes
 	$(BIN)/python -m benchmarks.bench_engine
 	$(BIN)/python -m benchmarks.bench_open
+	$(BIN)/python -m benchmarks.exactness
 
 bench-vllm: .vllm/.done ## vLLM beside the local engine on one core, same model and prompts
 	$(VLLM)/python -m benchmarks.bench_vllm $(ARGS)

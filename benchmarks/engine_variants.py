@@ -148,7 +148,7 @@ class Plain(Shared):
 
     def __init__(self, loaded: Loaded) -> None:
         super().__init__(loaded)
-        self.engine.trials = _Never(loaded, self.engine._shared)
+        self.engine.trials = _Never(loaded, {})
 
     def settle(self, picture: Image.Image, question: Question, study: str) -> None:
         """Have the next call be no stimulus that is checked; the first has each thing tried that is tried once."""

@@ -17,6 +17,7 @@ torch: Any = tiny.torch
 
 from facevalue.models.hf import reference_pass  # noqa: E402
 from facevalue.models.hf.adapter import HFModel  # noqa: E402
+from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.prefix import Branch  # noqa: E402
 from facevalue.models.hf.resumed import Resumed  # noqa: E402
 
@@ -58,6 +59,7 @@ def test_a_shared_path_beyond_the_tolerance_is_left_and_the_run_says_so(
     wanted = requests(shown("one"))
     right = answers(HFModel(f"hf/{llava}", CPU), wanted)
     perturb(monkeypatch, Branch, "grow", BEYOND)
+    perturb(monkeypatch, CopiedDecoding, "read", BEYOND)
     model = HFModel(f"hf/{llava}", CPU)
     (note,) = [note for note in model.notes if "sharing was tried" in note]
     assert "a probability differs by 0.0002 from plain passes, where rounding explains 0.0001" in note

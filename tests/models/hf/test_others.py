@@ -77,7 +77,7 @@ def test_the_plain_way_is_the_eager_one(load: Callable[[str], Loaded], name: str
     assert float((said[0] - said[2]).abs().max()) > SEEN, "the picture matters"
 
 
-APART = {"blip_2", "blip_2_t5", "florence2", "instructblip", "kosmos2", "qwen3_5"}
+APART = {"blip_2_t5", "florence2", "instructblip"}
 """Families whose questions are asked one by one; what raises in them, or differs, docs/local-models.md says."""
 
 

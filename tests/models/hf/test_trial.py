@@ -17,6 +17,7 @@ from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix, _Layer  # noqa: E402
+from facevalue.models.hf.resumed import State  # noqa: E402
 from facevalue.models.hf.scoring import Score  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
@@ -220,6 +221,7 @@ def test_a_fault_of_sharing_is_caught_and_answers_are_right(
     right = weighed(planted.untried(Engine(load(name)), shares=False))
     fault(monkeypatch)
     engine = Engine(load(name))
+    engine.trials = trial.Trials(engine.loaded, {trial.TREE: engine._shared})
     assert weighed(engine) == pytest.approx(right, abs=1e-5)
     (verdict,) = engine.trials.verdicts.values()
     assert f"in the check of {check} a probability differs by" in verdict.failed
@@ -305,4 +307,10 @@ def test_what_raises_is_not_shared(load: Load, monkeypatch: Patch) -> None:
     monkeypatch.setattr(Branch, "grow", broken)
     engine = Engine(load("llava"))
     assert weighed(engine) == pytest.approx(right, abs=1e-5)
-    assert engine.trials.verdicts["1 picture, replies weighed"].failed == "sharing was tried, and fails (no keys)"
+    assert engine.trials.verdicts["1 picture, replies weighed"].way == trial.COPIES
+    monkeypatch.setattr(State, "grown", broken)
+    engine = Engine(load("llava"))
+    engine.loaded.at_once.clear()
+    assert weighed(engine) == pytest.approx(right, abs=1e-5)
+    failed = "sharing was tried, and the model's code is not made for it (no keys)"
+    assert engine.trials.verdicts["1 picture, replies weighed"].failed == failed

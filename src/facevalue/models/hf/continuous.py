@@ -19,7 +19,7 @@ from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import spoken
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.packing import OutOfMemory, attempt
+from facevalue.models.hf.packing import OutOfMemory, attempt, kept_bytes
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn, extend
 from facevalue.models.hf.sequences import Sequences
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _CPU, _GPU = 128, 256
 """Tokens in a pass: so many that reading the weights costs no more than the arithmetic."""
-_MEMORY, _SHARE = 2 * 2**30, 0.5
-"""Bytes of keys and values on a CPU, and their part of what is free on a GPU when the first picture has been run."""
 
 
 @dataclass(slots=True)
@@ -97,7 +95,7 @@ class Limits:
     """What fits into memory, learnt over all sessions of an engine."""
 
     def __init__(self, loaded: Loaded) -> None:
-        self._device = loaded.device
+        self._loaded = loaded
         self.width = _CPU if loaded.device.type == "cpu" else _GPU
         self.tokens = 0
         """Tokens whose keys and values may be kept; 0 before a picture has been run."""
@@ -107,12 +105,7 @@ class Limits:
         if self.tokens:
             return
         kept = sum(each.nbytes for pair in prefix.layers for each in pair if each is not None)
-        memory = float(_MEMORY)
-        if self._device.type == "cuda":
-            import torch  # noqa: PLC0415
-
-            memory = _SHARE * torch.cuda.mem_get_info(self._device)[0]
-        self.tokens = max(1, int(memory * prefix.length / max(1, kept)))
+        self.tokens = max(1, int(kept_bytes(self._loaded) * prefix.length / max(1, kept)))
 
 
 @dataclass(eq=False)

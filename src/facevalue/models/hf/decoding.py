@@ -1,7 +1,8 @@
 """Replies that grow from the prompts of one group, over a shared prefix or by plain forward passes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Protocol
 
 from facevalue.models.hf.chat import Group
@@ -59,6 +60,60 @@ class SharedDecoding:
         return self._branch.grow(tree.ids[old:], tree.parents[old:], read)
 
 
+class CopiedDecoding:
+    """Over states that `generate` has kept of prefixes, copied for each prompt: those as long go through together.
+
+    `rows` says which state each member comes after, the first if it isn't given. In `steps` one token of each prompt is
+    read in a pass, whatever their lengths.
+    """
+
+    def __init__(
+        self,
+        states: Sequence[State],
+        suffixes: Sequence[Sequence[int]],
+        rows: Sequence[int] | None = None,
+        *,
+        steps: bool = False,
+    ) -> None:
+        self._states = states
+        self._suffixes = suffixes
+        self._rows = rows
+        self._steps = steps
+        self._resumed: dict[int, Resumed] = {}
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies: by passes for each length of prompts and for each token."""
+        import torch  # noqa: PLC0415
+
+        alike: dict[tuple[int, int], list[int]] = {}
+        for member in dict.fromkeys(member for member, _ in paths if member not in self._resumed):
+            length = 0 if self._steps else len(self._suffixes[member])
+            alike.setdefault((self._rows[member] if self._rows else 0, length), []).append(member)
+        for (row, _), members in alike.items():
+            for ended, state in self._after(self._states[row], members):
+                self._resumed |= dict.fromkeys(ended, Resumed(state, ended))
+        some: dict[Resumed, list[Path]] = {}
+        for path in paths:
+            some.setdefault(self._resumed[path[0]], []).append(path)
+        logits = {path: row for resumed, its in some.items() for path, row in zip(its, resumed.read(its), strict=True)}
+        return torch.stack([logits[path] for path in paths])
+
+    def _after(self, state: State, members: list[int]) -> Iterator[tuple[list[int], State]]:
+        """Yield members with the state after their prompts, a row each."""
+        if not self._steps:
+            yield members, state.grown([0] * len(members), [self._suffixes[member] for member in members])
+            return
+        rows, length = [0] * len(members), 0
+        while members:
+            state = state.grown(rows, [[self._suffixes[member][length]] for member in members])
+            length += 1
+            ends = [len(self._suffixes[member]) == length for member in members]
+            if any(ends):
+                yield list(compress(members, ends)), state.part([row for row, end in enumerate(ends) if end])
+            rows = [row for row, end in enumerate(ends) if not end]
+            members = [members[row] for row in rows]
+
+
 class PlainDecoding:
     """Each prompt by itself, right for every model: its replies go on from copies of what `generate` keeps.
 
@@ -77,12 +132,12 @@ class PlainDecoding:
 
         rows: dict[Path, Tensor] = {}
         for member in dict.fromkeys(member for member, _ in paths):
-            replies = [reply for other, reply in paths if other == member]
+            its = [path for path in paths if path[0] == member]
             inputs = self._full(self._prompts[member])
             if resumes(self._loaded, inputs):
                 if self._latest is None or self._latest[0] != member:  # no more than one prompt's is kept
-                    self._latest = member, Resumed(State.after(self._loaded, inputs))
-                rows |= {(member, r): row for r, row in zip(replies, self._latest[1].read(replies), strict=True)}
+                    self._latest = member, Resumed(State.after(self._loaded, inputs), [member])
+                rows |= dict(zip(its, self._latest[1].read(its), strict=True))
         for longest in leaves(path for path in paths if path not in rows):
             member, reply = longest
             wanted = [n for n in range(len(reply) + 1) if (member, reply[:n]) in set(paths)]

@@ -16,7 +16,7 @@ from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constrained import ConstrainedReader
-from facevalue.models.hf.decoding import Decoding, SharedDecoding, SpokenDecoding
+from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.joint import Joint, Key, Room, Unit, joints
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.open_replies import Opening, OpenReplies
@@ -24,9 +24,10 @@ from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
+from facevalue.models.hf.resumed import State
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
-from facevalue.models.hf.trial import Trials
+from facevalue.models.hf.trial import COPIES, STEPS, TREE, Trials
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.types import Option, Question, Sampling
 
@@ -68,7 +69,9 @@ class Engine:
         self._prompts = Prompts(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
-        self.trials = Trials(loaded, self._shared)
+        self.trials = Trials(
+            loaded, {TREE: self._shared, COPIES: self._copied, STEPS: partial(self._copied, steps=True)}
+        )
         self._read = lru_cache(maxsize=1024)(self._options)
         self.opening = Opening.of(loaded, self.check, self._draw, self._reply, self._unspoken)
 
@@ -250,6 +253,12 @@ class Engine:
         prefix = Prefix.of(self.loaded, *(group.inputs for group in groups if group.inputs is not None))
         return partial(SharedDecoding, prefix)
 
+    def _copied(
+        self, groups: Sequence[Group], *, steps: bool = False
+    ) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
+        states = [State.after(self.loaded, group.inputs) for group in groups if group.inputs is not None]
+        return partial(CopiedDecoding, states, steps=steps)
+
     def _groups(
         self, images: "Sequence[Image]", questions: Mapping[int, Question]
     ) -> tuple[list[tuple[Group, list[int]]], dict[int, str]]:
@@ -297,10 +306,11 @@ class Engine:
             schedule.stimuli += bool(each.jobs)
             for group, places in each.groups:
                 if places:
-                    asked_so = min(kind(each.jobs[n]) for n in places)
-                    allowed = group.inputs is None or self.trials.allow(f"{group.kind}, {asked_so}", group)
-                    units.append(Unit(at, group if allowed else replace(group, inputs=None), places))
-                    rows |= {(at, n): row(each.jobs[n], group.suffixes[place]) for n, place in places.items()}
+                    asked_so = f"{group.kind}, {min(kind(each.jobs[n]) for n in places)}"
+                    allowed = group.inputs is None or self.trials.allow(asked_so, group)
+                    unit = Unit(at, group, places, self.trials.way(asked_so))
+                    units.append(unit if allowed and unit.worth_sharing else unit.unshared)
+                    rows |= {(at, n): row(each.jobs[n], unit.read_at_once(place)) for n, place in places.items()}
                     number = schedule.draw(list(places))
                     drawn |= set() if number is None else {(at, number)}
         if self.trials.alone:
@@ -344,8 +354,7 @@ class Engine:
 
         placed = {key: rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()}
         length = 0 if prefix is None else prefix.length
-        # Without a prefix what is kept of a prompt serves all of its replies, and is let go with them.
-        lots = [list(lot) for _, lot in groupby(placed, lambda key: joint.members[key] if prefix is None else 0)]
+        lots = joint.lots(self.loaded, prefix, placed)
         done = (packed(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
         for pack, results, seconds in chain.from_iterable(done):
             if isinstance(results, OutOfMemory):
@@ -361,15 +370,19 @@ class Engine:
                     self.check.compare(self.loaded, unit.group, unit.places[key[1]], each.evidence)
             yield from ((key, result, seconds) for key, result in zip(pack, results, strict=True))
 
-    def _prefix(self, units: Sequence[Unit]) -> Prefix | Failed | None:
+    def _prefix(self, units: Sequence[Unit]) -> Prefix | State | Failed | None:
         """Run the prefixes of some units; None if they have none."""
         inputs = [unit.group.inputs for unit in units if unit.group.inputs is not None]
         if not inputs:
             return None
+
+        def run(given: list[dict[str, Any]]) -> Prefix | State:
+            return State.after(self.loaded, *given) if units[0].way else Prefix.of(self.loaded, *given)
+
         tokens = len(units) * max(len(unit.group.prefix_ids) for unit in units)
         try:
             with self.room.measured(tokens):
-                prefix = attempt(lambda given: Prefix.of(self.loaded, *given), inputs)
+                prefix = attempt(run, inputs)
         except Rejected as error:
             if len(units) > 1:  # each by itself from here on
                 self.room.halve(0)

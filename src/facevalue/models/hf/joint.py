@@ -1,13 +1,17 @@
 """Questions about several pictures that go through the model together, and how many do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.decoding import Decoding, PlainDecoding, SharedDecoding
+from facevalue.models.hf.decoding import CopiedDecoding, Decoding, PlainDecoding, SharedDecoding
 from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.packing import Row, kept_bytes
 from facevalue.models.hf.prefix import Prefix, joinable
+from facevalue.models.hf.resumed import State
+from facevalue.models.hf.trial import STEPS, TREE
 
 Key = tuple[int, int]
 """A question: the number of its stimulus, and its own among those about it."""
@@ -16,17 +20,44 @@ _CPU, _GPU = 2048, 16_384
 """Tokens of prefixes in one pass, at most: beyond that a machine is busy anyway, and more would only take memory."""
 _SHARE = 0.25
 """Part of the free memory that such a pass, and the keys and values that it leaves, may take."""
+_COPIES = 3
+"""Copies of a state for each reply: after its prompt, after its last token, and after the next while that is read."""
 _FILLED = 1.25
 """A batch may be so many times as large as what is in it: shorter rows are filled up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """Questions of one group, about one stimulus: their places in the group by their numbers."""
+    """Questions of one group, about one stimulus: their places in the group by their numbers.
+
+    `way` is how they share what they have in common, as `trial.Verdict` has it.
+    """
 
     stimulus: int
     group: Group
     places: dict[int, int]
+    way: str = TREE
+
+    @property
+    def worth_sharing(self) -> bool:
+        """Whether sharing takes fewer passes than there are prompts.
+
+        Copies are not made where a prompt's rest is one token: some models read that in another way (Zamba2).
+        """
+        lengths = [len(self.group.suffixes[place]) for place in set(self.places.values())]
+        if self.way == STEPS:
+            return max(lengths) <= len(lengths)
+        return self.way == TREE or min(lengths) > 1 < len(lengths)
+
+    @property
+    def unshared(self) -> "Unit":
+        """The same questions, each to be asked by itself."""
+        return Unit(self.stimulus, replace(self.group, inputs=None), self.places)
+
+    def read_at_once(self, place: int) -> list[int]:
+        """Return the tokens of a question that one pass takes."""
+        suffix = self.group.suffixes[place]
+        return suffix[-1:] if self.way == STEPS else suffix
 
 
 class Joint:
@@ -46,10 +77,28 @@ class Joint:
         """Return the unit that a question is of."""
         return self._units[self.rows[self.members[key]]]
 
-    def decoding(self, loaded: Loaded, prefix: Prefix | None, pack: Sequence[Key]) -> Decoding:
+    def lots(self, loaded: Loaded, prefix: Prefix | State | None, rows: Mapping[Key, Row]) -> list[list[Key]]:
+        """Return the questions that memory holds together: without a prefix the replies to one, of copies so many."""
+        if prefix is None:
+            return [list(lot) for _, lot in groupby(self.members, self.members.__getitem__)]
+        if isinstance(prefix, Prefix):
+            return [list(self.members)]
+        most = kept_bytes(loaded) / (_COPIES * max(1, prefix.size))
+        lots, copies = list[list[Key]](), most
+        for key in self.members:
+            copies += rows[key].more  # a copy for each beginning of a reply, or fewer
+            if copies > most:
+                lots.append([])
+                copies = rows[key].more
+            lots[-1].append(key)
+        return lots
+
+    def decoding(self, loaded: Loaded, prefix: Prefix | State | None, pack: Sequence[Key]) -> Decoding:
         """Return what reads the replies to some questions, over the prefixes that they need."""
         if prefix is None:
             return PlainDecoding(loaded, self._units[0].group)
+        if isinstance(prefix, State):
+            return CopiedDecoding([prefix], self._suffixes, steps=self._units[0].way == STEPS)
         rows = [self.rows[self.members[key]] for key in pack]
         first = min(rows)
         return SharedDecoding(prefix.part(first, max(rows) + 1), self._suffixes, [row - first for row in self.rows])
@@ -102,6 +151,7 @@ def joints(units: Sequence[Unit], tokens: int) -> Iterator[list[Unit]]:
         size = (len(together) + 1) * length
         if together and not (
             inputs is not None
+            and unit.way == together[0].way == TREE
             and together[0].group.inputs is not None
             and joinable(together[0].group.inputs, inputs)
             and size <= tokens

@@ -283,12 +283,10 @@ def _broken(model: Any) -> list[str]:
     """Return the names of weights with values that are not finite."""
     import torch  # noqa: PLC0415
 
-    halves = (torch.float32, torch.float16, torch.bfloat16)  # what is quantised has no such values, or no such test
-    return [
-        name
-        for name, weight in model.named_parameters()
-        if weight.dtype in halves and not weight.is_meta and not torch.isfinite(weight.detach()).all()
-    ]
+    # What is quantised has no such values or no such test, and may be a tensor of another kind that claims such a type.
+    halves = (torch.float32, torch.float16, torch.bfloat16)
+    plain = {n: w for n, w in model.named_parameters() if type(w.data) is torch.Tensor and not w.is_meta}
+    return [n for n, w in plain.items() if w.dtype in halves and not torch.isfinite(w.detach()).all()]
 
 
 def _template(processor: Any) -> str | None:

@@ -15,7 +15,7 @@ from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn
 from facevalue.models.hf.sequences import SequenceDecoding, Sequences
-from facevalue.models.hf.trial import Begin, Trials, Way
+from facevalue.models.hf.trial import TREE, Begin, Trials, Way
 
 SHORT = 32
 """Replies of no more tokens are drawn in packs of their prompts, which then are most of the work."""
@@ -50,7 +50,9 @@ class Opening:
     ) -> "Opening":
         """Return what a new engine has."""
         limits = Limits(loaded)
-        return cls(loaded, check, draw, read, note, limits, Trials(loaded, _way(loaded, limits.width)), Schedule())
+        return cls(
+            loaded, check, draw, read, note, limits, Trials(loaded, {TREE: _way(loaded, limits.width)}), Schedule()
+        )
 
 
 @dataclass(slots=True)

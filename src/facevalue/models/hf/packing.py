@@ -21,6 +21,19 @@ _SHARE = 0.25
 """Part of the free memory that the logits and masks of a pack may take."""
 
 
+_KEPT_CPU, _KEPT_GPU = 2 << 30, 0.5
+"""Bytes that may be kept of what was read, and the part of the free memory of a GPU."""
+
+
+def kept_bytes(loaded: Loaded) -> float:
+    """Return how many bytes of keys, values and states there is room for."""
+    if loaded.device.type != "cuda":
+        return _KEPT_CPU
+    import torch  # noqa: PLC0415
+
+    return float(_KEPT_GPU * torch.cuda.mem_get_info(loaded.device)[0])
+
+
 class Row(NamedTuple):
     """What an item puts into a pack: tokens, whose beginning others may share, and so many more.
 

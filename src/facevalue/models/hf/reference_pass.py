@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AT_ONCE = "one_pass_difference"
-_TRIED, _LIKELIEST = 3, 8  # tokens
+_TRIED, _LIKELIEST = 8, 8  # tokens; in fewer a difference may be small by luck
 _OF_LOG = 10
 """Where nothing should differ but by rounding, logs of likely tokens may differ by so many tolerances."""
 

@@ -1,8 +1,8 @@
 """Replies that go on from a state of the model's own `generate`: what it keeps is copied for each branch.
 
 That holds for what trees cannot be packed for: prompts that look ahead, layers that keep a recurrent state, decoders
-with an encoder beside them. Whatever `generate` keeps is kept, and its own code goes on from there, one token at a time
-for all branches together.
+with an encoder beside them. Whatever `generate` keeps is kept, and its own code goes on from there: a prompt's rest in
+one pass for all prompts that are as long, as a recurrent layer cannot leave filling out, and replies token by token.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from facevalue.models.hf.reference_pass import gap
 if TYPE_CHECKING:
     from torch import Tensor
 
-Reply = tuple[int, ...]
+Path = tuple[int, tuple[int, ...]]
 
 COPIES = "copied_state_difference"
 _OWN = ("pixel_values", "image_")
@@ -29,10 +29,10 @@ _OWN = ("pixel_values", "image_")
 class State:
     """Where `generate` stands after some sequences of one length, a row each, and the logits of what comes next.
 
-    `part` is the model that generates, or the language model within it; `given` is what it is called with.
+    `model` is the one that generates, or the language model within it; `given` is what it is called with.
     """
 
-    part: Any
+    model: Any
     ids: "Tensor"
     given: dict[str, Any]
     logits: "Tensor"
@@ -56,22 +56,43 @@ class State:
             raise Rejected("generate() goes ways of its own")
         return found[0]
 
+    @property
+    def length(self) -> int:
+        """Tokens that were read."""
+        return int(self.ids.shape[1])
+
+    @property
+    def size(self) -> int:
+        """Bytes of what is kept."""
+        return _size(list(self.given.values()))
+
     @classmethod
     def _of(cls, part: Any, ids: "Tensor", given: dict[str, Any], out: Any) -> "State":
         more = part._update_model_kwargs_for_generation(out, given, is_encoder_decoder=part.config.is_encoder_decoder)
         return cls(part, ids, more, out.logits[:, -1].float())
 
-    def grown(self, rows: Sequence[int], tokens: Sequence[int]) -> "State":
-        """Return the state after one more token each of copies of some rows; this one stays as it is."""
+    def grown(self, rows: Sequence[int], tokens: Sequence[Sequence[int]]) -> "State":
+        """Return the state after more tokens, as many each, of copies of some rows; this one stays as it is."""
+        import torch  # noqa: PLC0415
+
+        new = torch.as_tensor(tokens, dtype=self.ids.dtype, device=self.ids.device)
+        count, part = new.shape[1], self.model
+        with torch.inference_mode(), calling():
+            copies = self.part(rows)
+            given, ids = copies.given, torch.cat([copies.ids, new], dim=1)
+            if count > 1:  # what is given has room for one
+                both = part.config.is_encoder_decoder
+                given = part._update_model_kwargs_for_generation({}, given, both, num_new_tokens=count - 1)
+            asked = part.prepare_inputs_for_generation(ids, next_sequence_length=count, **given)
+            return self._of(part, ids, given, part(**asked, return_dict=True))
+
+    def part(self, rows: Sequence[int]) -> "State":
+        """Return copies of some rows."""
         import torch  # noqa: PLC0415
 
         at = torch.as_tensor(rows, device=self.ids.device)
-        new = torch.as_tensor(tokens, dtype=self.ids.dtype, device=self.ids.device)[:, None]
-        with torch.inference_mode(), calling():
-            given = {name: _taken(name, value, at, len(self.logits)) for name, value in self.given.items()}
-            ids = torch.cat([self.ids[at], new], dim=1)
-            asked = self.part.prepare_inputs_for_generation(ids, next_sequence_length=1, **given)
-            return self._of(self.part, ids, given, self.part(**asked, return_dict=True))
+        given = {name: _taken(name, value, at, len(self.logits)) for name, value in self.given.items()}
+        return State(self.model, self.ids[at], given, self.logits[at])
 
 
 def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
@@ -92,30 +113,45 @@ def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
     return value
 
 
+def _size(value: Any) -> int:
+    """Return the bytes of all tensors in something that `generate` keeps."""
+    import torch  # noqa: PLC0415
+
+    if isinstance(value, torch.Tensor):
+        return value.nbytes
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value))
+    return _size(vars(value)) if hasattr(value, "reorder_cache") else 0
+
+
 class Resumed:
-    """Replies to one prompt that grow from what `generate` keeps after it."""
+    """Replies that grow from what `generate` keeps after prompts of one length, a row of the state for each member."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, members: Sequence[int] = (0,)) -> None:
         self._root = self._front = state
-        self._rows: list[Reply] = [()]
+        self._starts: list[Path] = [(member, ()) for member in members]
+        self._rows = self._starts
 
-    def read(self, replies: Sequence[Reply]) -> "Tensor":
-        """Compute what follows beginnings of replies: logits, float32, (len(replies), vocabulary).
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows beginnings of replies, by member: logits, float32, (len(paths), vocabulary).
 
         One pass for each token of the longest; fewer where they all go on from the ends that were read last.
         """
         import torch  # noqa: PLC0415
 
-        depth = len(self._rows[0])
-        if not all(len(reply) > depth and reply[:depth] in self._rows for reply in replies):
-            self._front, self._rows, depth = self._root, [()], 0
-        found: dict[Reply, Tensor] = {(): self._root.logits[0]}
-        for length in range(depth + 1, max(map(len, replies)) + 1):
-            level = list(dict.fromkeys(reply[:length] for reply in replies if len(reply) >= length))
-            above = [self._rows.index(reply[:-1]) for reply in level]
-            self._front, self._rows = self._front.grown(above, [reply[-1] for reply in level]), level
+        depth, before = len(self._rows[0][1]), set(self._rows)
+        if not all(len(reply) > depth and (member, reply[:depth]) in before for member, reply in paths):
+            self._front, self._rows, depth = self._root, self._starts, 0
+        found: dict[Path, Tensor] = dict(zip(self._starts, self._root.logits, strict=True))
+        for length in range(depth + 1, max(len(reply) for _, reply in paths) + 1):
+            level = list(dict.fromkeys((member, reply[:length]) for member, reply in paths if len(reply) >= length))
+            places = {path: row for row, path in enumerate(self._rows)}
+            above = [places[member, reply[:-1]] for member, reply in level]
+            self._front, self._rows = self._front.grown(above, [reply[-1:] for _, reply in level]), level
             found |= dict(zip(level, self._front.logits, strict=True))
-        return torch.stack([found[reply] for reply in replies])
+        return torch.stack([found[path] for path in paths])
 
 
 def resumes(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
@@ -131,11 +167,13 @@ def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
 
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
     one, other = tuple(words[-3:]), (words[-3], *words[:2])
-    want = [led(loaded, inputs, reply, range(4)) for reply in (one, other)]
+    more = (*other[:2], one[2])  # so that there are more rows than before
+    want = [led(loaded, inputs, reply, range(4)) for reply in (one, other, more)]
     try:
         replies = Resumed(State.after(loaded, inputs))
-        read = [replies.read([(), one[:1], one[:2], other[:2]]), replies.read([one, other]), replies.read([one[:1]])]
+        calls = ([(), one[:1], one[:2], other[:2]], [one, other, more], [one[:1]])
+        read = [replies.read([(0, reply) for reply in call]) for call in calls]
     except (Rejected, TypeError, AttributeError, KeyError):  # a cache or a `generate` that cannot be copied
         return False
-    wanted = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[0][1]]
+    wanted = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[2][3], want[0][1]]
     return loaded.agrees(COPIES, gap(torch.cat(read), torch.stack(wanted)))

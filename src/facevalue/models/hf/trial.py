@@ -8,7 +8,7 @@ after the prefix of another picture of another size. All must give what plain pa
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError
@@ -30,6 +30,10 @@ Begin = Callable[[Sequence[Row], Sequence[int]], Decoding]
 Way = Callable[[Sequence[Group]], Begin]
 """Runs what each group shares, in one pass, and then begins a decoding of suffixes, each after one group's prefix."""
 
+TREE, COPIES, STEPS = "", "by copies of a state", "by copies of a state, token by token"
+"""Ways to share a prefix: trees of tokens after it; copies of what `generate` keeps of it, the rest of prompts at once,
+or one token of each at a time: some layers forget their state where they read several."""
+
 _REPLY, _ROOM = 3, 16  # tokens
 _TOGETHER = "prefixes in one pass"
 _GROWTH = 1.25
@@ -40,23 +44,25 @@ _GROWTH = 1.25
 class Verdict:
     """Largest difference of a probability in each check, and why nothing is shared; empty if it may be.
 
-    `alone` says that each prefix must be run by itself.
+    `alone` says that each prefix must be run by itself. `way` is how it is shared: `TREE`, `COPIES` or `STEPS`.
     """
 
     differences: Mapping[str, float]
     failed: str = ""
     alone: bool = False
+    way: str = TREE
 
     def __str__(self) -> str:
-        return self.failed or ", ".join(f"{check} {value:.1g}" for check, value in self.differences.items())
+        checks = ", ".join(f"{check} {value:.1g}" for check, value in self.differences.items())
+        return self.failed or ", ".join(filter(None, (self.way, checks)))
 
 
 class Trials:
-    """Verdicts of one engine, by kind of request."""
+    """Verdicts of one engine, by kind of request: the first of some ways of sharing that gives what plain passes do."""
 
-    def __init__(self, loaded: Loaded, way: Way) -> None:
+    def __init__(self, loaded: Loaded, ways: Mapping[str, Way]) -> None:
         self._loaded = loaded
-        self._way = way
+        self._ways = ways
         self._longest: dict[str, int] = {}
         self.verdicts: dict[str, Verdict] = {}
 
@@ -72,16 +78,28 @@ class Trials:
             try:
                 assert group.varied is not None
                 some = group.varied(sorted({by_length[0], by_length[-1]}), False)
-                self.verdicts[kind] = known = judged(self._loaded, some, self._way)
+                self.verdicts[kind] = known = self._judged(some)
             except DataError:  # the processor or the model refuses these, shared or not
                 return False
             self._longest[kind] = length
         return not known.failed
 
+    def _judged(self, group: Group) -> Verdict:
+        verdicts = []
+        for way, over in self._ways.items():
+            verdicts.append(replace(judged(self._loaded, group, over), way=way))
+            if not verdicts[-1].failed:
+                return verdicts[-1]
+        return verdicts[0]
+
+    def way(self, kind: str) -> str:
+        """Return how questions of a kind share what they have in common."""
+        return self.verdicts[kind].way if kind in self.verdicts else TREE
+
     @property
     def alone(self) -> bool:
         """Whether no two prefixes may go through the model together."""
-        return any(verdict.alone for verdict in self.verdicts.values())
+        return any(verdict.alone for verdict in self.verdicts.values() if verdict.way == TREE)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -110,7 +128,9 @@ def judged(loaded: Loaded, group: Group, way: Way) -> Verdict:
     except DataError:
         raise
     except Exception as error:  # models raise what they like, and so does code that meets one it was not made for
-        return Verdict(differences, f"sharing was tried, and fails ({first_line(error)[:200]})")
+        return Verdict(
+            differences, f"sharing was tried, and the model's code is not made for it ({first_line(error)[:200]})"
+        )
     return Verdict(differences, alone=alone)
 
 
