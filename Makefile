@@ -99,7 +99,7 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 	@rm -f build/hiring-screen.toml build/caption-assistant.toml; mkdir -p build
 	$(BIN)/facevalue new build/hiring-screen.toml
 	$(BIN)/facevalue new build/caption-assistant.toml --like caption-assistant
-	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),40) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-power.csv --out docs/calibration-power.md
+	$(BIN)/facevalue calibrate stylisticbias vignette visbias modscan counterfactuals build/hiring-screen.toml build/caption-assistant.toml --repetitions $(or $(REPETITIONS),30) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-power.csv --out docs/calibration-power.md
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 

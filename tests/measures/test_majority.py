@@ -190,6 +190,29 @@ def test_one_and_the_same_pattern_in_all_sets_is_found_and_no_difference_at_all_
     assert apart.estimates.value[1] == pytest.approx(-1)
 
 
+@given(st.integers(2, 24), st.integers(2, 160), st.integers(1, 3))
+def test_effects_of_whole_sets_are_means_of_what_is_left_of_each_set(groups: int, sets: int, draws: int) -> None:
+    rng = np.random.default_rng([groups, sets, draws])
+    values = 0.1 + 0.05 * rng.normal(size=(sets, groups, draws))
+    apart = values.mean(axis=2) - values.mean(axis=(1, 2))[:, None]
+    effects = group_effects(values)
+    np.testing.assert_allclose(effects.mean, apart.mean(axis=0), atol=1e-12)
+    smaller = group_effects(values / 1000)
+    np.testing.assert_allclose(effects.variance, 1e6 * smaller.variance, rtol=1e-6)
+
+
+def test_what_is_rounding_alone_is_no_difference() -> None:
+    values = np.full((72, 18, 1), 1 / 3)
+    values[:, 12:] = np.nextafter(1 / 3, 1)
+    effects = group_effects(values)
+    assert (effects.mean == 0).all()
+    assert (effects.variance < 1e-30).all()
+    contrasts = from_majority(values, 0, limits=(0.0, 1.0))
+    assert (contrasts.estimates.value == 0).all()
+    assert (contrasts.q == 1).all()
+    assert (contrasts.estimates.low < 0).all()
+
+
 def test_groups_that_cannot_be_compared_have_no_contrast() -> None:
     values = np.full((6, 4, 1), np.nan)
     values[:3, :2, 0], values[3:, 2:, 0] = 1.0, 2.0

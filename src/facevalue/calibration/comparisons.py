@@ -24,12 +24,14 @@ class Pair:
     second: Condition
     others: bool = False
     """Whether the second is asked about other people, in a study of the same design."""
+    places: bool = False
+    """Whether they like other places among options, which cancels where all orders are asked alone."""
 
 
 _SAME = Condition("same", effect=0.5)
 PAIRS = (
     Pair("two models without any difference", _SAME, _SAME),
-    Pair("one likes the first, one the last", replace(_SAME, position=1.5), replace(_SAME, position=-1.5)),
+    Pair("one likes the first, one the last", replace(_SAME, position=1.5), replace(_SAME, position=-1.5), places=True),
     Pair("one drifts", _SAME, replace(_SAME, drift=0.5)),
     Pair("other pictures of the same design", _SAME, _SAME, others=True),
 )

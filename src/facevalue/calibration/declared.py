@@ -34,6 +34,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *named])),
         counted=NOUNS[sets.unit],
+        in_one_order=len(protocol.ask.reply.orderings) == 1,
         rivals=tuple(
             Rival(
                 measure_name(take, parts, score, scores), _rows(take, parts, score),

@@ -131,7 +131,7 @@ class Runner:
     def _compared(self) -> pl.DataFrame:
         smallest, rows = audits_of(self._study, 1, narrow=True), []
         for pair in PAIRS:
-            if pair.others and not self._calibration.units:
+            if (pair.others and not self._calibration.units) or (pair.places and self._calibration.in_one_order):
                 continue
             every = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
             tables = self._workshop.make(every, f"{self.name}: {pair.name}")

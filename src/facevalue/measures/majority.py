@@ -16,13 +16,15 @@ from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.group_explanations import Explanations, draws_for, enough_worlds, tail
 from facevalue.measures.interval_method import NONE
 from facevalue.measures.missing_data_bounds import Bounds
-from facevalue.measures.unseen import SAME, widened
+from facevalue.measures.unseen import EQUAL, SAME, widened
 
 METHOD = "contrast with a majority of alike groups, over sets"
 PAIR = "t over sets, of one group against the other"
 _WIDER = 2.0
 """By how many of its own standard errors a group's variance must exceed the pooled one to count instead of it."""
 _SLACK = 1e-12
+_SINGULAR = 1e-10
+"""Eigenvalues that are smaller, as parts of the largest, are zero but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,10 @@ def group_effects(values: Array) -> GroupEffects:
     normal = np.diag(counts.sum(axis=0)) - (counts / size).T @ counts
     if np.linalg.matrix_rank(normal) < k - 1:  # some groups never stand beside the others
         return GroupEffects(mean, variance, df, n, sets)
-    inverse = np.linalg.pinv(normal, hermitian=True)
+    inverse = np.linalg.pinv(normal, rcond=_SINGULAR, hermitian=True)  # what all have in common is no effect
     centred = sums - counts * sums.sum(axis=1, keepdims=True) / size
     effect = inverse @ centred.sum(axis=0)
+    effect[np.abs(effect) <= EQUAL * max(1.0, float(np.abs(values[answered]).max()))] = 0.0  # rounding is no effect
     explained = counts * (effect - (counts * effect).sum(axis=1, keepdims=True) / size)
     mean[seen] = effect
     many = counts.shape[0]

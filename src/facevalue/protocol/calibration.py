@@ -63,6 +63,8 @@ class Calibration:
     narrow:
         Settings of audits that are compared, and whose lead alone is wanted, where all else would take too long; those
         of the smallest audit where empty.
+    in_one_order:
+        Whether options have one order, so that a liking for the first is a difference, and no false one.
     planned:
         What an effect of 1 of its plan (`Study.precision`) is in the measure that leads; None where these differ.
     """
@@ -76,6 +78,7 @@ class Calibration:
     own_pictures: tuple[str, ...] = ()
     same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     narrow: Mapping[str, OptionValue] = field(default_factory=dict)
+    in_one_order: bool = False
     planned: float | None = 1.0
 
 

@@ -180,6 +180,7 @@ CALIBRATION = Calibration(
     planted=_DIMENSIONS,
     counted="people",
     planned=None,
+    in_one_order=True,
     settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
     scaled=("forms",),
     same={one.title: LEVELS[question] for one in attributes() for question, name in FIELDS.items() if one.name == name},
