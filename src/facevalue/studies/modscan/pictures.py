@@ -215,7 +215,10 @@ def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFra
         kept = sorted(rng.permutation(len(files))[: chosen.scenes].tolist())
         rows += [(files[place], files[place], name) for place in kept]
     if not rows:
-        raise DataError("No scene is left: only persona traits have scenes, and none was chosen.")
+        raise DataError(
+            "No scene is left: only persona traits have scenes, and none was chosen. Name some (--instances), or leave "
+            "scenes out (--modality vision)."
+        )
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", PERSONA), pl.String()), orient="row")
     said = {name: pl.lit(value) for name, value in looked.items()}
     return frame.with_columns(identity="image", set=pl.lit(None, pl.String), **said)
