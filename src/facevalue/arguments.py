@@ -74,8 +74,8 @@ def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool =
     if fitted is _NOT or not (as_text or _holdable(fitted)):
         finite = "finite, " if isinstance(value, float) and not math.isfinite(value) else ""
         raise SettingError(f"{function}: {name} is {finite}{_named(hint)}, not {quoted(value)}.")
-    for one in fitted.values() if isinstance(fitted, Mapping) else (fitted,):
-        _check_bounds(function, name, one)
+    for item in fitted.values() if isinstance(fitted, Mapping) else (fitted,):
+        _check_bounds(function, name, item)
     return fitted
 
 

@@ -132,9 +132,9 @@ class Workshop(AbstractContextManager["Workshop"]):
 
     def make(self, repetitions: Sequence[Repetition], title: str) -> list[pl.DataFrame]:
         """Make all that is not kept, and return all in order."""
-        paths = [None if self._kept is None else place(self._kept, one) for one in repetitions]
+        paths = [None if self._kept is None else place(self._kept, repetition) for repetition in repetitions]
         tables = {at: pl.read_ipc(path.read_bytes()) for at, path in enumerate(paths) if path and path.is_file()}
-        wanted = {at: (one, paths[at]) for at, one in enumerate(repetitions) if at not in tables}
+        wanted = {at: (repetition, paths[at]) for at, repetition in enumerate(repetitions) if at not in tables}
         for at, frame in self.track(self._each(wanted), title, len(wanted)) if wanted else ():
             tables[at] = frame
         return [tables[at] for at in range(len(repetitions))]

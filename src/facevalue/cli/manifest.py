@@ -45,7 +45,7 @@ def manifest() -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> None:
     """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened."""
-    found = guess(folder, COMMON if study is None else _takes(study).columns())
+    guessed = guess(folder, COMMON if study is None else _takes(study).columns())
     to = folder / "manifest.csv" if to is None else to
     if to.suffix.lower() != ".csv":
         raise DataError(f"{to.name} does not end in .csv, which is what is written.")
@@ -53,15 +53,15 @@ def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> N
         raise DataError(f"{to} exists: name another file with --to, or replace it with --overwrite.")
     inside = folder.resolve().is_relative_to(to.resolve().parent)
     before = "" if not inside else folder.resolve().relative_to(to.resolve().parent).as_posix()
-    for row in found.rows:
+    for row in guessed.rows:
         row["path"] = row["path"] if before in ("", ".") else f"{before}/{row['path'].removeprefix('./')}"
     out = io.BytesIO()
-    schema = dict.fromkeys(found.columns, pl.String())
+    schema = dict.fromkeys(guessed.columns, pl.String())
     write_csv(
-        pl.DataFrame([[row.get(n) or None for n in found.columns] for row in found.rows], schema, orient="row"), out
+        pl.DataFrame([[row.get(n) or None for n in guessed.columns] for row in guessed.rows], schema, orient="row"), out
     )
     write_whole(to, out.getvalue())
-    _tell(found, to, () if study is None else tuple(c.name for c in _takes(study).columns() if c.needed))
+    _tell(guessed, to, () if study is None else tuple(c.name for c in _takes(study).columns() if c.needed))
     rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]
     say(f"Look through it, then: facevalue manifest check {shlex.join([str(to), *rest])}")
 
@@ -98,11 +98,13 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
 
 
 def _takes(study: str) -> Protocol:
-    found = look_up(study)
-    if not _lists_pictures(found):
-        names = [name for name, one in STUDIES.items() if _lists_pictures(one)]
-        raise click.UsageError(f"{found.name} takes no manifest; {', '.join(names)} do, and own studies of that kind.")
-    return found
+    protocol = look_up(study)
+    if not _lists_pictures(protocol):
+        names = [name for name, known in STUDIES.items() if _lists_pictures(known)]
+        raise click.UsageError(
+            f"{protocol.name} takes no manifest; {', '.join(names)} do, and own studies of that kind."
+        )
+    return protocol
 
 
 def _lists_pictures(protocol: Protocol) -> bool:
