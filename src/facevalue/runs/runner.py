@@ -4,10 +4,9 @@ import hashlib
 import logging
 import secrets
 import time
-from collections import Counter
 from collections.abc import Collection
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -30,6 +29,7 @@ from facevalue.runs.retries import without_answer
 from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stream import RequestStream
+from facevalue.runs.tally import SessionCounts
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
@@ -147,17 +147,9 @@ def _found(session: Session, model: Model) -> Session:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _Tally(SessionCounts):
     """Counts of one session; written by whichever thread stores."""
 
-    stored: int = 0
-    errors: int = 0
-    refused: int = 0
-    na: int = 0
-    reasked: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
     example: str = ""
     """A reply without a valid answer."""
 

@@ -1,4 +1,4 @@
-"""Counts of one session of a run in object storage: answers, failures and lost units, and what models found out."""
+"""Counts of one session of a run; in object storage also of units and nodes, and what models found out."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,9 @@ _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
 
 
 @dataclass(slots=True)
-class Tally:
-    """Counts of one session."""
+class SessionCounts:
+    """Answers of one session, failures among them by their reason, and tokens."""
 
-    units: int = 0
     stored: int = 0
     errors: int = 0
     refused: int = 0
@@ -24,6 +23,13 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Tally(SessionCounts):
+    """Counts of one session in object storage."""
+
+    units: int = 0
     by_node: Counter[str] = field(default_factory=Counter)
     lost_on: Counter[str] = field(default_factory=Counter)
     findings: dict[str, Fact] = field(default_factory=dict)
