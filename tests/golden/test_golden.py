@@ -10,6 +10,8 @@ import pytest
 from tests.golden.cases import FAST, GOLDEN, TABLES, estimated, unpacked
 
 TOLERANCE = 1e-9
+LOOSE = {"p": 1e-8, "q": 1e-8}
+"""A saddlepoint near the mean is a small difference of large numbers: processors agree in eight digits of it."""
 
 
 @pytest.fixture(scope="module")
@@ -27,5 +29,6 @@ def test_a_stored_run_has_the_estimates_that_it_had(runs: Path, name: str) -> No
     assert now.select(labels).rows() == before.select(labels).rows()
     for column in before.select(cs.float()).columns:
         was, new = before[column].to_numpy(), now[column].to_numpy()
-        far = np.flatnonzero(~np.isclose(new, was, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+        within = LOOSE.get(column, TOLERANCE)
+        far = np.flatnonzero(~np.isclose(new, was, rtol=within, atol=within, equal_nan=True))
         assert not far.size, (column, before[int(far[0])].to_dicts(), now[int(far[0])].to_dicts())

@@ -109,6 +109,25 @@ def test_kl_is_never_negative_and_bounded(
     assert 0 <= value <= f.kl_limit(condition.sum(), len(base), f.Smoothing(amount, prior)) + 1e-9
 
 
+def test_intervals_hold_a_shift_that_few_forms_show() -> None:
+    """Pseudo-forms draw a choice of two forms to no shift: its interval missed this one in .60."""
+    rng, held = np.random.default_rng(5), []
+    there, elsewhere = np.array([0.7, 0.1, 0.1, 0.1]), np.array([0.1, 0.3, 0.3, 0.3])
+    every = (2 * there + 38 * elsewhere) / 40
+    true = f.kl(1e6 * every, 1e6 * there).item()
+    for seed in range(60):
+        outcome = np.concatenate([rng.choice(4, 2, p=there), rng.choice(4, 38, p=elsewhere)])
+        fields = [
+            {"form": form, "attribute": name, "categories": [choice]}
+            for form in range(40)
+            for name, choice in (("a", "x" if form < 2 else "y"), ("b", "klmn"[outcome[form]]))
+        ]
+        forms = f.gather(pl.DataFrame(fields), [("a", ["x", "y"]), ("b", ["k", "l", "m", "n"])])
+        row = f.graph(forms, seed=seed, resamples=200).filter(choice="x").row(0, named=True)
+        held.append(row["low"] <= true <= row["high"])
+    assert np.mean(held) > 0.85
+
+
 def test_no_interval_reaches_beyond_what_so_few_forms_can_give() -> None:
     found = f.graph(drawn(12, seed=3), seed=1, resamples=5)
     most = f.kl_limit(found["n"].to_numpy())

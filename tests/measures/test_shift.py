@@ -153,6 +153,17 @@ def test_intervals_of_a_spread_hold_the_true_one(true: float) -> None:
     assert held[-1]
 
 
+def test_intervals_of_a_mean_spread_of_few_groups_hold_the_true_one() -> None:
+    """Noise that was taken to lie where differences were seen left .36 of the true spreads above."""
+    rng, above = np.random.default_rng(3), 0
+    for seed in range(40):
+        group = rng.permutation(np.arange(40) % 2)
+        phi = rng.normal(0.5, 0.3, (40, 8)) + 0.1 * rng.choice([-1, 1], 8) * group[:, None]
+        found = group_spread.spreads(phi, group, 2, seed, resamples=300, most=300)
+        above += found.high[-1] < 0.1 / np.sqrt(2)
+    assert above <= 3
+
+
 def test_a_clear_spread_has_a_p_value_small_enough_for_many_tests() -> None:
     group = np.arange(60) % 2
     phi = np.random.default_rng(4).normal(0.5, 0.1, (60, 2)) + np.array([0.0, 0.5]) * group[:, None]

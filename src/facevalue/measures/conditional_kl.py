@@ -215,6 +215,25 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT)
     return most + np.log(choices) if smoothing.prior == "uniform" else most
 
 
+def drawn(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
+    """How many times larger the divergence of many forms is than that of `n`, which pseudo-forms draw towards none.
+
+    Returns the shape of n; 1 with the uniform prior, which draws to no shift only where all answers are even.
+
+    Equation
+    --------
+    With s pseudo-forms that answer as all forms do, Q - P is n / (n + s) of what it is without, and a small divergence
+    goes by the square of it: ((n + s) / n)².
+
+    Examples
+    --------
+    >>> drawn([2, 20, 400]).round(2).tolist()
+    [2.25, 1.1, 1.01]
+    """
+    many = np.asarray(n, dtype=np.float64)
+    return np.ones(many.shape) if smoothing.prior == "uniform" else (1 + smoothing.amount / many) ** 2
+
+
 def graph(
     forms: Forms,
     seed: int,
@@ -239,7 +258,8 @@ def graph(
     Returns
     -------
     One row per (`attribute`, `choice`, `outcome`), the largest `value` first: `value` the KL divergence in nats, `low`
-    and `high` its interval, `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
+    and `high` the interval of what more such forms would show (`high` without what pseudo-forms take, see `drawn`),
+    `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
     have the outcome; `likely` the outcome's most probable choice under the condition with its share `likely_share`, and
     `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q`
     over all rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published
@@ -287,6 +307,7 @@ def graph(
         found = {"value": table.value, "n": n, "total": np.full(n.size, len(own)), "se": table.error()}
         found |= {"likely_share": table.counts[np.arange(n.size), likely] / n}
         found |= {"overall_share": table.base[likely] / len(own), "limit": kl_limit(n, own.shape[1], smoothing)}
+        found |= {"drawn": drawn(n, smoothing)}
         for name, values in found.items():
             columns.setdefault(name, []).append(values)
     if tables:
@@ -296,7 +317,7 @@ def graph(
             first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES, exact=partial(_exact, tables),
         )  # fmt: skip
         low, high = unsigned.interval(value, tests.floor)
-        high = np.minimum(high, np.concatenate(columns.pop("limit")))
+        high = np.minimum(high * np.concatenate(columns.pop("drawn")), np.concatenate(columns.pop("limit")))
         one = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
         columns |= {"low": [np.where(one, np.nan, low)], "high": [np.where(one, np.nan, high)]}
         columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}

@@ -88,6 +88,10 @@ def spreads(
     larger. D are the observed deviations of the groups' means from their centre, D* those of dealt labels, after l D
     (or h D) has been taken off the scores. At l = 0 this is the permutation test. Together the tails leave .94, and .95
     where there is no difference.
+
+    How the true differences lie over the scenarios is not known, and E(V(D + D*)) is convex in each of them. So l of
+    the mean takes them to lie where there is something beyond noise, which noise lifts the most, and h as the same in
+    all, which noise lifts the least: the interval holds however they lie, and is wider than need be where one knew.
     """
     rng = np.random.default_rng(seed)
     member = np.flatnonzero(group >= 0)
@@ -118,24 +122,28 @@ def spreads(
     # For the mean the supposed differences stay in the noise: its pattern over scenarios is noisy itself.
     gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]
 
-    # The mean rests on what each scenario has beyond noise: noise spread over all would look like differences in all.
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / each[0] ** 2, 0))
+        even = np.where(each[0] > 0, value[-1] / each[0], 0.0)
     clear = np.where(each[0] > floor.high[:-1], excess, 0.0)
-    share = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
-    scale = np.append(each[0], np.nanmean(share * each[0]) if np.isfinite(each).any() else np.nan)
+    beyond = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
 
-    def null(factor: Array) -> Array:
-        """Spreads of noise with `factor` times the observed differences, one factor per estimate."""
-        factors = (factor[:-1], factor[-1] * share)
+    def scale(shares: Array) -> Array:
+        return np.append(each[0], np.nanmean(shares * each[0]) if np.isfinite(each).any() else np.nan)
+
+    def null(factor: Array, shares: Array) -> Array:
+        """Spreads of noise with `factor` times the observed differences, one per estimate, by `shares` in the mean."""
+        factors = (factor[:-1], factor[-1] * shares)
         squares = [own * f**2 + 2 * f * shared + plain for f, (own, shared) in zip(factors, gains, strict=True)]
         alone, together = (np.sqrt(np.maximum(part, 0)) for part in squares)
         return np.concatenate([alone, _with_mean(together)[:, -1:]], axis=1)
 
-    low = _crossing(lambda f: (1 + (null(f) >= value - 1e-12).sum(axis=0)) / (1 + resamples) < ONE_SIDED, value.size)
-    high = _crossing(lambda f: (null(f) <= value + 1e-12).mean(axis=0) > UPPER, value.size)
-    low = np.where(p < ONE_SIDED, low * scale, 0.0)
-    high = np.where(value > 0, np.fmax(high * scale, value), floor.high)
+    low = _crossing(
+        lambda f: (1 + (null(f, beyond) >= value - 1e-12).sum(axis=0)) / (1 + resamples) < ONE_SIDED, value.size
+    )
+    high = _crossing(lambda f: (null(f, even) <= value + 1e-12).mean(axis=0) > UPPER, value.size)
+    low = np.where(p < ONE_SIDED, low * scale(beyond), 0.0)
+    high = np.where(value > 0, np.fmax(high * scale(even), value), floor.high)
     known = np.isfinite(value) & np.isfinite(p)
     low, high = (np.where(known, end, np.nan) for end in (low, high))
     return Spreads(value, low, high, Floor(floor.mean, floor.high, p), least)
