@@ -37,6 +37,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         ('name = "small"', 'name = "a b"', "line 2: The name 'a b' is not made of letters"),
         ('name = "small"', 'name = "stylisticbias"', "a published study is called 'stylisticbias'"),
         ('name = "small"', "name = small", "is not valid TOML"),
+        ('name = "small"', 'name = "small"\nversion = -1', "line 3: 'version' is a whole number from 1, not -1."),
         ('name = "small"', 'like = "vignete"', "Unknown study 'vignete'. Did you mean 'vignette'?"),
         (TAKE, "", "takes no measure"),
         (TAKE, '[[take]]\nmeasure = "gap"', "A gap needs a factor of its own"),

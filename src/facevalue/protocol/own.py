@@ -185,7 +185,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
         return Protocol(
             name=name,
             title=top.text("title", name),
-            version=top.whole("version", 1),
+            version=top.whole("version", 1, least=1),
             citation=top.text("citation", ""),
             content_note=top.text("note", ""),
             stimuli=stimuli,

@@ -114,10 +114,10 @@ class Table:
         """A number."""
         return float(self._get(key, "a number", _is_number, default))
 
-    def whole(self, key: str, default: int | None = None) -> int:
-        """A whole number."""
-        fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53  # noqa: E731
-        return int(self._get(key, "a whole number", fits, default))
+    def whole(self, key: str, default: int | None = None, least: int = 1 - 2**53) -> int:
+        """A whole number of at least `least`."""
+        fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53  # noqa: E731
+        return int(self._get(key, f"a whole number from {least}" if least >= 0 else "a whole number", fits, default))
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""

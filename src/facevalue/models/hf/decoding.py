@@ -9,13 +9,10 @@ from facevalue.models.hf.chat import Group
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.resumed import Resumed, State, resumes
+from facevalue.models.hf.resumed import Path, Resumed, State, resumes
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Path = tuple[int, tuple[int, ...]]
-"""A place in a reply: which member of the group is answered, by its place, and the reply's tokens so far."""
 
 
 class Decoding(Protocol):

@@ -306,9 +306,9 @@ class Engine:
             schedule.stimuli += bool(each.jobs)
             for group, places in each.groups:
                 if places:
-                    asked_so = f"{group.kind}, {min(kind(each.jobs[n]) for n in places)}"
-                    allowed = group.inputs is None or self.trials.allow(asked_so, group)
-                    unit = Unit(at, group, places, self.trials.way(asked_so))
+                    request_kind = f"{group.kind}, {min(kind(each.jobs[n]) for n in places)}"
+                    allowed = group.inputs is None or self.trials.allow(request_kind, group)
+                    unit = Unit(at, group, places, self.trials.way(request_kind))
                     units.append(unit if allowed and unit.worth_sharing else unit.unshared)
                     rows |= {(at, n): row(each.jobs[n], unit.read_at_once(place)) for n, place in places.items()}
                     number = schedule.draw(list(places))

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Path = tuple[int, tuple[int, ...]]
+"""A place in a reply: which member of the group is answered, by its place, and the reply's tokens so far."""
 
-COPIES = "copied_state_difference"
+COPY_DIFFERENCE = "copied_state_difference"
 _OWN = ("pixel_values", "image_")
 """How names of inputs begin that belong to pictures, and not to rows."""
 
@@ -176,4 +177,4 @@ def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     except (Rejected, TypeError, AttributeError, KeyError):  # a cache or a `generate` that cannot be copied
         return False
     wanted = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[2][3], want[0][1]]
-    return loaded.agrees(COPIES, gap(torch.cat(read), torch.stack(wanted)))
+    return loaded.agrees(COPY_DIFFERENCE, gap(torch.cat(read), torch.stack(wanted)))

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf._constrain import Constraint
-from facevalue.models.hf.decoding import Decoding, Path
+from facevalue.models.hf.decoding import Decoding
+from facevalue.models.hf.resumed import Path
 from facevalue.models.hf.scoring import Evidence, Tokens
 from facevalue.models.hf.token_sampling import distribution, log_probabilities, pick, uniforms
 from facevalue.types import Sampling

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.decoding import Decoding, Path
+from facevalue.models.hf.decoding import Decoding
 from facevalue.models.hf.options import OPEN, OptionReader, Step
+from facevalue.models.hf.resumed import Path
 from facevalue.models.hf.token_sampling import distribution, log_probabilities
 from facevalue.models.hf.vocabulary import Ints, Vocabulary
 from facevalue.types import Sampling

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from facevalue.models.hf.attending import LEAST, Pass, attending
 from facevalue.models.hf.calls import calling, logits_of
-from facevalue.models.hf.decoding import Path
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.resumed import Path
 from facevalue.models.hf.shelves import Shelves, TokenSequence
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
     if not any(changes.values()):
         hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
         raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
-    identities = draw_identities(counts, int(settings.number(options, "faces_seed")))
+    identities = draw_identities(counts, settings.whole(options, "faces_seed", 0))
     return portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body")
 
 
