@@ -13,11 +13,11 @@ torch: Any = tiny.torch
 from facevalue.models.hf import resumed  # noqa: E402
 from facevalue.models.hf.asked import Reply  # noqa: E402
 from facevalue.models.hf.chat import Group, prepare  # noqa: E402
-from facevalue.models.hf.decoding import CopiedDecoding, Path  # noqa: E402
+from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import gap, plain_logits  # noqa: E402
-from facevalue.models.hf.resumed import State  # noqa: E402
+from facevalue.models.hf.resumed import Path, State  # noqa: E402
 from facevalue.models.hf.scoring import Score  # noqa: E402
 from facevalue.models.hf.trial import COPIES, STEPS, TREE  # noqa: E402
 
