@@ -153,7 +153,7 @@ def test_a_study_says_what_it_is() -> None:
         ({"temperature": "hot"}, "The setting temperature is a number, not 'hot'."),
         ({"temperature": True}, "The setting temperature is a number, not True."),
         ({"faces_seed": 1.5}, "The setting faces_seed is a whole number, not 1.5."),
-        ({"faces_seed": -3}, "The setting faces-seed is a whole number from 0, not -3."),
+        ({"faces_seed": -3}, "The setting faces_seed is a whole number from 0, not -3."),
         ({"faces": ["1M"]}, "The setting faces is a text, not ['1M']."),
         ({"attributes": ["eyeware"]}, "Unknown attribute 'eyeware'. Did you mean 'eyewear'?"),
     ],

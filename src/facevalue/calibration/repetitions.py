@@ -133,21 +133,22 @@ class Workshop(AbstractContextManager["Workshop"]):
     def make(self, repetitions: Sequence[Repetition], title: str) -> list[pl.DataFrame]:
         """Make all that is not kept, and return all in order."""
         paths = [None if self._kept is None else place(self._kept, repetition) for repetition in repetitions]
-        tables = {at: pl.read_ipc(path.read_bytes()) for at, path in enumerate(paths) if path and path.is_file()}
-        wanted = {at: (repetition, paths[at]) for at, repetition in enumerate(repetitions) if at not in tables}
-        for at, frame in self.track(self._each(wanted), title, len(wanted)) if wanted else ():
-            tables[at] = frame
-        return [tables[at] for at in range(len(repetitions))]
+        tables = {n: pl.read_ipc(path.read_bytes()) for n, path in enumerate(paths) if path and path.is_file()}
+        unmade = {n: (repetition, paths[n]) for n, repetition in enumerate(repetitions) if n not in tables}
+        for n, frame in self.track(self._made(unmade), title, len(unmade)) if unmade else ():
+            tables[n] = frame
+        return [tables[n] for n in range(len(repetitions))]
 
     def one(self, repetition: Repetition, title: str) -> pl.DataFrame:
         """Make one."""
         return self.make([repetition], title)[0]
 
-    def _each(self, wanted: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:
+    def _made(self, unmade: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Repetitions by number, each as soon as it is made."""
         if self._pool is None:
-            yield from ((at, _make(*work)) for at, work in wanted.items())
+            yield from ((n, _make(*work)) for n, work in unmade.items())
             return
-        futures = {self._pool.submit(_make, *work): at for at, work in wanted.items()}
+        futures = {self._pool.submit(_make, *work): n for n, work in unmade.items()}
         yield from ((futures[future], future.result()) for future in as_completed(futures))
 
 

@@ -21,7 +21,7 @@ from facevalue.measures.exact_shifts import category_p, exact_p, least_p
 from facevalue.measures.resampled import FIRST, by_shuffles
 
 NAME = "attribute_shift"
-"""Of the measure."""
+"""Name of the measure."""
 THRESHOLD = 1.0
 """KL from which the paper gives a pair to human raters (section 3.4)."""
 PRIORS = ("marginal", "uniform")
@@ -53,8 +53,8 @@ class Forms:
 
     def of(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
         """Weights and categories of one attribute."""
-        at = self.attributes.index(attribute)
-        return self.weights[at], self.choices[at]
+        column = self.attributes.index(attribute)
+        return self.weights[column], self.choices[column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +132,23 @@ def gather(
     if twice.height:
         raise DataError(f"Form {twice[form][0]!r} has the field {twice[attribute][0]!r} twice.")
     forms = frame[form].unique(maintain_order=True)
-    given = pl.col(prefilled).fill_null(value=False) if prefilled in frame.columns else pl.lit(value=False)
+    is_prefilled = pl.col(prefilled).fill_null(value=False) if prefilled in frame.columns else pl.lit(value=False)
     fields = frame.select(
         row=pl.col(form).replace_strict(forms, np.arange(len(forms)), return_dtype=pl.Int64),
         column=pl.col(attribute).cast(pl.String).replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64),
-        said=pl.col(categories).cast(pl.List(pl.String)),
-        given=given,
+        choice=pl.col(categories).cast(pl.List(pl.String)),
+        prefilled=is_prefilled,
     )
     filled = np.zeros((len(forms), len(names)), dtype=np.bool_)
-    before = fields.filter("given")
-    filled[before["row"].to_numpy(), before["column"].to_numpy()] = True
-    named = fields.explode("said", empty_as_null=True).drop_nulls("said").unique(["row", "column", "said"])
+    filled_fields = fields.filter("prefilled")
+    filled[filled_fields["row"].to_numpy(), filled_fields["column"].to_numpy()] = True
+    votes = fields.explode("choice", empty_as_null=True).drop_nulls("choice").unique(["row", "column", "choice"])
     weights = []
-    for at, (_, choices) in enumerate(attributes):
-        own = named.filter((pl.col("column") == at) & pl.col("said").is_in(list(choices)))
+    for number, (_, choices) in enumerate(attributes):
+        counted = votes.filter((pl.col("column") == number) & pl.col("choice").is_in(list(choices)))
         matrix = np.zeros((len(forms), len(choices)))
-        place = own["said"].replace_strict(list(choices), np.arange(len(choices)), return_dtype=pl.Int64)
-        matrix[own["row"].to_numpy(), place.to_numpy()] = 1.0
+        place = counted["choice"].replace_strict(list(choices), np.arange(len(choices)), return_dtype=pl.Int64)
+        matrix[counted["row"].to_numpy(), place.to_numpy()] = 1.0
         weights.append(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1.0))
     return Forms(names, tuple(tuple(choices) for _, choices in attributes), tuple(weights), filled, lost)
 
@@ -187,9 +187,9 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
     """
     total, members = base.sum(axis=-1, keepdims=True), condition.sum(axis=-1, keepdims=True)
     uniform = smoothing.prior == "uniform"
-    own = smoothing.amount if uniform else 0.0
+    added = smoothing.amount if uniform else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = np.where(total > 0, (base + own / base.shape[-1]) / (total + own), np.nan)
+        p = np.where(total > 0, (base + added / base.shape[-1]) / (total + added), np.nan)
         fill = 1 / base.shape[-1] if uniform else p
         q = np.where(members > 0, (condition + smoothing.amount * fill) / (members + smoothing.amount), np.nan)
     return np.maximum(special.rel_entr(p, q).sum(axis=-1), 0.0)
@@ -215,7 +215,7 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT)
     return most + np.log(choices) if smoothing.prior == "uniform" else most
 
 
-def drawn(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
+def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
     """How many times larger the divergence of many forms is than that of `n`, which pseudo-forms draw towards none.
 
     Returns the shape of n; 1 with the uniform prior, which draws to no shift only where all answers are even.
@@ -227,7 +227,7 @@ def drawn(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
 
     Examples
     --------
-    >>> drawn([2, 20, 400]).round(2).tolist()
+    >>> pseudo_form_factor([2, 20, 400]).round(2).tolist()
     [2.25, 1.1, 1.01]
     """
     many = np.asarray(n, dtype=np.float64)
@@ -258,8 +258,8 @@ def graph(
     Returns
     -------
     One row per (`attribute`, `choice`, `outcome`), the largest `value` first: `value` the KL divergence in nats, `low`
-    and `high` the interval of what more such forms would show (`high` without what pseudo-forms take, see `drawn`),
-    `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
+    and `high` the interval of what more such forms would show (`high` without what pseudo-forms take, see
+    `pseudo_form_factor`), `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
     have the outcome; `likely` the outcome's most probable choice under the condition with its share `likely_share`, and
     `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q`
     over all rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published
@@ -287,28 +287,30 @@ def graph(
     parts = list(members_and_votes(forms, conditions))
     member = np.concatenate([part for part, _ in parts], axis=1)
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
-    choice = [name for own in forms.choices for name in own]
+    choice = [name for choices in forms.choices for name in choices]
     tables: list[_Table] = []
     for j, (_, outcome) in enumerate(parts):
-        there = outcome.sum(axis=1) > 0
-        own, met = outcome[there], member[there]
+        has_outcome = outcome.sum(axis=1) > 0
+        votes, met = outcome[has_outcome], member[has_outcome]
         n = met.sum(axis=0)
         rows = np.flatnonzero((owner != j) & (n >= minimum))
         if not rows.size:
             continue
         n, met = n[rows].astype(np.int64), met[:, rows]
-        table = _Table(own, met, np.where(there, np.cumsum(there) - 1, -1), smoothing)
+        table = _Table(votes, met, np.where(has_outcome, np.cumsum(has_outcome) - 1, -1), smoothing)
         tables.append(table)
         likely = table.counts.argmax(axis=1)
         labels["attribute"] += [forms.attributes[owner[r]] for r in rows]
         labels["choice"] += [choice[r] for r in rows]
         labels["outcome"] += [forms.attributes[j]] * rows.size
-        labels["likely"] += [forms.choices[j][at] for at in likely]
-        found = {"value": table.value, "n": n, "total": np.full(n.size, len(own)), "se": table.error()}
-        found |= {"likely_share": table.counts[np.arange(n.size), likely] / n}
-        found |= {"overall_share": table.base[likely] / len(own), "limit": kl_limit(n, own.shape[1], smoothing)}
-        found |= {"drawn": drawn(n, smoothing)}
-        for name, values in found.items():
+        labels["likely"] += [forms.choices[j][number] for number in likely]
+        numbers = {
+            "value": table.value, "n": n, "total": np.full(n.size, len(votes)), "se": table.error(),
+            "likely_share": table.counts[np.arange(n.size), likely] / n,
+            "overall_share": table.base[likely] / len(votes), "limit": kl_limit(n, votes.shape[1], smoothing),
+            "factor": pseudo_form_factor(n, smoothing),
+        }  # fmt: skip
+        for name, values in numbers.items():
             columns.setdefault(name, []).append(values)
     if tables:
         value = np.concatenate(columns["value"])
@@ -317,9 +319,9 @@ def graph(
             first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES, exact=partial(_exact, tables),
         )  # fmt: skip
         low, high = unsigned.interval(value, tests.floor)
-        high = np.minimum(high * np.concatenate(columns.pop("drawn")), np.concatenate(columns.pop("limit")))
-        one = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
-        columns |= {"low": [np.where(one, np.nan, low)], "high": [np.where(one, np.nan, high)]}
+        high = np.minimum(high * np.concatenate(columns.pop("factor")), np.concatenate(columns.pop("limit")))
+        single = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
+        columns |= {"low": [np.where(single, np.nan, low)], "high": [np.where(single, np.nan, high)]}
         columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}
         columns |= {"p": [tests.p], "q": [tests.q], "p_least": [tests.p_least]}
     frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
@@ -340,21 +342,21 @@ _NUMBERS: dict[str, type[pl.DataType]] = {
 
 def members_and_votes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
     """Of each attribute, which forms meet the condition of each choice, and the votes of the outcome."""
-    for at, weights in enumerate(forms.weights):
-        given = forms.prefilled[:, at : at + 1]
-        counted = {"completed": ~given, "prefilled": given, "all": np.ones_like(given)}[conditions]
-        yield ((weights > 0) & counted).astype(np.float64), np.where(given, 0.0, weights)
+    for column, weights in enumerate(forms.weights):
+        prefilled = forms.prefilled[:, column : column + 1]
+        counted = {"completed": ~prefilled, "prefilled": prefilled, "all": np.ones_like(prefilled)}[conditions]
+        yield ((weights > 0) & counted).astype(np.float64), np.where(prefilled, 0.0, weights)
 
 
 class _Table:
     """The rows of one outcome: which forms meet each condition, and how they vote."""
 
-    def __init__(self, own: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:
-        self._own, self._met, self._smoothing = own, met, smoothing
+    def __init__(self, votes: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:
+        self._votes, self._met, self._smoothing = votes, met, smoothing
         self._place = place
-        self.base, self.counts = own.sum(axis=0), met.T @ own
+        self.base, self.counts = votes.sum(axis=0), met.T @ votes
         self.value = kl(self.base, self.counts, smoothing)
-        self._whole = bool((own == np.rint(own)).all())
+        self._whole = bool((votes == np.rint(votes)).all())
 
     def exact(self, p: Array) -> tuple[Array, Array]:
         """P-values of the divergence and of each category, and the smallest there could be; NaN where votes are parts.
@@ -373,23 +375,23 @@ class _Table:
     def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
         """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
         places = self._place[orders]
-        mine = places[places >= 0].reshape(len(orders), len(self._own))
+        dealt = places[places >= 0].reshape(len(orders), len(self._votes))
         kind = np.dtype(np.float32 if self._whole else np.float64)  # counts are exact in both, and ties stay ties
-        votes = self._own.astype(kind)[mine.T].reshape(len(self._own), -1)
+        votes = self._votes.astype(kind)[dealt.T].reshape(len(self._votes), -1)
         counts: Array = np.matmul(self._met.T.astype(kind), votes).astype(np.float64)
-        return kl(self.base, counts.reshape(-1, len(orders), self._own.shape[1]), self._smoothing).T
+        return kl(self.base, counts.reshape(-1, len(orders), self._votes.shape[1]), self._smoothing).T
 
     def error(self) -> Array:
         """Standard error by leaving out one form at a time; NaN where one form meets the condition."""
         if only_values():
             return np.full(self.value.size, np.nan)
-        forms, n = len(self._own), self._met.sum(axis=0)
+        forms, n = len(self._votes), self._met.sum(axis=0)
         total, squares = np.zeros(self.value.size), np.zeros(self.value.size)
         step = max(1, _BLOCK // max(self.counts.size, 1))
         for start in range(0, forms, step):
-            own, met = self._own[start : start + step], self._met[start : start + step]
-            left = self.counts - met[:, :, None] * own[:, None, :]
-            moved = kl((self.base - own)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
+            votes, met = self._votes[start : start + step], self._met[start : start + step]
+            left = self.counts - met[:, :, None] * votes[:, None, :]
+            moved = kl((self.base - votes)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
             total += moved.sum(axis=0)
             squares += (moved**2).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -401,7 +403,7 @@ def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
     """Exact p-values of all rows, as far as they are known (`_Table.exact`)."""
     parts = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
     by_table = [table.exact(part) for table, part in zip(tables, parts, strict=True)]
-    return np.concatenate([one for one, _ in by_table]), np.concatenate([least for _, least in by_table])
+    return np.concatenate([p_exact for p_exact, _ in by_table]), np.concatenate([least for _, least in by_table])
 
 
 def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:

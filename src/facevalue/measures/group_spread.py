@@ -89,9 +89,10 @@ def spreads(
     (or h D) has been taken off the scores. At l = 0 this is the permutation test. Together the tails leave .94, and .95
     where there is no difference.
 
-    How the true differences lie over the scenarios is not known, and E(V(D + D*)) is convex in each of them. So l of
-    the mean takes them to lie where there is something beyond noise, which noise lifts the most, and h as the same in
-    all, which noise lifts the least: the interval holds however they lie, and is wider than need be where one knew.
+    How the true differences lie over the scenarios is not known. E(V(D + D*)) is convex in each of them: of patterns of
+    one mean, noise lifts the mean of a concentrated one the most, and that of an even one the least. So l of the mean
+    takes the differences to lie only where there is something beyond noise, and h the same in all scenarios: the
+    interval holds however they lie, and is wider than it would be if that were known.
     """
     rng = np.random.default_rng(seed)
     member = np.flatnonzero(group >= 0)
@@ -129,6 +130,7 @@ def spreads(
     beyond = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
 
     def scale(shares: Array) -> Array:
+        """Observed spreads, and the mean of them by `shares`."""
         return np.append(each[0], np.nanmean(shares * each[0]) if np.isfinite(each).any() else np.nan)
 
     def null(factor: Array, shares: Array) -> Array:

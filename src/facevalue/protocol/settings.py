@@ -136,7 +136,7 @@ def whole(options: Options, name: str, least: int) -> int:
     """A setting that is a whole number of at least `least`."""
     value = options[name]
     if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
-        raise DataError(f"The setting {name.replace('_', '-')} is a whole number from {least}, not {value!r}.")
+        raise DataError(f"The setting {name} is a whole number from {least}, not {value!r}.")
     return int(value)
 
 

@@ -114,10 +114,11 @@ class Table:
         """A number."""
         return float(self._get(key, "a number", _is_number, default))
 
-    def whole(self, key: str, default: int | None = None, least: int = 1 - 2**53) -> int:
-        """A whole number of at least `least`."""
-        fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53  # noqa: E731
-        return int(self._get(key, f"a whole number from {least}" if least >= 0 else "a whole number", fits, default))
+    def whole(self, key: str, default: int | None = None, least: int | None = None) -> int:
+        """A whole number, of at least `least` where that is said."""
+        lowest = 1 - 2**53 if least is None else least
+        fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and lowest <= value < 2**53  # noqa: E731
+        return int(self._get(key, "a whole number" + ("" if least is None else f" from {least}"), fits, default))
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""

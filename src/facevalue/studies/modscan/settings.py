@@ -149,5 +149,5 @@ def sampling(options: Mapping[str, OptionValue]) -> Sampling:
     """How replies are drawn."""
     nucleus = number(options, "top_p")
     if not 0 < nucleus <= 1:
-        raise DataError(f"The setting top-p is a share above 0 and up to 1, not {nucleus:g}.")
+        raise DataError(f"The setting top_p is a share above 0 and up to 1, not {nucleus:g}.")
     return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))
