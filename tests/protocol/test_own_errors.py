@@ -81,6 +81,29 @@ def test_what_is_wrong_with_a_setting_of_a_published_study_has_its_line(read: Re
         assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ('faces = "4"\nroot = "pictures"', "line 4: --root has no effect without --manifest"),
+        ('scenarios = ["wealthy",\n  "nope"]', "line 3: Unknown scenario 'nope'"),
+        ('faces = "0"', "line 3: No faces asked for"),
+        ('root = "pictures"\nscenarios = ["nope"]', "line 3: --root has no effect without --manifest"),
+    ],
+)
+def test_a_setting_that_makes_no_published_study_has_its_line_when_it_is_made(
+    lines: str, says: str, read: Reader
+) -> None:
+    from facevalue import studies
+
+    path = read.folder / "narrow.toml"
+    path.write_text(f'like = "stylisticbias"\n[settings]\n{lines}\n')
+    protocol = studies.protocol(str(path))
+    with pytest.raises(FaceValueError, match=f"^narrow.toml: {says}"):
+        protocol.study()
+    with pytest.raises(FaceValueError, match=r"^No faces asked for"):  # what the user says has no line
+        protocol.study({"faces": "0M,0F", "root": "", "scenarios": []})
+
+
 @pytest.mark.parametrize("name", ["value", "contrast", "verdict", "mass", "share", "model"])
 def test_no_factor_has_the_name_of_another_column(name: str, read: Reader) -> None:
     text = (

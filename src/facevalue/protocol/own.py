@@ -123,16 +123,16 @@ def _narrowed(top: Table, published: Lookup) -> Protocol:
     top.known("like", "title", "name", "settings")
     table = top.table("settings", needed=False)
     known = {setting.name: setting for setting in base.settings}
-    defaults = {}
+    stated = {}
     for key in table:
         with table.at(key):
             if key not in known:
                 raise UnknownNameError(f"setting of {base.name}", key, known)
-        defaults[key] = _default(table, known[key])
+        default = _default(table, known[key])
         with table.at(key):
-            _check_drawing(key, defaults[key])
-    changed = (replace(one, default=defaults.get(one.name, one.default)) for one in base.settings)
-    return replace(base, title=top.text("title", base.title), settings=tuple(changed))
+            _check_drawing(key, default)
+        stated[key] = replace(known[key], default=default, published=known[key].default, place=table.where(key))
+    return replace(base, title=top.text("title", base.title), settings=tuple((known | stated).values()))
 
 
 def _default(table: Table, setting: Setting) -> OptionValue:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import Setting, check_together, defaults, seed_setting, temperature_setting
 from facevalue.types import OptionValue
@@ -134,11 +134,34 @@ class Protocol:
             The pictures or settings don't make a study, or one of these has no effect beside the others.
         """
         options = self.options(given or {})
-        if manifest is None:
-            check_together(self.settings, options)
-        else:
+        if manifest is not None:
             earlier = (one for one in self.settings if one.formerly is not None and one.name not in (given or {}))
             options |= {one.name: one.formerly for one in earlier if one.formerly is not None}
+            return self._built(options, manifest)
+        try:
+            return self._checked(options)
+        except FaceValueError as error:
+            place = self._place_of_mistake(options, str(error))
+            error.args = (f"{place}: {error}",) if place else error.args
+            raise
+
+    def _place_of_mistake(self, options: Mapping[str, OptionValue], mistake: str) -> str:
+        """Where the file that narrows this study states a setting without which this is no mistake; else nothing."""
+        for setting in self.settings:
+            if setting.published is not None and options[setting.name] == setting.default:
+                try:
+                    self._checked({**options, setting.name: setting.published})
+                except FaceValueError as error:
+                    if str(error) == mistake:
+                        continue
+                return setting.place
+        return ""
+
+    def _checked(self, options: Mapping[str, OptionValue]) -> "Study":
+        check_together(self.settings, options)
+        return self._built(options, None)
+
+    def _built(self, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
         if self.build is not None:
             study = self.build(options, manifest)
             return replace(study, extras=self.extras, page=study.page or self.page)

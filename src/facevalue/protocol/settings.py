@@ -36,6 +36,10 @@ class Setting:
         Settings beside which it would have no effect, written alike.
     formerly:
         What runs did that were made before there was this setting; None where that is the default.
+    published:
+        Default of the published study, where a file that is like it states another; else None.
+    place:
+        File and line where that stands.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class Setting:
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     formerly: OptionValue | None = None
+    published: OptionValue | None = None
+    place: str = ""
 
     @property
     def option(self) -> str:
@@ -73,7 +79,7 @@ def check_together(settings: Sequence[Setting], options: Options) -> None:
     facevalue.errors.SettingError: --root has no effect without --manifest: give it too, or leave out --root.
     """
     for setting in settings:
-        if options[setting.name] == setting.default:
+        if options[setting.name] == (setting.default if setting.published is None else setting.published):
             continue
         option = setting.option
         for other in setting.excludes:
