@@ -63,21 +63,21 @@ def built(data: ReportData) -> Built:
     if none:  # all else would say "not measurable" of everything
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
         rates = {name for rate in page.rates for name in rate.of.measures}
-        sections = tuple(one for one in sections if any(rates & {*of.measures} for of in selections(one)))
-    made = [Builder.of(view, data.examples).section(section) for section in sections]
+        sections = tuple(section for section in sections if any(rates & {*of.measures} for of in selections(section)))
+    section_contents = [Builder.of(view, data.examples).section(section) for section in sections]
     if data.demo is not None:
         offer, study = data.demo
-        made.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
+        section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
     answer, strongest = (none, []) if none else (answered(page, view), shown(page, view))
-    told = {text for one in strongest if isinstance(one, Facts) for text in one.items}
+    facts = {text for content in strongest if isinstance(content, Facts) for text in content.items}
     return Built(
         page,
         view,
-        replace(answer, more=tuple(more for more in answer.more if more.removesuffix(".") not in told)),
+        replace(answer, more=tuple(more for more in answer.more if more.removesuffix(".") not in facts)),
         strongest,
         checks,
         None if none else how_judged(data, numbers),
-        made,
+        section_contents,
         changed(numbers, titles, data.study.measures),
         model_differences.shown(data.between, data.names, titles),
         model_differences.as_json(data.between),
@@ -90,15 +90,15 @@ def _sizes(page: Page, view: View) -> dict[str, int]:
     return {model: sum(view.frame(of, model).height for of in grids) for model in view.models}
 
 
-def _grids(part: object) -> Iterator[Grid]:
-    if isinstance(part, Grid):
-        yield part
-    elif isinstance(part, tuple):
-        for one in part:
-            yield from _grids(one)
-    elif is_dataclass(part):
-        for one in fields(part):
-            yield from _grids(getattr(part, one.name))
+def _grids(value: object) -> Iterator[Grid]:
+    if isinstance(value, Grid):
+        yield value
+    elif isinstance(value, tuple):
+        for member in value:
+            yield from _grids(member)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _grids(getattr(value, field.name))
 
 
 def reading(page: Page) -> Reading:

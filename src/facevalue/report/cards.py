@@ -25,7 +25,7 @@ def cards(page: Page, data: ReportData, view: View) -> list[Card]:
 def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
     """Cards that need nothing but the estimates."""
     rates = (_rate(rate, view, exact=exact) for rate in page.rates)
-    stated = (_stated(one(view) if callable(one) else one, view) for one in page.stated)
+    stated = (_stated(statement(view) if callable(statement) else statement, view) for statement in page.stated)
     leads = leading(page, view)
     return [
         *(card for card in rates if card is not None),
@@ -50,13 +50,13 @@ def _judged(rate: Rate, e: Estimate) -> Status:
 def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     """The number farthest from where it should be, of each model."""
     name = rate.name or rate.of.measures[0]
-    every = {model: view.at(model).rows(rate.of) for model in view.models}
-    known = {
+    rows_by_model = {model: view.at(model).rows(rate.of) for model in view.models}
+    extremes = {
         model: max(measured, key=lambda e: abs((e.value or 0.0) - rate.neutral))
-        for model, rows in every.items() if (measured := [e for e in rows if e.value is not None])
+        for model, rows in rows_by_model.items() if (measured := [e for e in rows if e.value is not None])
     }  # fmt: skip
-    if not known:
-        if not rate.missing and not any(every.values()):
+    if not extremes:
+        if not rate.missing and not any(rows_by_model.values()):
             return None
         if rate.exact and exact:
             return Card(name, rate.title, NOT_MEASURABLE, rate.exact, Status.NOTE)
@@ -67,28 +67,28 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
         if e is None:
             return NOT_MEASURABLE
         signed = view.signed(e.measure)
-        where = view.said(rate.where, e) if rate.where else ""
-        said = f"{number(e.value, e.unit, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
-        return f"{said} {where}".strip()
+        place = view.said(rate.where, e) if rate.where else ""
+        value_text = f"{number(e.value, e.unit, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
+        return f"{value_text} {place}".strip()
 
     many = len(view.models) > 1
-    lines = tuple(f"{model}: {text(known.get(model))}" for model in view.models) if many else ()
-    gravest = max(known.values(), key=lambda e: abs((e.value or 0.0) - rate.neutral))
-    lost = len(known) < len(view.models) and rate.missing != "note"
-    status = worst([_judged(rate, e) for e in known.values()] + [Status.PROBLEM] * lost)
+    lines = tuple(f"{model}: {text(extremes.get(model))}" for model in view.models) if many else ()
+    gravest = max(extremes.values(), key=lambda e: abs((e.value or 0.0) - rate.neutral))
+    lost = len(extremes) < len(view.models) and rate.missing != "note"
+    status = worst([_judged(rate, e) for e in extremes.values()] + [Status.PROBLEM] * lost)
     note = rate.note
     if rate.exact and status is Status.PROBLEM and exact:
         note, status = rate.exact, Status.CAUTION
     return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
 
 
-def _stated(one: Stated, view: View) -> Card | None:
+def _stated(statement: Stated, view: View) -> Card | None:
     views = [view.at(model) for model in view.models]
-    if one.when and not any(own.rows(of) for own in views for of in one.when):
+    if statement.when and not any(model_view.rows(of) for model_view in views for of in statement.when):
         return None
-    if any(e.value is not None for own in views for of in one.unless for e in own.rows(of)):
+    if any(e.value is not None for model_view in views for of in statement.unless for e in model_view.rows(of)):
         return None
-    return Card(one.name, one.title, one.value, one.note, Status(one.status))
+    return Card(statement.name, statement.title, statement.value, statement.note, Status(statement.status))
 
 
 def _bounds(lead: Findings, view: View) -> list[Card]:
@@ -97,10 +97,10 @@ def _bounds(lead: Findings, view: View) -> list[Card]:
     if not rows:
         return []
     title = "If missing answers went one way"
-    found = [e for e in rows if view.numbers.moved(e)]
-    turned = [e for e in found if e.open_to_missing]
+    moved = [e for e in rows if view.numbers.moved(e)]
+    turned = [e for e in moved if e.open_to_missing]
     rule = "Worst case: every missing answer one way on one side of a comparison and the other way on the other."
-    if not found:
+    if not moved:
         return [Card("bounds", title, "No difference to check", rule, Status.NOTE)]
     if not turned:
         note = f"{rule} Each {lead.effect} found keeps its sign, whatever the missing answers were."
@@ -111,7 +111,7 @@ def _bounds(lead: Findings, view: View) -> list[Card]:
         f"{rule} The direction of the {lead.effect}s named here is not certain: a difference found may be due to who "
         "answered."
     )
-    return [Card("bounds", title, f"{len(turned)} of {len(found)} signs not certain", note, Status.CAUTION, lines)]
+    return [Card("bounds", title, f"{len(turned)} of {len(moved)} signs not certain", note, Status.CAUTION, lines)]
 
 
 def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
@@ -121,10 +121,10 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     if not floors:
         if any(e.value is not None and e.p is not None for e in rows):
             note = "Each comparison is judged by its own test, which needs no floor."
-            beside = any(True for _ in view.numbers.where(pl.col("floor").is_not_null()))
-            if beside:
+            has_floors = any(True for _ in view.numbers.where(pl.col("floor").is_not_null()))
+            if has_floors:
                 note += " Other numbers of this page are never zero, and stand beside what chance gives."
-            value = f"None for {leads[0].noun[1]}" if beside else "None needed"
+            value = f"None for {leads[0].noun[1]}" if has_floors else "None needed"
             return Card("floor", title, value, note, Status.NOTE)
         status = Status.PROBLEM if rows else Status.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
@@ -133,11 +133,11 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
     if page.units.floor_note:
         note = page.units.floor_note.format(least=number(min(floors), unit), most=number(max(floors), unit))
-    least = view.detectable(rows)
-    if least == inf:
+    smallest = view.detectable(rows)
+    if smallest == inf:
         note += f" For the typical {noun}, no {lead.effect}, however large, would have been found with 80% power."
-    elif least is not None:
-        size = sized(lead, least, unit)
+    elif smallest is not None:
+        size = sized(lead, smallest, unit)
         note += f" For the typical {noun}, a {lead.effect} is found with 80% power from about {size} up."
     if not view.numbers.judged:
         above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
@@ -154,10 +154,10 @@ def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
         return Card(
             units.name, units.title, NOT_MEASURABLE, units.none, Status.PROBLEM if units.strict else Status.NOTE
         )
-    least, middle = min(sizes), int(median(sizes))
-    value = count(middle) if least == middle else f"{count(middle)} typical, {count(least)} at least"
-    if least < FEW:
-        some = "" if least == middle else " for some"
-        status = Status.CAUTION if least >= 10 else Status.PROBLEM
+    fewest, middle = min(sizes), int(median(sizes))
+    value = count(middle) if fewest == middle else f"{count(middle)} typical, {count(fewest)} at least"
+    if fewest < FEW:
+        some = "" if fewest == middle else " for some"
+        status = Status.CAUTION if fewest >= 10 else Status.PROBLEM
         return Card(units.name, units.title, value, f"Fewer than {FEW}{some}: {units.few}", status)
     return Card(units.name, units.title, value, units.enough, Status.OK)

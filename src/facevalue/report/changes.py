@@ -37,7 +37,7 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
 
     Returns lines; none where there was no intervention.
     """
-    known = {m.name: m.title for m in measures}
+    measure_titles = {m.name: m.title for m in measures}
     out = []
     changed = pl.col("measure").str.starts_with(PREFIX)
     for model in numbers.models:
@@ -45,14 +45,15 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
         if not rows:
             continue
         tests = [e for e in rows if e.q is not None and e.measure != MISSING]
-        found = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
+        changes = sorted((e for e in tests if numbers.tested(e)), key=_clearness, reverse=True)
         missing = next((e for e in rows if e.measure == MISSING), None)
         out.append(
-            f"{model}: {len(found) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
+            f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
         )
-        out += [f"  {known.get(e.measure, e.measure)}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.q)}"
-                for e in found[:most]]  # fmt: skip
+        for e in changes[:most]:
+            title = measure_titles.get(e.measure, e.measure)
+            out.append(f"  {title}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.q)}")
     return out
 
 
@@ -114,17 +115,17 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
 
     `numbers`, `titles`, `measures`: estimates, wording of levels, definitions.
     """
-    known = {m.name: m for m in measures}
+    definitions = {m.name: m for m in measures}
     rows: dict[str, list[Estimate]] = {}
     for e in numbers.where(pl.col("measure").str.starts_with(PREFIX)):
         rows.setdefault(e.model, []).append(e)
     out = []
-    for model, own in rows.items():
+    for model, estimates in rows.items():
         base, name = numbers.condition(model)
-        maker = _Rows(numbers, titles, known, base, own)
-        tested = [e for e in own if e.q is not None and e.measure != MISSING]
-        found = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
-        missing = next((e for e in own if e.measure == MISSING), None)
+        maker = _Rows(numbers, titles, definitions, base, estimates)
+        tested = [e for e in estimates if e.q is not None and e.measure != MISSING]
+        changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
+        missing = next((e for e in estimates if e.measure == MISSING), None)
         readings = [(e["reading"] or "", f"{number(e.value, e.unit)} {interval(e)}".strip())
                     for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
@@ -134,9 +135,9 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
                 _value(missing) if missing else "not measured",
                 missing is not None and numbers.tested(missing),
                 len(tested),
-                len(found),
-                maker.made(_found_before(numbers, own, base)),
-                maker.made(e for e in found if e.measure not in _RATES),
+                len(changes),
+                maker.made(_found_before(numbers, estimates, base)),
+                maker.made(e for e in changes if e.measure not in _RATES),
                 readings,
             )
         )
@@ -157,33 +158,38 @@ class _Rows:
     """Makes rows of one model and intervention."""
 
     def __init__(
-        self, numbers: EstimateIndex, titles: Titles, known: Mapping[str, Measure], base: str, rows: Sequence[Estimate]
+        self,
+        numbers: EstimateIndex,
+        titles: Titles,
+        measures: Mapping[str, Measure],
+        base: str,
+        rows: Sequence[Estimate],
     ) -> None:
         self._numbers = numbers
         self._titles = titles
-        self._known = known
+        self._known = measures
         self._base = base
         self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e["reason"] is None]
 
     def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
         """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""
         counted: Counter[str] = Counter()
-        shown: list[Estimate] = []
+        picked: list[Estimate] = []
         for e in rows:
             counted[e.measure] += 1
             if counted[e.measure] <= MOST_ALIKE and not e.measure.endswith(_FORMAL):
-                shown.append(e)
-        return [self._row(e) for e in shown[:MOST]]
+                picked.append(e)
+        return [self._row(e) for e in picked[:MOST]]
 
     def _row(self, e: Estimate) -> ChangeRow:
         name = e.measure.removeprefix(PREFIX)
-        known = self._known.get(name)
+        measure = self._known.get(name)
         missing = self._missing(e)
         return ChangeRow(
-            known.title if known else name,
+            measure.title if measure else name,
             label_of(e, self._titles),
-            self._pair(self._numbers.beside(name, replace(e, model=self._base)), known),
-            self._pair(self._numbers.beside(name, e), known),
+            self._pair(self._numbers.beside(name, replace(e, model=self._base)), measure),
+            self._pair(self._numbers.beside(name, e), measure),
             _said(e),
             share_of_chance(e.q),
             (DASH, "") if missing is None else _said(missing),

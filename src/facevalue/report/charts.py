@@ -72,12 +72,12 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 def axis(over: Scale, labels: Sequence[str]) -> Markup:
     """Tick labels to stand above strips of the same width."""
-    parts = []
+    shapes = []
     for value, label in zip(over.ticks, labels, strict=True):
         x = over.at(value)
         anchor = "start" if x < 4 else "end" if x > 96 else "middle"
-        parts += [_text(f"{x}%", 14, label, anchor), _line(x, 18, x, _AXIS, "grid")]
-    return tag("svg", *parts, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
+        shapes += [_text(f"{x}%", 14, label, anchor), _line(x, 18, x, _AXIS, "grid")]
+    return tag("svg", *shapes, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
 
 
 def strip(
@@ -95,42 +95,42 @@ def strip(
 ) -> Markup:
     """One row of an interval plot: a dot, its interval, that of the page, zero, margins and the shaded noise floor."""
     middle = _STRIP / 2
-    parts = []
+    shapes = []
     if title:
-        parts.append(tag("title", title))
+        shapes.append(tag("title", title))
     if band is not None:
         left, right = over.at(band[0]), over.at(band[1])
         width = round(right - left, 2)
-        parts.append(tag("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
-    parts += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
+        shapes.append(tag("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
+    shapes += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
     if over.low <= 0 <= over.high:
-        parts.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
-    parts += [_line(over.at(m), 0, over.at(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
+        shapes.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
+    shapes += [_line(over.at(m), 0, over.at(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
     if page is not None:
         left, right = (over.at(end) for end in page)
-        parts.append(_line(left, middle, right, middle, f"thin {class_}"))
-        parts += [
+        shapes.append(_line(left, middle, right, middle, f"thin {class_}"))
+        shapes += [
             _line(over.at(end), middle - _CAP, over.at(end), middle + _CAP, f"thin {class_}")
             for end in page
             if over.low <= end <= over.high
         ]
     if low is not None and high is not None:
-        parts.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
+        shapes.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
     if value is not None:
-        parts.append(mark(over.at(value), middle, shape, f"dot {class_}"))
-    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img")
+        shapes.append(mark(over.at(value), middle, shape, f"dot {class_}"))
+    return tag("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
-def dumbbell(over: Scale, plain: float | None, other: float | None, title: str) -> Markup:
+def dumbbell(over: Scale, plain: float | None, changed: float | None, title: str) -> Markup:
     """One row of two values: hollow without, filled with what was done, a line between them."""
     middle = _STRIP / 2
-    parts = [tag("title", title), *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t)]
-    if plain is not None and other is not None:
-        parts.append(_line(over.at(plain), middle, over.at(other), middle, "whisker"))
-    parts += [
-        mark(over.at(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (other, "plain")) if v is not None
+    shapes = [tag("title", title), *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t)]
+    if plain is not None and changed is not None:
+        shapes.append(_line(over.at(plain), middle, over.at(changed), middle, "whisker"))
+    shapes += [
+        mark(over.at(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (changed, "plain")) if v is not None
     ]
-    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img")
+    return tag("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,37 +164,37 @@ def scatter(
     def up(value: float) -> float:
         return round(floor - height * y.at(value) / 100, 1)
 
-    parts: list[Markup] = []
+    shapes: list[Markup] = []
     for value in x.ticks:
-        parts.append(_line(x.at(value), top, x.at(value), floor, "zero" if value == 0 else "grid"))
+        shapes.append(_line(x.at(value), top, x.at(value), floor, "zero" if value == 0 else "grid"))
         anchor = "start" if x.at(value) < 3 else "end" if x.at(value) > 97 else "middle"
-        parts.append(_text(f"{x.at(value)}%", floor + 16, _plain(value), anchor))
+        shapes.append(_text(f"{x.at(value)}%", floor + 16, _plain(value), anchor))
     for value in y.ticks:
-        parts.append(_line(left, up(value), 100, up(value), "zero" if value == 0 else "grid"))
-        parts.append(_text("2", up(value) - 3, _plain(value), "start"))
-    parts.append(_text("100%", floor + 38, names[0] + " →", "end", "name"))
-    parts.append(_text("0", 12, "↑ " + names[1], "start", "name"))
+        shapes.append(_line(left, up(value), 100, up(value), "zero" if value == 0 else "grid"))
+        shapes.append(_text("2", up(value) - 3, _plain(value), "start"))
+    shapes.append(_text("100%", floor + 38, names[0] + " →", "end", "name"))
+    shapes.append(_text("0", 12, "↑ " + names[1], "start", "name"))
     if line is not None and points:
         mx, my = (sum(p.x for p in points) / len(points), sum(p.y for p in points) / len(points))
         ends = [(v, my + line * (v - mx)) for v in (min(p.x for p in points), max(p.x for p in points))]
-        parts.append(_line(x.at(ends[0][0]), up(ends[0][1]), x.at(ends[1][0]), up(ends[1][1]), "fit"))
+        shapes.append(_line(x.at(ends[0][0]), up(ends[0][1]), x.at(ends[1][0]), up(ends[1][1]), "fit"))
     if diagonal:
         low, high = max(x.low, y.low), min(x.high, y.high)
-        parts.append(_line(x.at(low), up(low), x.at(high), up(high), "fit"))
+        shapes.append(_line(x.at(low), up(low), x.at(high), up(high), "fit"))
     for p in points:
-        at = x.at(p.x)
-        parts.append(tag("g", tag("title", p.title), mark(at, up(p.y), p.group, f"dot c{p.group % 4}")))
+        across = x.at(p.x)
+        shapes.append(tag("g", tag("title", p.title), mark(across, up(p.y), p.group, f"dot c{p.group % 4}")))
     taken: list[tuple[float, float]] = []
     for p in sorted((p for p in points if p.label), key=lambda p: -abs(p.y)):
-        at, high = x.at(p.x), up(p.y)
-        if any(abs(at - a) < 16 and abs(high - b) < 13 for a, b in taken):
+        across, high = x.at(p.x), up(p.y)
+        if any(abs(across - a) < 16 and abs(high - b) < 13 for a, b in taken):
             continue
-        taken.append((at, high))
-        end = at > 70
+        taken.append((across, high))
+        end = across > 70
         inner = _text("-9" if end else "9", 4, p.label, "end" if end else "start", "label")
-        parts.append(tag("svg", inner, x=f"{at}%", y=high, overflow="visible"))
+        shapes.append(tag("svg", inner, x=f"{across}%", y=high, overflow="visible"))
     summary = f"{names[1]} by {names[0]}, {len(points)} points; the numbers are in the table below."
-    return tag("svg", *parts, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary)
+    return tag("svg", *shapes, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary)
 
 
 def _plain(value: float) -> str:
@@ -217,15 +217,15 @@ def cumulative(
     def up(value: float) -> float:
         return round(floor - height * value, 1)
 
-    parts: list[Markup] = []
+    shapes: list[Markup] = []
     value, low, high = reached
     if low is not None and high is not None:
         a, b = round((low - 1) * width, 2), round(high * width, 2)
-        parts.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
+        shapes.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
     for tick in (0.2, 0.4, 0.6, 0.8, 1.0):
         if tick != 0.8:
-            parts.append(_line(0, up(tick), 100, up(tick), "grid"))
-        parts.append(_text("2", up(tick) - 4, f"{tick:.0%}", "start", "tick strong" if tick == 0.8 else "tick"))
+            shapes.append(_line(0, up(tick), 100, up(tick), "grid"))
+        shapes.append(_text("2", up(tick) - 4, f"{tick:.0%}", "start", "tick strong" if tick == 0.8 else "tick"))
     before = 0.0
     for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
         inside = value is not None and i < value
@@ -238,12 +238,12 @@ def cumulative(
             "rect", x=left, y=up(share), width=wide, height=round(up(before) - up(share), 1),
             class_="step in" if inside else "step", pointer_events="none",
         )  # fmt: skip
-        parts += [bar, grown]
+        shapes += [bar, grown]
         before = share
         if i in (0, size - 1) or (i + 1) % 5 == 0:
-            parts.append(_text(f"{round((i + 0.5) * width, 2)}%", floor + 16, str(i + 1)))
-    parts += [_line(0, up(0.8), 100, up(0.8), "goal"), _line(0, floor, 100, floor, "zero")]
-    parts.append(_text("100%", floor + 38, f"number of {names[0]}, strongest first →", "end", "name"))
-    parts.append(_text("0", 12, f"↑ share of the total {names[1]}", "start", "name"))
+            shapes.append(_text(f"{round((i + 0.5) * width, 2)}%", floor + 16, str(i + 1)))
+    shapes += [_line(0, up(0.8), 100, up(0.8), "goal"), _line(0, floor, 100, floor, "zero")]
+    shapes.append(_text("100%", floor + 38, f"number of {names[0]}, strongest first →", "end", "name"))
+    shapes.append(_text("0", 12, f"↑ share of the total {names[1]}", "start", "name"))
     summary = f"Cumulative share of the total {names[1]}; the numbers are in the table below."
-    return tag("svg", *parts, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)
+    return tag("svg", *shapes, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)

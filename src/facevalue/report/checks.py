@@ -68,11 +68,11 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=_ORDER.index, default=Status.NOTE)
 
 
-def kind_card(kind: Kind, own: Mapping[str, str] | None = None) -> Card:
+def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
     """What kind of pictures was shown."""
     value, note = KINDS[kind]
-    said = (own or {}).get(kind.value, "|").split("|")
-    value, note = said[0] or value, said[1] or note
+    texts = (wording or {}).get(kind.value, "|").split("|")
+    value, note = texts[0] or value, texts[1] or note
     return Card("kind", "Pictures", value, note, Status.OK if kind is Kind.PHOTOGRAPHS else Status.CAUTION)
 
 
@@ -133,8 +133,8 @@ def mode(runs: Sequence[RunFacts]) -> Card:
 
 def failed(runs: Sequence[RunFacts]) -> list[Card]:
     """Requests without any reply: questions not asked yet, no missing answers. No card where none failed."""
-    found = [run for run in runs if run.errors]
-    if not found:
+    failing = [run for run in runs if run.errors]
+    if not failing:
         return []
 
     def text(run: RunFacts) -> str:
@@ -147,17 +147,17 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
         such = f", such as {run.oddity}" if run.oddity != run.failure else ""
         return f"{count(run.odd)} {'reply' if run.odd == 1 else 'replies'} came but cannot count{such}"
 
-    most = max(found, key=lambda run: (run.errors or 0) / (run.asked or 1))
+    gravest = max(failing, key=lambda run: (run.errors or 0) / (run.asked or 1))
     many = len(runs) > 1
-    lines = tuple(f"{run.model}: {text(run)}{often(run)}" for run in found) if many else ()
-    note = f"Most often with {most.failure}. " if most.failure and not many else ""
-    note += f"{odd(most)}. " if most.odd and not many else ""
+    lines = tuple(f"{run.model}: {text(run)}{often(run)}" for run in failing) if many else ()
+    note = f"Most often with {gravest.failure}. " if gravest.failure and not many else ""
+    note += f"{odd(gravest)}. " if gravest.odd and not many else ""
     note += (
         "They have no reply that counts: not refusals or missing answers, but questions not asked yet, in no rate and "
         "in no worst case. The run's command, given again, asks them again."
     )
-    grave = (most.errors or 0) / (most.asked or 1) >= _MANY_FAILED
-    value = text(most) + (" at worst" if many else "")
+    grave = (gravest.errors or 0) / (gravest.asked or 1) >= _MANY_FAILED
+    value = text(gravest) + (" at worst" if many else "")
     return [Card("failed", "Requests that failed", value, note, Status.PROBLEM if grave else Status.CAUTION, lines)]
 
 
@@ -170,8 +170,8 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
             return "not recorded"
         if run.complete:
             return "complete"
-        asked = max((run.asked or 0) - (run.errors or 0), 0)
-        return f"{count(asked)} of {count(run.planned)} requests"
+        answered = max((run.asked or 0) - (run.errors or 0), 0)
+        return f"{count(answered)} of {count(run.planned)} requests"
 
     errors = sum(run.errors or 0 for run in runs)
     sampled = any(run.sample for run in runs)
@@ -191,22 +191,22 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
 
 def self_check(runs: Sequence[RunFacts]) -> list[Card]:
     """How far local models' probabilities were from those of plain forward passes; no card where none was checked."""
-    found = [(run.model, run.self_check) for run in runs if run.self_check is not None]
-    if not found:
+    checked = [(run.model, run.self_check) for run in runs if run.self_check is not None]
+    if not checked:
         return []
     lines = tuple(
         f"{model}: {check.difference:.2g}; tolerance {check.tolerance:g}; questions: {count(check.questions)}"
-        for model, check in found
+        for model, check in checked
     )
-    _, top = max(found, key=lambda one: one[1].difference / one[1].tolerance)
-    asked = sum(check.questions for _, check in found)
+    _, top = max(checked, key=lambda pair: pair[1].difference / pair[1].tolerance)
+    questions = sum(check.questions for _, check in checked)
     note = (
-        f"Questions about one picture share its computation. {count(asked)} drawn at random were also asked without "
-        "sharing, one forward pass each; this is the largest difference of a probability. Rounding explains up to "
-        f"{top.tolerance:g} in this number format; a session ends above it."
+        f"Questions about one picture share its computation. {count(questions)} drawn at random were also asked "
+        "without sharing, one forward pass each; this is the largest difference of a probability. Rounding explains up "
+        f"to {top.tolerance:g} in this number format; a session ends above it."
     )
     status = worst([
-        Status.OK if check.difference <= check.tolerance else Status.PROBLEM for _, check in found
+        Status.OK if check.difference <= check.tolerance else Status.PROBLEM for _, check in checked
     ])  # fmt: skip
-    value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(found) > 1 else "")
-    return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(found) > 1 else ())]
+    value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(checked) > 1 else "")
+    return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(checked) > 1 else ())]

@@ -42,9 +42,11 @@ def gather(
     """Collect everything a report shows."""
     study = study_of(runs)
     page = page_of(study)
-    named = {run.model for run in runs if run.facts.name}  # what users called their runs stays as it is
-    names = short_names([run.model for run in runs if run.model not in named]) | {name: name for name in named}
-    known = examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+    user_names = {run.model for run in runs if run.facts.name}  # what users called their runs stays as it is
+    names = short_names([run.model for run in runs if run.model not in user_names]) | {
+        name: name for name in user_names
+    }
+    stored_examples = examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -64,7 +66,7 @@ def gather(
         kind=study.source.kind,
         statement=_statement(study),
         prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
-        examples=tuple(e if isinstance(e, Gallery) else replace(e, model=names[e.model]) for e in known),
+        examples=tuple(e if isinstance(e, Gallery) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.titles,
         facevalue_version=__version__,
         page=page,
@@ -79,8 +81,8 @@ def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
     run, offer = runs[0], runs[0].protocol.extras.demo
     if len(runs) > 1 or offer is None or run.model != offer.model:
         return None
-    asked = run.protocol.study(offer.options)
-    return (offer, run.study) if asked.options == run.study.options else None
+    demo_study = run.protocol.study(offer.options)
+    return (offer, run.study) if demo_study.options == run.study.options else None
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
@@ -107,7 +109,7 @@ def _short(model: str) -> str:
 def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
     declared = run.declared()
-    odd, why = odd_replies(run.folder) if tally.failed else (0, "")
+    odd, oddity = odd_replies(run.folder) if tally.failed else (0, "")
     return RunFacts(
         model=name,
         asked_model=facts.model,
@@ -124,7 +126,7 @@ def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
         errors=tally.failed,
         failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
         odd=odd,
-        oddity=quoted(why.rstrip(".")) if odd else "",
+        oddity=quoted(oddity.rstrip(".")) if odd else "",
         prompt_tokens=counts.prompt_tokens or None,
         completion_tokens=counts.completion_tokens or None,
         cached=cached_share(session.findings for session in facts.sessions),
@@ -141,15 +143,15 @@ def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
 
 def _self_check(sessions: Sequence[Session]) -> SelfCheck | None:
     """Put together what the self-checks of a run's sessions found; those that were killed have left nothing."""
-    wanted = ("self_checks", "largest_difference", "tolerance")
-    found = [
-        [float(session.findings[name]) for name in wanted]
+    names = ("self_checks", "largest_difference", "tolerance")
+    values = [
+        [float(session.findings[name]) for name in names]
         for session in sessions
-        if all(name in session.findings for name in wanted)
+        if all(name in session.findings for name in names)
     ]
-    if not found:
+    if not values:
         return None
-    checks, differences, tolerances = zip(*found, strict=True)
+    checks, differences, tolerances = zip(*values, strict=True)
     return SelfCheck(int(sum(checks)), max(differences), min(tolerances))
 
 

@@ -26,22 +26,22 @@ _WITHIN = "Change from the first to the last answer, within the same questions."
 
 def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
     """Say for each model whether its answers drifted, or why that can't be told; no card for older tables."""
-    found = {run.model: _rows(numbers, run.model) for run in runs}
-    if not any(found.values()):
+    rows_by_model = {run.model: _rows(numbers, run.model) for run in runs}
+    if not any(rows_by_model.values()):
         return []
     moved = {
         model: [e for e in rows if e.p is not None and e.p * sum(o.p is not None for o in rows) < ALPHA]
-        for model, rows in found.items()
+        for model, rows in rows_by_model.items()
     }
-    unknown = [run for run in runs if not any(e.value is not None for e in found[run.model])]
-    partly = [run.model for run in runs if run not in unknown and _untimed(found[run.model], run)]
+    unknown = [run for run in runs if not any(e.value is not None for e in rows_by_model[run.model])]
+    partly = [run.model for run in runs if run not in unknown and _untimed(rows_by_model[run.model], run)]
     many = len(runs) > 1
     lines = [
         f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.unit, signed=True)} {interval(e, signed=True)}"
-        for model, rows in found.items() for e in rows if e.value is not None
+        for model, rows in rows_by_model.items() for e in rows if e.value is not None
     ]  # fmt: skip
-    lines += [f"{run.model + ': ' if many else ''}{_why(found[run.model])}" for run in unknown]
-    timed = [run for run in unknown if _why(found[run.model]).startswith((ALIKE, AT_ONCE, FEW))]
+    lines += [f"{run.model + ': ' if many else ''}{_why(rows_by_model[run.model])}" for run in unknown]
+    timed = [run for run in unknown if _why(rows_by_model[run.model]).startswith((ALIKE, AT_ONCE, FEW))]
     old = [run.model for run in unknown if not run.replayed and run not in timed]
     note = f"{_WITHIN} {_ORDER}"
     if len(old) + sum(run.replayed for run in unknown) == len(runs):
@@ -70,13 +70,13 @@ def _what(e: Estimate) -> str:
 
 def _why(rows: Sequence[Estimate]) -> str:
     """The reason that was given for the answers themselves."""
-    said = next((e.method for e in rows if e.method), NOT_MEASURABLE)
-    return said.removeprefix(f"{NOT_MEASURABLE}: ")
+    method = next((e.method for e in rows if e.method), NOT_MEASURABLE)
+    return method.removeprefix(f"{NOT_MEASURABLE}: ")
 
 
 def _untimed(rows: Sequence[Estimate], run: RunFacts) -> int:
     """How many replies have no time, of a run whose others have one."""
-    known = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
-    if known is None or run.asked is None or PART in (known.method or ""):
+    missing = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
+    if missing is None or run.asked is None or PART in (missing.method or ""):
         return 0
-    return max(run.asked - (run.errors or 0) - (known.n or 0), 0)
+    return max(run.asked - (run.errors or 0) - (missing.n or 0), 0)

@@ -24,8 +24,8 @@ PROOF = "That is no proof of fairness"
 
 def headline(page: Page, view: View) -> Headline:
     """The answer of a page: of what its lead names first and was asked, or of all of it together."""
-    found = _answer(page, view)
-    return replace(found, more=(*found.more, *page.caution(view))) if page.caution else found
+    answer = _answer(page, view)
+    return replace(answer, more=(*answer.more, *page.caution(view))) if page.caution else answer
 
 
 def _answer(page: Page, view: View) -> Headline:
@@ -36,13 +36,13 @@ def _answer(page: Page, view: View) -> Headline:
     compared = False
     for lead in page.lead:
         rows = rows_of(lead, view)
-        known = view.known(rows)
+        measurable = view.known(rows)
         if isinstance(lead, Findings):
             compared = compared or bool(rows)
-            if known:
+            if measurable:
                 return _counted(lead, view, rows)
-        elif known and not compared:  # where a comparison was asked and failed, that is the answer
-            return _described(lead, view, known)
+        elif measurable and not compared:  # where a comparison was asked and failed, that is the answer
+            return _described(lead, view, measurable)
     return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
 
 
@@ -73,8 +73,8 @@ def leading(page: Page, view: View) -> list[Findings]:
 def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
     """Every label that any of them has; those that not all have may be missing."""
     sets = [{name for name, level in e.labels.items() if level is not None} for e in rows]
-    every = dict.fromkeys(name for e in rows for name, level in e.labels.items() if level is not None)
-    return tuple(name if all(name in one for one in sets) else f"{name}?" for name in every)
+    ordered = dict.fromkeys(name for e in rows for name, level in e.labels.items() if level is not None)
+    return tuple(name if all(name in names for names in sets) else f"{name}?" for name in ordered)
 
 
 def _by_measure(view: View) -> dict[str, list[Estimate]]:
@@ -90,21 +90,21 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
 
 def _everything(view: View) -> Headline:
     """The answer of a page without a lead: all comparisons of all measures."""
-    rows = view.known(e for own in _by_measure(view).values() for e in own)
+    rows = view.known(e for estimates in _by_measure(view).values() for e in estimates)
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     if not rows:
         return Headline(Outcome.NOT_MEASURABLE, "No comparison can be judged: not measurable.")
-    found = [e for e in rows if view.found(e)]
+    moved = [e for e in rows if view.found(e)]
     same = [e for e in rows if e.verdict == Verdict.EQUIVALENT]
     of = f"of {len(rows):,} comparisons" if len(rows) > 1 else "of the one comparison"
-    sentence = upper(f"{view.whose}{of}, {len(found) or 'none'} found a difference")
+    sentence = upper(f"{view.whose}{of}, {len(moved) or 'none'} found a difference")
     more = (f"{len(same)} are equivalent to no difference within their margin.",) if same else ()
-    if found:
-        top = view.row_label(Of(found[0].measure), found[0])
-        said = view.said("{value}", found[0])
-        return Headline(Outcome.FOUND, f"{sentence}; the clearest, {top}: {said}.", more)
-    least = detectable(rows) if len({e.measure for e in rows}) == 1 else None
-    small = "" if least is None else f": {missed(Findings(of=()), least, rows[0].unit)} could have been missed"
+    if moved:
+        top = view.row_label(Of(moved[0].measure), moved[0])
+        value_text = view.said("{value}", moved[0])
+        return Headline(Outcome.FOUND, f"{sentence}; the clearest, {top}: {value_text}.", more)
+    smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
+    small = "" if smallest is None else f": {missed(Findings(of=()), smallest, rows[0].unit)} could have been missed"
     outcome = Outcome.EQUIVALENT if len(same) == len(rows) else Outcome.NOTHING
     return Headline(outcome, f"{sentence}. {PROOF}{small}.", more)
 
@@ -116,25 +116,32 @@ def sized(lead: Findings, value: float, unit: str) -> str:
     return f"{number(abs(value), unit)}{_UNITS.get(unit, '')}"
 
 
-def missed(lead: Findings, least: float, unit: str) -> str:
+def missed(lead: Findings, smallest: float, unit: str) -> str:
     """What could have been missed, in words."""
-    if least == inf:
+    if smallest == inf:
         return f"any {lead.effect}"
-    return f"a {lead.effect} below about {sized(lead, least, unit)}"
+    return f"a {lead.effect} below about {sized(lead, smallest, unit)}"
 
 
 def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
     """How many were found, are equivalent, or remain open; and the strongest."""
-    known = view.known(rows)
-    judged = any(e.verdict is not None for e in known)
-    moved = [e for e in known if view.numbers.moved(e)]
-    same = [e for e in known if e.verdict == Verdict.EQUIVALENT]
-    still = [e for e in known if e not in moved and e not in same]
-    least = detectable(still)
-    unit = known[0].unit
-    if judged and lead.strong is not None and not moved and not same and least is not None and least >= lead.strong:
-        return Headline(Outcome.NOTHING, _nothing(lead, view, still, least), _more(lead, view, rows, known))
-    size = len(known)
+    measurable = view.known(rows)
+    judged = any(e.verdict is not None for e in measurable)
+    moved = [e for e in measurable if view.numbers.moved(e)]
+    same = [e for e in measurable if e.verdict == Verdict.EQUIVALENT]
+    still = [e for e in measurable if e not in moved and e not in same]
+    smallest = detectable(still)
+    unit = measurable[0].unit
+    if (
+        judged
+        and lead.strong is not None
+        and not moved
+        and not same
+        and smallest is not None
+        and smallest >= lead.strong
+    ):
+        return Headline(Outcome.NOTHING, _nothing(lead, view, still, smallest), _more(lead, view, rows, measurable))
+    size = len(measurable)
     about = f" ({lead.about})" if lead.about else ""
     counts = [f"{len(moved) or 'none'} {lead.found[len(moved) != 1]}{about}"]
     if same:
@@ -144,16 +151,16 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
     if still and judged:
         counts.append(f"{_verb(len(still), size, 'remains', 'remain')} open")
     if size == 1:
-        said = lead.found[0] if moved else counts[-1] if judged else f"{lead.unfound} beyond chance"
-        sentence = f"{view.whose}the one {lead.noun[0]} that could be judged {said}"
+        text = lead.found[0] if moved else counts[-1] if judged else f"{lead.unfound} beyond chance"
+        sentence = f"{view.whose}the one {lead.noun[0]} that could be judged {text}"
     elif not moved and not judged:
-        sentence = f"{view.whose}not one of {of_these(lead, known)} {lead.found[0]} beyond chance{about}"
+        sentence = f"{view.whose}not one of {of_these(lead, measurable)} {lead.found[0]} beyond chance{about}"
     else:
-        sentence = f"{view.whose}of {of_these(lead, known)}, {', '.join(counts)}"
+        sentence = f"{view.whose}of {of_these(lead, measurable)}, {', '.join(counts)}"
     if not judged:
         sentence += " (q < .05 and above the noise floor)"
-    if still and least is not None and (judged or not moved):
-        sentence += f": {missed(lead, least, unit)} could have been missed"
+    if still and smallest is not None and (judged or not moved):
+        sentence += f": {missed(lead, smallest, unit)} could have been missed"
     sentence = f"{upper(sentence)}."
     if moved and size == 1:
         sentence = f"{sentence[:-1]}: {strongest(lead, view, moved[0])}."
@@ -162,7 +169,7 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
     elif still:
         sentence += f" {PROOF}."
     outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
-    more = (*_margins(lead, known, moved, same), *_more(lead, view, rows, known))
+    more = (*_margins(lead, measurable, moved, same), *_more(lead, view, rows, measurable))
     start = f"{view.whose}{'' if lead.both else 'the strongest, '}"
     top = f"{upper(start)}{strongest(lead, view, moved[0])}." if moved else ""
     return Headline(outcome, sentence, more, top)
@@ -216,13 +223,13 @@ def _range(lead: Findings, e: Estimate) -> str:
     return f" [{', '.join(texts)}]".replace("-", formatting.MINUS)
 
 
-def _nothing(lead: Findings, view: View, still: list[Estimate], least: float) -> str:
+def _nothing(lead: Findings, view: View, still: list[Estimate], smallest: float) -> str:
     """That nothing can be concluded, and why: not even strong effects would surely be found."""
     many = f"these {len(still)} {lead.noun[1]}" if len(still) > 1 else f"this {lead.noun[0]}"
     units = min((e.clusters for e in still if e.clusters is not None), default=0)
     sentence = upper(
         f"{view.whose}nothing can be concluded about {many} from so few {lead.unit_name or view.unit_name} "
-        f"({units} for each): {missed(lead, least, still[0].unit)} could have been missed."
+        f"({units} for each): {missed(lead, smallest, still[0].unit)} could have been missed."
     )
     alone = [e for e in still if e.low is not None and e.high is not None and e.low * e.high > 0]
     if alone:
@@ -232,8 +239,8 @@ def _nothing(lead: Findings, view: View, still: list[Estimate], least: float) ->
     return sentence
 
 
-def _verb(count: int, size: int, one: str, many: str) -> str:
-    return one if size == 1 else f"{count} {one if count == 1 else many}"
+def _verb(count: int, size: int, singular: str, plural: str) -> str:
+    return singular if size == 1 else f"{count} {singular if count == 1 else plural}"
 
 
 def _margin(lead: Findings, e: Estimate) -> str:
@@ -243,7 +250,7 @@ def _margin(lead: Findings, e: Estimate) -> str:
 
 
 def _margins(
-    lead: Findings, known: Sequence[Estimate], moved: Sequence[Estimate], same: Sequence[Estimate]
+    lead: Findings, measurable: Sequence[Estimate], moved: Sequence[Estimate], same: Sequence[Estimate]
 ) -> list[str]:
     small = [e for e in moved if e.margin is not None and e.why == FOUND_SMALL]
     out = []
@@ -252,22 +259,22 @@ def _margins(
             f"{len(small)} of the {len(moved)} {lead.effect}s found {'is' if len(small) == 1 else 'are'} smaller than "
             f"{_margin(lead, small[0])}: real, but small."
         )
-    if not same and known[0].margin is not None:
-        out.append(f"No {lead.noun[0]} is shown to be equivalent to {lead.same} within {_margin(lead, known[0])}.")
+    if not same and measurable[0].margin is not None:
+        out.append(f"No {lead.noun[0]} is shown to be equivalent to {lead.same} within {_margin(lead, measurable[0])}.")
     return out
 
 
-def _more(lead: Findings, view: View, rows: Sequence[Estimate], known: Sequence[Estimate]) -> tuple[str, ...]:
+def _more(lead: Findings, view: View, rows: Sequence[Estimate], measurable: Sequence[Estimate]) -> tuple[str, ...]:
     more = []
-    moved = [e for e in known if view.numbers.moved(e)]
+    moved = [e for e in measurable if view.numbers.moved(e)]
     up = sum((e.value or 0) > 0 for e in moved)
     if moved and lead.toward:
         more.append(f"{up} {lead.toward[0]}, {len(moved) - up} {lead.toward[1]}.")
-    if len(rows) > len(known):
-        more.append(f"{len(rows) - len(known)} more could not be measured.")
+    if len(rows) > len(measurable):
+        more.append(f"{len(rows) - len(measurable)} more could not be measured.")
     if lead.each is not None:
         levels = [level for level in view.numbers.levels(lead.each) if any(e[lead.each] == level for e in rows)]
-        more += [_level(lead, view, [e for e in known if e[lead.each or ""] == level]) for level in levels]
+        more += [_level(lead, view, [e for e in measurable if e[lead.each or ""] == level]) for level in levels]
     return tuple(filter(None, more))
 
 
@@ -279,26 +286,26 @@ def _level(lead: Findings, view: View, rows: Sequence[Estimate]) -> str:
     rows = [e for e in rows if tuple(map(e.labels.get, lead.spread_by)) == first]
     moved = [e for e in rows if view.numbers.moved(e)]
     title = view.said(lead.level or "{measure}", rows[0])
-    parts = [f"{title}: {len(moved) or 'none'} of {len(rows)} found different"]
+    clauses = [f"{title}: {len(moved) or 'none'} of {len(rows)} found different"]
     for up, word in ((True, lead.ends[0]), (False, lead.ends[1])):
         side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:2]
         if side:
-            parts.append(f"{word} {' and '.join(view.said(lead.short, e) for e in side)}")
+            clauses.append(f"{word} {' and '.join(view.said(lead.short, e) for e in side)}")
     within = view.at(bound=dict(zip(lead.spread_by, first, strict=True)))
     e = next(iter(within.rows(lead.spread)), None) if lead.spread else None
     if e is not None and e.value is not None:
         text = f"spread {view.value(e)} {formatting.interval(e)}".strip()
         if e.floor is not None:
             text += f" where chance alone gives {number(e.floor, e.unit)} (95% below {number(e.floor_high, e.unit)})"
-        parts.append(text)
-    return "; ".join(parts) + "."
+        clauses.append(text)
+    return "; ".join(clauses) + "."
 
 
-def _described(lead: Described, view: View, known: list[Estimate]) -> Headline:
+def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
     """Values and their ends, where nothing is compared."""
-    ends = sorted(known, key=lambda e: e.value or 0.0)
-    said = [view.said(lead.row, e) for e in dict.fromkeys([ends[0], ends[-1]])]
-    sentence = f"{view.whose}{' to '.join(said)} {lead.text}"
+    ends = sorted(measurable, key=lambda e: e.value or 0.0)
+    texts = [view.said(lead.row, e) for e in dict.fromkeys([ends[0], ends[-1]])]
+    sentence = f"{view.whose}{' to '.join(texts)} {lead.text}"
     finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0)
     if len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
@@ -322,17 +329,17 @@ def _together(page: Page, view: View) -> Headline:
     if not kinds:
         return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
     size = sum(len(rows) for _, rows, _ in kinds)
-    one = f"{size:,} {kinds[0][0].noun[1]}"
-    many = f"{len(kinds)} kinds of comparison ({size:,} in all)" if len(kinds) > 1 else one
-    clear = [(lead, rows, found) for lead, rows, found in kinds if found]
+    amount = f"{size:,} {kinds[0][0].noun[1]}"
+    many = f"{len(kinds)} kinds of comparison ({size:,} in all)" if len(kinds) > 1 else amount
+    clear = [(lead, rows, moved) for lead, rows, moved in kinds if moved]
     control = [] if page.control is None else _control(page.control, view)
     if clear:
-        counts = listed([f"{lead.noun[1]} ({len(found)} of {len(rows):,})" for lead, rows, found in clear])
-        where = f"{len(clear)} of {many}: {counts}" if len(kinds) > 1 else f"{len(clear[0][2])} of {one}"
-        sentence = f"{view.whose}a difference was found in {where}."
-        first = max(clear, key=lambda one: max(map(beyond, one[2])))
+        counts = listed([f"{lead.noun[1]} ({len(moved)} of {len(rows):,})" for lead, rows, moved in clear])
+        place = f"{len(clear)} of {many}: {counts}" if len(kinds) > 1 else f"{len(clear[0][2])} of {amount}"
+        sentence = f"{view.whose}a difference was found in {place}."
+        first = max(clear, key=lambda kind: max(map(beyond, kind[2])))
         top = f"{strongest(first[0], view, first[2][0])}."
-        others = [f"{upper(strongest(lead, view, found[0]))}." for lead, _, found in clear]
+        others = [f"{upper(strongest(lead, view, moved[0]))}." for lead, _, moved in clear]
         return Headline(Outcome.FOUND, upper(sentence), (*others, *control), f"{upper(view.whose)}{top}")
     if all(e.verdict == Verdict.EQUIVALENT for _, rows, _ in kinds for e in rows):
         sentence = f"{view.whose}no difference that matters in {many}."
@@ -346,26 +353,26 @@ def _control(lead: Findings, view: View) -> list[str]:
     rows = view.known(rows_of(lead, view))
     if not rows:
         return []
-    found = [e for e in rows if view.found(e)]
-    text = f"Negative control: {len(found) or 'none'} of {len(rows)} {lead.noun[1]}"
-    return [f"{text}; clearest {strongest(lead, view, found[0])}." if found else f"{text} were found beyond chance."]
+    moved = [e for e in rows if view.found(e)]
+    text = f"Negative control: {len(moved) or 'none'} of {len(rows)} {lead.noun[1]}"
+    return [f"{text}; clearest {strongest(lead, view, moved[0])}." if moved else f"{text} were found beyond chance."]
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed(phrases: Sequence[str]) -> str:
     """Parts of a sentence, the last after "and"."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
 def why_not(page: Page, view: View) -> str:
     """Why nothing can be judged: no answers, no comparison, or what the estimates say."""
     rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
     values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
-    who = "The model" if len(view.models) == 1 else "The models"
-    own = page.missing(view) if page.missing is not None else ""
-    if own:
-        return own
+    subject = "The model" if len(view.models) == 1 else "The models"
+    reason = page.missing(view) if page.missing is not None else ""
+    if reason:
+        return reason
     if values and min(values) >= 1:
-        return f"{who} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
+        return f"{subject} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
     if not view.numbers.frame.height:
         return f"There are no answers yet: {NOT_MEASURABLE}."
     if not view.numbers.frame["value"].is_not_null().any():

@@ -141,37 +141,39 @@ def detail(
     changed.
     """
     value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
-    parts = [value]
+    clauses = [value]
     if estimate.has_interval:
-        parts[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
+        clauses[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
     if estimate.verdict is not None and estimate.value is not None:
-        parts.append(estimate.verdict if brief or not estimate.why else f"{estimate.verdict}: {_clause(estimate.why)}")
+        clauses.append(
+            estimate.verdict if brief or not estimate.why else f"{estimate.verdict}: {_clause(estimate.why)}"
+        )
     if at_page := page_interval(estimate, signed=signed):
-        parts.append(f"{at_page} at the page's level")
-    parts.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
+        clauses.append(f"{at_page} at the page's level")
+    clauses.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
     if estimate.q is not None:
-        parts.append(f"q {_equal(estimate.q)}")
+        clauses.append(f"q {_equal(estimate.q)}")
     elif estimate.p is not None:
-        parts.append(f"p {_equal(estimate.p)}")
+        clauses.append(f"p {_equal(estimate.p)}")
     noise = floor or estimate
     if noise.floor_high is not None:
         mean, high = (number(v, noise.unit) for v in (noise.floor, noise.floor_high))
-        parts.append(f"noise floor {mean}, 95% below {high}")
+        clauses.append(f"noise floor {mean}, 95% below {high}")
     if corrected is not None and corrected.value is not None and not brief:
-        parts.append(f"size without what chance adds {number(corrected.value, corrected.unit)}")
+        clauses.append(f"size without what chance adds {number(corrected.value, corrected.unit)}")
     if estimate.mde is not None:
-        parts.append(f"found with 80% power from {number(estimate.mde, estimate.unit)} up")
+        clauses.append(f"found with 80% power from {number(estimate.mde, estimate.unit)} up")
     elif any_missed(estimate):
-        parts.append("any difference could have been missed")
+        clauses.append("any difference could have been missed")
     if estimate.margin is not None and not brief:
-        parts.append(f"margin ±{number(estimate.margin, estimate.unit)}, {when_declared(estimate.declared)}")
+        clauses.append(f"margin ±{number(estimate.margin, estimate.unit)}, {when_declared(estimate.declared)}")
     if estimate.has_bounds and not brief:
-        parts.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
+        clauses.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
     if not estimate.has_interval and estimate.value is not None:
-        parts.append(why_no_interval(estimate))
+        clauses.append(why_no_interval(estimate))
     elif estimate.method and not brief:
-        parts.append(estimate.method)
-    return "; ".join(parts)
+        clauses.append(estimate.method)
+    return "; ".join(clauses)
 
 
 def any_missed(estimate: Estimate) -> bool:
@@ -226,16 +228,16 @@ class Titles:
 
     def known(self, column: str, level: str) -> str | None:
         """The wording that someone gave, if anyone did; of another group, that of the group."""
-        found = self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
-        return found or (self.known(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None)
+        wording = self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+        return wording or (self.known(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None)
 
     def get(self, column: str, level: str | None) -> str:
         """The wording of a level; made from its name if nobody gave one."""
         if level is None:
             return DASH
         if CROSSED in level and column == "dimension" and not self.known(column, level):
-            first, *rest = (self.get(column, part) for part in level.split(CROSSED))
-            return " × ".join([first, *(part.lower() for part in rest)])
+            first, *rest = (self.get(column, name) for name in level.split(CROSSED))
+            return " × ".join([first, *(name.lower() for name in rest)])
         return self.known(column, level) or _humanise(level)
 
     def levels(self, column: str) -> list[str]:
@@ -254,9 +256,9 @@ class Titles:
 
     def poles(self, scenario: str | None) -> str:
         """Both poles of a scenario, the favourable one first."""
-        other = None if scenario is None else self.known("pole", scenario)
+        opposite = None if scenario is None else self.known("pole", scenario)
         title = self.get("scenario", scenario)
-        return f"{title} or {other}" if other else title
+        return f"{title} or {opposite}" if opposite else title
 
     def category_of(self, scenario: str | None) -> str | None:
         """The category that a scenario belongs to."""
@@ -273,7 +275,7 @@ def group_key(dimension: str, group: str) -> tuple[object, ...]:
     """Sort key that puts groups into the order people expect."""
     order = _ORDERS.get(dimension, ())
     place = order.index(group) if group in order else len(order)
-    return (place, [int(part) if part.isdigit() else 0 for part in re.findall(r"\d+|\D+", group)], group)
+    return (place, [int(piece) if piece.isdigit() else 0 for piece in re.findall(r"\d+|\D+", group)], group)
 
 
 _SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)

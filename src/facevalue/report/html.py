@@ -30,32 +30,32 @@ def render(data: ReportData) -> str:
 
     `data`: everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
-    made = built(data)
+    ready_page = built(data)
     style, script = _asset("style.css"), _asset("script.js")
-    numbers, cautions = made.view.numbers, _cautions(data)
+    numbers, cautions = ready_page.view.numbers, _cautions(data)
     return _environment().get_template("report.html.j2").render(
         data=data,
-        page=made.page,
-        titles=made.view.titles,
-        answer=made.answer,
-        verdict_class=_verdict_class(made.answer),
+        page=ready_page.page,
+        titles=ready_page.view.titles,
+        answer=ready_page.answer,
+        verdict_class=_verdict_class(ready_page.answer),
         who=_who(numbers),
-        asked=made.page.asked(made.view) if callable(made.page.asked) else made.page.asked,
-        strongest=made.strongest,
-        grave=[card for card in made.cards if card.status in _GRAVE and card.note not in cautions],
-        fine=[card for card in made.cards if card.status not in _GRAVE],
-        judged=made.judged,
+        asked=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
+        strongest=ready_page.strongest,
+        grave=[card for card in ready_page.cards if card.status in _GRAVE and card.note not in cautions],
+        fine=[card for card in ready_page.cards if card.status not in _GRAVE],
+        judged=ready_page.judged,
         cautions=cautions,
         methods=_methods(numbers),
-        shown=made.sections,
-        changed=made.changed,
-        many=len(made.view.models) > 1,
+        shown=ready_page.sections,
+        changed=ready_page.changed,
+        many=len(ready_page.view.models) > 1,
         between=data.between,
         reference=data.names.get(data.between.first, data.between.first),
-        differences=made.differences,
+        differences=ready_page.differences,
         sections=[
             ("trust", "How far to trust it"),
-            *((one.id, one.title) for one in made.sections),
+            *((section.id, section.title) for section in ready_page.sections),
             *_models(data),
             *LAST,
         ],

@@ -71,20 +71,20 @@ def declared_families(numbers: EstimateIndex) -> list[Declared]:
     for e in numbers.where((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
         rows.setdefault((e.family or "", e.model), []).append(e)
     return [
-        Declared(name, model, len(part), sum(e.verdict == Verdict.DIFFERENCE for e in part))
-        for (name, model), part in rows.items()
+        Declared(name, model, len(estimates), sum(e.verdict == Verdict.DIFFERENCE for e in estimates))
+        for (name, model), estimates in rows.items()
     ]
 
 
 def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     """The margin of each measure that has one."""
-    found = margin_lines(numbers, titles)
-    if not found:
+    lines = margin_lines(numbers, titles)
+    if not lines:
         return [
             "No margin was named. Nothing can be called equivalent to no change: where no difference was found, the "
             "verdict is inconclusive."
         ]
-    out = [*found]
+    out = [*lines]
     out.append(
         "A margin is the largest difference that would not matter. Equivalence is tested for each comparison on its "
         "own by two one-sided tests, not adjusted for the number of comparisons. At a level of .05 it holds where the "
@@ -97,11 +97,11 @@ def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
 
 def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     """Each margin in a sentence."""
-    found = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
-    names = {name: _lower(titles.get(name, name)) for name in found}
+    estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
+    names = {name: _lower(titles.get(name, name)) for name in estimates}
     return [
         f"Margin of {names[name]}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}."
-        for name, e in found.items()
+        for name, e in estimates.items()
     ]
 
 
@@ -166,9 +166,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _level(runs: Sequence[RunFacts]) -> str:
-    own = sorted({family.alpha for run in runs for family in run.families} - {ALPHA})
-    other = f" Declared families have their own: {', '.join(f'{a:g}' for a in own)}." if own else ""
-    return f"{ALPHA:g}.{other} Smallest detectable effects are for 80% power at the level of a test's family."
+    levels = sorted({family.alpha for run in runs for family in run.families} - {ALPHA})
+    sentence = f" Declared families have their own: {', '.join(f'{a:g}' for a in levels)}." if levels else ""
+    return f"{ALPHA:g}.{sentence} Smallest detectable effects are for 80% power at the level of a test's family."
 
 
 def _registered(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
@@ -179,9 +179,9 @@ def _registered(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
                 else "No file: nothing was declared before the run."]  # fmt: skip
     late = [TOO_LATE for run in runs if run.preregistration and run.replayed][:1]
     if len(set(hashes.values())) == 1:
-        said = f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."
-        return [said, *late]
-    out = [f"{model}: {'SHA-256 ' + found if found else 'none'}." for model, found in hashes.items()]
+        text = f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."
+        return [text, *late]
+    out = [f"{model}: {'SHA-256 ' + digest if digest else 'none'}." for model, digest in hashes.items()]
     first = next(iter(hashes))
     out.append(
         f"The runs differ: families and margins are those declared for {first}, and hold as declared for it only."

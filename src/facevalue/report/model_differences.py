@@ -57,21 +57,24 @@ def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -
     `names`: of models, for people.
     """
     first = names.get(between.first, between.first)
-    return tuple(_shown(one, (first, names.get(model, model)), titles) for model, one in (between.others or {}).items())
+    return tuple(
+        _shown(agreement, (first, names.get(model, model)), titles)
+        for model, agreement in (between.others or {}).items()
+    )
 
 
 def as_json(between: ModelDifferences) -> list[dict[str, Any]]:
     """The same for machines: a comparison each, as `facevalue compare --json` prints it."""
     others = (between.others or {}).items()
-    return [{"first": between.first, "second": model, **_finite(one.json())} for model, one in others]
+    return [{"first": between.first, "second": model, **_finite(agreement.json())} for model, agreement in others]
 
 
 def _finite(value: Any) -> Any:
     """The same with null for what is no number."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -102,12 +105,12 @@ def _statistic(row: Mapping[str, Any], agreement: "Agreement") -> DifferenceRow:
 def _cell(row: Mapping[str, Any], agreement: "Agreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
     unit = agreement.measure.unit
-    why = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
+    reason = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
         _number(row["delta"], agreement, signed=True), _interval(row["low"], row["high"], agreement, signed=True),
         _interval(row["page_low"], row["page_high"], agreement, signed=True), share_of_chance(row["p"]),
-        f"{row['verdict'] or ''}{why}", row["verdict"] == "difference found",
+        f"{row['verdict'] or ''}{reason}", row["verdict"] == "difference found",
     )  # fmt: skip
 
 

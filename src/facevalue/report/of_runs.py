@@ -26,11 +26,11 @@ def report(
 ) -> Written:
     """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it."""
     estimates, tallies = taken(runs, margins)
-    shown, said = with_ratings(estimates, runs)
+    rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
-    page = gather(runs, shown, tallies, between)
+    page = gather(runs, rated, tallies, between)
     write(out, page)
     if data is not None:
         write_json(data, page)
-    answers = [answer(one, (between.first, model)) for model, one in (between.others or {}).items()]
-    return Written(tallies, [*said, *answers])
+    answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
+    return Written(tallies, [*notes, *answers])

@@ -23,21 +23,21 @@ class Planted(NamedTuple):
 def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[Planted]:
     """Effects that were planted in these very pictures, the largest first."""
     truth = offer.planted(study).select(*offer.labels, "title", "planted")
-    known = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
+    effects = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
     rows = [
-        Planted(*known[key], e, numbers.moved(e))
+        Planted(*effects[key], e, numbers.moved(e))
         for e in numbers.all(offer.measure, model, *offer.labels)
-        if (key := tuple(e[name] for name in offer.labels)) in known
+        if (key := tuple(e[name] for name in offer.labels)) in effects
     ]
-    return sorted(rows, key=lambda one: -abs(one.effect))
+    return sorted(rows, key=lambda row: -abs(row.effect))
 
 
 def counted(offer: Demo, rows: list[Planted]) -> str:
     """Of how many a difference was found, with and without a planted effect."""
-    found = [[one.found for one in rows if bool(one.effect) is there] for there in (True, False)]
+    outcomes = [[row.found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
     return (
-        f"Found: {sum(found[0])} of {len(found[0])} {offer.plural} with a planted effect, "
-        f"{sum(found[1])} of {len(found[1])} without one."
+        f"Found: {sum(outcomes[0])} of {len(outcomes[0])} {offer.plural} with a planted effect, "
+        f"{sum(outcomes[1])} of {len(outcomes[1])} without one."
     )
 
 
@@ -46,11 +46,11 @@ def section(offer: Demo, rows: list[Planted]) -> SectionContent:
     heads = (Head(offer.heading[:1].upper() + offer.heading[1:]), Head("Planted", number=True),
              Head("Estimated [95% interval]", number=True), Head(""))  # fmt: skip
     table: list[tuple[Cell, ...]] = []
-    for one in rows[:_SHOWN]:
-        e = one.estimate
-        said = Cell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
-        effect = Cell(number(one.effect, e.unit, signed=True), sort=one.effect)
-        table.append((Cell(one.title), effect, said, Cell("found" if one.found else "")))
+    for row in rows[:_SHOWN]:
+        e = row.estimate
+        estimated = Cell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
+        effect = Cell(number(row.effect, e.unit, signed=True), sort=row.effect)
+        table.append((Cell(row.title), effect, estimated, Cell("found" if row.found else "")))
     lead = Text(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
         f"the audit found. {counted(offer, rows)}"

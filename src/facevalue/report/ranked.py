@@ -58,18 +58,24 @@ class Ranked:
         tested = any(e.page_low is not None for _, e in self._ranking.rows)
         steps = ((tested, True, True), (tested, False, True), (False, False, True), (False, False, False))
         for page, bars, words in steps:
-            least = Measurement.get(console, options.update(max_width=_ANY), self._table(page, bars, words, _LABEL))
-            if least.maximum <= options.max_width or not words:
-                yield self._table(page, bars, words, least=_NARROW if least.maximum > options.max_width else _LABEL)
+            measurement = Measurement.get(
+                console, options.update(max_width=_ANY), self._table(page, bars, words, _LABEL)
+            )
+            if measurement.maximum <= options.max_width or not words:
+                yield self._table(
+                    page, bars, words, min_width=_NARROW if measurement.maximum > options.max_width else _LABEL
+                )
                 if not words and self._numbers.judged:
                     yield Text("  ".join(f"{SIGNS[v]} {SHORT[v]}" for v in self._verdicts()), style="dim")
                 return
 
     def _verdicts(self) -> list[Verdict]:
-        said = {verdict_of(e.verdict) for _, e in self._ranking.rows}
-        return [verdict for verdict in SIGNS if verdict in said]
+        verdicts = {verdict_of(e.verdict) for _, e in self._ranking.rows}
+        return [verdict for verdict in SIGNS if verdict in verdicts]
 
-    def _table(self, page: bool, bars: bool, words: bool, most: int | None = None, least: int = _LABEL) -> Table:
+    def _table(
+        self, page: bool, bars: bool, words: bool, max_width: int | None = None, min_width: int = _LABEL
+    ) -> Table:
         rows, signed = self._ranking.rows, self._signed
         ends = [abs(v) for _, e in rows for v in (e.value, e.low, e.high) if v is not None]
         wider = [abs(v) for _, e in rows for v in (e.page_low, e.page_high) if v is not None]
@@ -77,7 +83,7 @@ class Ranked:
         reach = min(max(wider, default=0.0), _FAR * farthest) if wider else farthest
         reach = max(reach, farthest) or 1.0
         table = Table(box=None, pad_edge=False, header_style="dim")
-        table.add_column("", min_width=least, max_width=most)
+        table.add_column("", min_width=min_width, max_width=max_width)
         table.add_column(self._ranking.value, justify="right", no_wrap=True)
         table.add_column("95% interval", no_wrap=True)
         if page:

@@ -53,12 +53,12 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
     """
     options = {name: value for name, value in study.options.items() if name not in (STUDY_TEXT, INTERVENTIONS)}
     small, table = _reduced(protocol, study, options)
-    whole = table.height == study.manifest.height and small == options
+    complete = table.height == study.manifest.height and small == options
     tried = protocol.study(small, table)
     interventions = study.options.get(INTERVENTIONS, [])
     tried = intervened(tried, stored(interventions) if isinstance(interventions, list) else ())
     tried = replace(tried, source=_Unseen(study.source.kind))
-    settings = RunSettings(exact=exact, check=False, preregistration=declared if whole else None)
+    settings = RunSettings(exact=exact, check=False, preregistration=declared if complete else None)
     with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:
         folder = Path(name) / "run"
         if run(tried, _Rehearsed(), folder, settings).interrupted:
@@ -67,11 +67,11 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
             opened = StoredRun.open(folder, protocol=None if protocol.text else protocol)
             report([opened], Path(name) / "report.html")
         except Exception as error:
-            why = (str(error).splitlines() or [""])[0][:400]
+            reason = (str(error).splitlines() or [""])[0][:400]
             kind = "" if isinstance(error, FaceValueError) else f"{type(error).__name__}: "
             raise DataError(
                 f"{study.name} was not asked, as it could not be reported; tried on simulated answers, it ends so: "
-                f"{kind}{why}"
+                f"{kind}{reason}"
             ) from error
 
 
@@ -89,26 +89,26 @@ def _reduced(
         small["seeds"] = seeds[:_SEEDS]
     units = _units(study)
     pictures = study.manifest.filter(pl.col(units.name).is_in(units.head(_FEW).implode())).height
-    each = prod(factors.values()) * min(study.repeats, _SEEDS)
+    per_picture = prod(factors.values()) * min(study.repeats, _SEEDS)
     for name in sorted(protocol.ask.slots, key=lambda name: -factors.get(name, 0)):
         chosen = small.get(name)
         levels = (chosen if isinstance(chosen, list) else []) or list(protocol.ask.slots[name])
-        fits = max(2, min(len(levels), MOST * len(levels) // (each * pictures)))
+        fits = max(2, min(len(levels), MOST * len(levels) // (per_picture * pictures)))
         small[name] = levels[:fits]
-        each = each * len(levels[:fits]) // len(levels)
+        per_picture = per_picture * len(levels[:fits]) // len(levels)
     sizes = study.manifest[units.name].value_counts()
     taken = pl.DataFrame(units).join(sizes, on=units.name, how="left", maintain_order="left")
-    kept = taken.filter((pl.int_range(pl.len()) < _FEW) | (pl.col("count").cum_sum() * max(each, 1) <= MOST))
-    return small, study.manifest.filter(pl.col(units.name).is_in(kept[units.name].implode()))
+    fitting = taken.filter((pl.int_range(pl.len()) < _FEW) | (pl.col("count").cum_sum() * max(per_picture, 1) <= MOST))
+    return small, study.manifest.filter(pl.col(units.name).is_in(fitting[units.name].implode()))
 
 
 def _units(study: Study) -> pl.Series:
     """Units, those first that are the first or the last with a level of the pictures."""
     table, key = study.manifest, study.asked_together[0]
     names = [name for name in table.columns if name not in (*APART, key)]
-    ends = [one.unique(name, keep="first", maintain_order=True).drop_nulls(name)
-            for name in names for one in (table, table.reverse())]  # fmt: skip
-    return pl.concat([*(one[key] for one in ends), table[key]]).unique(maintain_order=True)
+    ends = [frame.unique(name, keep="first", maintain_order=True).drop_nulls(name)
+            for name in names for frame in (table, table.reverse())]  # fmt: skip
+    return pl.concat([*(frame[key] for frame in ends), table[key]]).unique(maintain_order=True)
 
 
 class _Unseen:

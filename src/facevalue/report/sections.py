@@ -14,8 +14,8 @@ def page_of(study: Study | str) -> Page:
     ()
     """
     if isinstance(study, str):
-        known = STUDIES.get(study)
-        make = None if known is None else known.page
+        published = STUDIES.get(study)
+        make = None if published is None else published.page
     else:
         make = study.page
     return Page() if make is None else make()

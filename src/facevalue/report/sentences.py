@@ -16,23 +16,23 @@ def sentence(text: str, word: str) -> str | None:
     'He wears a Red hat!'
     """
     pattern = word_pattern(word)
-    for one in _sentences(text):
-        found = pattern.search(one)
-        if found is None:
+    for candidate in _sentences(text):
+        match = pattern.search(candidate)
+        if match is None:
             continue
-        if len(one) <= LONGEST:
-            return one
-        start = max(found.start() - LONGEST // 2, 0)
-        cut = one[start : start + LONGEST]
-        return f"{'…' if start else ''}{cut}{'…' if start + LONGEST < len(one) else ''}"
+        if len(candidate) <= LONGEST:
+            return candidate
+        start = max(match.start() - LONGEST // 2, 0)
+        cut = candidate[start : start + LONGEST]
+        return f"{'…' if start else ''}{cut}{'…' if start + LONGEST < len(candidate) else ''}"
     return None
 
 
 def _sentences(text: str) -> Iterable[str]:
-    return (part.strip() for part in re.split(r"(?<=[.!?])\s+", text))
+    return (piece.strip() for piece in re.split(r"(?<=[.!?])\s+", text))
 
 
 def word_pattern(word: str) -> re.Pattern[str]:
     """A word as such, in any case; a curly apostrophe is as good as a straight one."""
-    said = re.escape(word).replace("'", "['’]")
-    return re.compile(rf"(?<![\w'’-])({said})(?![\w-])", re.IGNORECASE)
+    escaped = re.escape(word).replace("'", "['’]")
+    return re.compile(rf"(?<![\w'’-])({escaped})(?![\w-])", re.IGNORECASE)

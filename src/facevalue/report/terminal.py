@@ -46,39 +46,41 @@ def summary(
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
     numbers = EstimateIndex(estimates, reading=reading(page))
     view = View(numbers, formatting.Titles(page.titles), measures, conditions=page.conditions)
-    known = {m.name: m for m in measures}
+    measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(replies):  # all else would say "not measurable" of everything
         rates = [name for rate in page.rates for name in rate.of.measures]
-        return Group(Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, known, models, rates))
+        return Group(
+            Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, measures_by_name, models, rates)
+        )
     answer = answered(page, view)
-    parts: list[RenderableType] = [
+    blocks: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
     ]
-    parts += [Text(more) for more in answer.more]
-    if told := kinds(page, view):
+    blocks += [Text(more) for more in answer.more]
+    if kind_rows := kinds(page, view):
         compared = Table(*(Column(title) for title in KINDS), box=None, pad_edge=False, header_style="dim")
-        for one in told:
-            compared.add_row(*map(Text, one))
-        parts += [Text(""), compared]
+        for row in kind_rows:
+            compared.add_row(*map(Text, row))
+        blocks += [Text(""), compared]
     if models:
-        parts += [Text(""), _wholes(numbers, known, models, page.wholes or numbers.wholes())]
+        blocks += [Text(""), _wholes(numbers, measures_by_name, models, page.wholes or numbers.wholes())]
     rankings = [ranking for lead in leading(page, view) for ranking in _rankings(lead, view)]
-    most = strongest if len(rankings) == 1 else max(strongest // 2, 1)
+    limit = strongest if len(rankings) == 1 else max(strongest // 2, 1)
     for ranking in rankings:
-        signed = all((m := known.get(e.measure)) is None or m.signed for _, e in ranking.rows)
-        shown = replace(ranking, rows=ranking.rows[:most])
-        parts += [Text(""), Ranked(shown, numbers, signed, len(ranking.rows))]
-    declared = _declared(numbers, known)
+        signed = all((m := measures_by_name.get(e.measure)) is None or m.signed for _, e in ranking.rows)
+        top = replace(ranking, rows=ranking.rows[:limit])
+        blocks += [Text(""), Ranked(top, numbers, signed, len(ranking.rows))]
+    declared = _declared(numbers, measures_by_name)
     if declared:
-        parts += [Text(""), *map(Text, declared)]
+        blocks += [Text(""), *map(Text, declared)]
     lines = change_lines(numbers, view.titles, measures)
     if lines:
-        parts += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
+        blocks += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
     notes = warnings(page, view, exact=exact)
     if notes:
-        parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
-    return Group(*parts)
+        blocks += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
+    return Group(*blocks)
 
 
 def _rankings(lead: Findings, view: View) -> list[Ranking]:
@@ -87,23 +89,25 @@ def _rankings(lead: Findings, view: View) -> list[Ranking]:
     rows.sort(key=lambda e: not view.found(e))
     out = []
     for unit in dict.fromkeys(e.unit for e in rows):
-        own = [(row(lead, view, e), e) for e in rows if e.unit == unit]
-        out.append(Ranking(lead.title, lead.value if lead.value != "value" else unit, own))
+        labelled = [(row(lead, view, e), e) for e in rows if e.unit == unit]
+        out.append(Ranking(lead.title, lead.value if lead.value != "value" else unit, labelled))
     return out
 
 
-def _wholes(numbers: EstimateIndex, known: dict[str, Measure], models: Sequence[str], measures: Sequence[str]) -> Table:
+def _wholes(
+    numbers: EstimateIndex, measures_by_name: dict[str, Measure], models: Sequence[str], measures: Sequence[str]
+) -> Table:
     table = Table(box=None, pad_edge=False, title=None, header_style="dim")
     table.add_column("")
     for model in models:
         table.add_column(Text(model), justify="left")
     for name in measures:
-        found = [numbers.one(name, model) for model in models]
-        if not any(e is not None for e in found):
+        estimates = [numbers.one(name, model) for model in models]
+        if not any(e is not None for e in estimates):
             continue
-        measure = known.get(name)
+        measure = measures_by_name.get(name)
         title = measure.title if measure else name
-        cells = [_cell(e, measure) for e in found]
+        cells = [_cell(e, measure) for e in estimates]
         table.add_row(Text(title), *cells)
     return table
 
@@ -121,7 +125,7 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     return text
 
 
-def _declared(numbers: EstimateIndex, known: dict[str, Measure]) -> list[str]:
+def _declared(numbers: EstimateIndex, measures: dict[str, Measure]) -> list[str]:
     """What was declared before the run, or chosen after it."""
     if not numbers.judged:
         return []
@@ -131,4 +135,4 @@ def _declared(numbers: EstimateIndex, known: dict[str, Measure]) -> list[str]:
         f"a difference found in {family.found} of {family.tests}."
         for family in declared_families(numbers)
     ]
-    return out + margin_lines(numbers, {name: measure.title for name, measure in known.items()})
+    return out + margin_lines(numbers, {name: measure.title for name, measure in measures.items()})

@@ -16,27 +16,27 @@ _SMALL = 144
 
 def pictures(gallery: Gallery) -> Row:
     """What was shown of one unit."""
-    made = (Picture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
-    return Row(gallery.title, tuple(picture for picture in made if picture.uri))
+    thumbnails = (Picture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
+    return Row(gallery.title, tuple(picture for picture in thumbnails if picture.uri))
 
 
-def widest(found: WholeSet) -> Row:
+def widest(whole_set: WholeSet) -> Row:
     """A set with what was said of each picture, the highest score first."""
-    replies = sorted(found.replies, key=lambda reply: -reply[1])
-    made = (Picture(f"{who}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=said)
-            for who, score, said, data in replies)  # fmt: skip
-    return Row(f"{found.title} ({found.model})", tuple(made))
+    replies = sorted(whole_set.replies, key=lambda reply: -reply[1])
+    thumbnails = (Picture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=text)
+            for caption, score, text, data in replies)  # fmt: skip
+    return Row(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
 
 
 def answers(block: blocks.Answers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
     """Stored answers, a dozen at most."""
-    shown = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
+    picked = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
-    if not shown:
+    if not picked:
         return [*heading, Text(block.empty, "empty")] if block.empty else []
-    made = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in shown]
-    wide = any(isinstance(e, PairExample) for e in shown)
-    return [*heading, Text(block.lead), Answers(made, wide)]
+    contents = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in picked]
+    wide = any(isinstance(e, PairExample) for e in picked)
+    return [*heading, Text(block.lead), Answers(contents, wide)]
 
 
 def _compared(e: Example, view: View) -> Answer:
@@ -50,10 +50,10 @@ def _compared(e: Example, view: View) -> Answer:
         (
             Picture(caption, data_uri(picture), e.no_picture),
             (("preference score", NOT_MEASURABLE if phi is None else number(phi, "probability")),),
-            said,
+            reply,
             choice,
         )
-        for picture, caption, said, phi, choice in (
+        for picture, caption, reply, phi, choice in (
             (e.base_image, e.base_title, e.base_answer, e.base_phi, e.base_choice),
             (e.variant_image, cue, e.variant_answer, e.variant_phi, e.variant_choice),
         )

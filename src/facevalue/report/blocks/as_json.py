@@ -18,94 +18,99 @@ _WORDS = ("unit", "family", "kind", "verdict", "why", "method", "source")
 Data = dict[str, Any]
 
 
-def page_json(made: Built) -> Data:
+def page_json(page: Built) -> Data:
     """Everything that a report shows of estimates; see docs/report.md."""
-    answer = made.answer
+    answer = page.answer
     return {
         "facevalue_page": VERSION,
-        "models": list(made.view.models),
+        "models": list(page.view.models),
         "headline": {"outcome": answer.verdict.value, "sentence": answer.sentence, "more": list(answer.more)},
-        "strongest": list(map(content_json, made.strongest)),
+        "strongest": list(map(content_json, page.strongest)),
         "cards": [
             {"name": c.name, "title": c.title, "status": c.status.value, "value": c.value, "note": c.note,
              "lines": list(c.lines)}
-            for c in made.cards
+            for c in page.cards
         ],
         "sections": [
             {"id": s.id, "title": s.title, "heading": s.heading, "blocks": list(map(content_json, s.contents))}
-            for s in made.sections
+            for s in page.sections
         ],
         "interventions": [
             {"model": c.model, "intervention": c.title, "missing": c.missing, "tested": c.tested, "found": c.found}
-            for c in made.changed
+            for c in page.changed
         ],
-        "models_compared": made.differences_json,
+        "models_compared": page.differences_json,
     }  # fmt: skip
 
 
-def content_json(one: ready.Content) -> Data:
+def content_json(content: ready.Content) -> Data:
     """A block, with everything in it."""
-    return {"kind": one.kind, **_fields(one)}
+    return {"kind": content.kind, **_fields(content)}
 
 
-def _fields(one: ready.Content) -> Data:
-    match one:
+def _fields(content: ready.Content) -> Data:
+    match content:
         case ready.Text():
-            return {"text": one.text, "how": one.how, "note": one.note}
+            return {"text": content.text, "how": content.how, "note": content.note}
         case ready.Facts():
-            return {"items": list(one.items)}
+            return {"items": list(content.items)}
         case ready.Strips():
-            rows = [{"label": r.label, "note": r.note, **estimate_json(r.of)} for r in one.rows]
-            return {"title": one.title, "first": one.first, "what": one.what, "rows": rows}
+            rows = [{"label": r.label, "note": r.note, **estimate_json(r.of)} for r in content.rows]
+            return {"title": content.title, "first": content.first, "what": content.what, "rows": rows}
         case ready.Lines():
-            rows = [{"texts": list(r.labels), **estimate_json(r.of)} for r in one.rows]
-            return {"title": one.title, "heads": list(one.heads), "rows": rows}
+            rows = [{"texts": list(r.labels), **estimate_json(r.of)} for r in content.rows]
+            return {"title": content.title, "heads": list(content.heads), "rows": rows}
         case ready.Heat():
             rows = [
-                {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in one.rows
+                {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in content.rows
             ]
-            columns = [title for title, _ in one.columns]
-            return {"title": one.title, "first": one.first, "columns": columns, "rows": rows}
+            columns = [title for title, _ in content.columns]
+            return {"title": content.title, "first": content.first, "columns": columns, "rows": rows}
         case ready.Grid():
-            rows = [{"row": row, "column": column, **_row(cell)} for row, column, cell in one.values]
-            return {"title": one.title, "scale": one.scale, "rows": rows}
+            rows = [{"row": row, "column": column, **_row(cell)} for row, column, cell in content.values]
+            return {"title": content.title, "scale": content.scale, "rows": rows}
         case ready.Bars():
             rows = [
                 {"label": r.label, "parts": [{"part": name, **estimate_json(e)} for name, e in r.parts],
                  "beside": _known(r.of)}
-                for r in one.rows
+                for r in content.rows
             ]  # fmt: skip
-            return {"title": one.title, "what": one.what, "legend": {k.letter: k.text for k in one.keys}, "rows": rows}
+            return {
+                "title": content.title,
+                "what": content.what,
+                "legend": {k.letter: k.text for k in content.keys},
+                "rows": rows,
+            }
         case ready.Figure():
-            return {"title": one.title, "words": one.words, "rows": list(map(estimate_json, one.rows))}
+            return {"title": content.title, "words": content.words, "rows": list(map(estimate_json, content.rows))}
         case ready.Table():
-            table = [[_cell(cell) for cell in row] for row in one.rows]
-            return {"title": one.title, "heads": [head.text for head in one.heads], "rows": table}
+            table = [[_cell(cell) for cell in row] for row in content.rows]
+            return {"title": content.title, "heads": [head.text for head in content.heads], "rows": table}
         case ready.Panels():
             return {
                 "panels": [
                     {"title": p.title, "legend": {k.letter: k.text for k in p.keys}, "heads": list(p.heads),
-                     "rows": [{"label": name, "marks": [said or None for _, said in marks]} for name, marks in p.rows]}
-                    for p in one.panels
+                     "rows": [{"label": name, "marks": [text or None for _, text in marks]} for name, marks in p.rows]}
+                    for p in content.panels
                 ]
             }  # fmt: skip
         case ready.Row():
-            said = [p.said for p in one.pictures if p.said]
-            return {"title": one.title, "captions": [p.caption for p in one.pictures]} | (
-                {"replies": said} if said else {}
+            replies = [p.said for p in content.pictures if p.said]
+            return {"title": content.title, "captions": [p.caption for p in content.pictures]} | (
+                {"replies": replies} if replies else {}
             )
         case ready.Answers():
             return {
                 "answers": [
                     {"title": a.title, "finding": a.finding, "model": a.model, "prompt": a.prompt,
                      "options": list(a.options), "replies": [{"reply": s[2], "choice": s[3]} for s in a.sides]}
-                    for a in one.items
+                    for a in content.items
                 ]
             }  # fmt: skip
         case ready.Part():
-            return {"title": one.title, "note": one.note, "blocks": list(map(content_json, one.contents))}
+            return {"title": content.title, "note": content.note, "blocks": list(map(content_json, content.contents))}
         case ready.Side():
-            return {"blocks": list(map(content_json, one.contents))}
+            return {"blocks": list(map(content_json, content.contents))}
 
 
 def estimate_json(e: Estimate) -> Data:
@@ -128,5 +133,5 @@ def _row(cell: Mapping[str, object]) -> Data:
 
 
 def _cell(cell: ready.Cell) -> Data:
-    text = "".join(part for part, _ in cell.marked) or cell.text
+    text = "".join(piece for piece, _ in cell.marked) or cell.text
     return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _known(cell.of)}

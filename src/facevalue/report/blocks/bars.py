@@ -32,12 +32,12 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     bars: dict[str, list[Estimate]] = {}
     for of, e in rows:
         bars.setdefault(view.row_label(of, e), []).append(e)
-    beside = {view.row_label(block.beside, e): e for e in view.rows(block.beside)} if block.beside else {}
-    made = [_row(view, block, label, own, keys, beside.get(label)) for label, own in bars.items()]
-    judged = any(row.verdict for row in made)
+    beside_rows = {view.row_label(block.beside, e): e for e in view.rows(block.beside)} if block.beside else {}
+    bar_rows = [_row(view, block, label, estimates, keys, beside_rows.get(label)) for label, estimates in bars.items()]
+    judged = any(row.verdict for row in bar_rows)
     heading: list[Content] = [Text(block.heading, "h4")] if block.heading else []
     lead: list[Content] = [Text(block.lead)] if block.lead else []
-    bar = Bars(block.title, tuple(keys.values()) if block.legend else (), made, block.what, block.first, judged)
+    bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, block.what, block.first, judged)
     behind = (
         numbers(blocks.Numbers(of=block.rows or block.of, title=block.numbers, heads=block.heads), view)
         if block.numbers
@@ -58,34 +58,43 @@ def _legend(block: blocks.Stacked, view: View, rows: Sequence[tuple[Of, Estimate
     looks = classes(len(levels), ordered=ordered)
     keys = {}
     for place, (level, look) in enumerate(zip(levels, looks, strict=True)):
-        text, own = block.parts.get(level, ("", ""))
+        text, style = block.parts.get(level, ("", ""))
         title = text or (level if block.part == "measure" or block.plain else view.titles.get(block.part, level))
         letter = title[:1].upper() if block.initials else chr(ord("A") + place % 26)
-        keys[level] = Key(letter, title, own or look)
+        keys[level] = Key(letter, title, style or look)
     return keys
 
 
 def _row(
-    view: View, block: blocks.Stacked, label: str, own: Sequence[Estimate], keys: Mapping[str, Key],
-    beside: Estimate | None,
+    view: View, block: blocks.Stacked, label: str, estimates: Sequence[Estimate], keys: Mapping[str, Key],
+    measured: Estimate | None,
 ) -> BarRow:  # fmt: skip
     order = list(keys)
-    parts = []
-    for e in sorted(own, key=lambda e: order.index(_part(block, e))):
+    segments = []
+    for e in sorted(estimates, key=lambda e: order.index(_part(block, e))):
         key = keys[_part(block, e)]
         share = None if e.value is None else (100 * e.value if e.unit == "share" else e.value)
-        parts.append((key.letter, share, key.class_, f"{key.text}: {view.detail(e, brief=True)}"))
-    said = ", ".join(f"{keys[_part(block, e)].text} {view.value(e)}" for e in own if e.value)
-    svg = bar(parts, f"{label}: {said}")
-    pairs = tuple((_part(block, e), e) for e in own)
-    if beside is None and block.first_beside:
-        beside = next((e for e in own if e.measure == block.first_beside), None)
-    if beside is None:
+        segments.append((key.letter, share, key.class_, f"{key.text}: {view.detail(e, brief=True)}"))
+    summary = ", ".join(f"{keys[_part(block, e)].text} {view.value(e)}" for e in estimates if e.value)
+    svg = bar(segments, f"{label}: {summary}")
+    pairs = tuple((_part(block, e), e) for e in estimates)
+    if measured is None and block.first_beside:
+        measured = next((e for e in estimates if e.measure == block.first_beside), None)
+    if measured is None:
         return BarRow(label, svg, "", "", "", "", Markup(""), "", pairs)
-    word, icon = said_verdict(verdict_of(beside.verdict))
-    floor = "" if beside.floor_high is None else view.floor(beside)
+    word, icon = said_verdict(verdict_of(measured.verdict))
+    floor = "" if measured.floor_high is None else view.floor(measured)
     return BarRow(
-        label, svg, view.value(beside), view.interval(beside), floor, word, icon, view.detail(beside), pairs, beside
+        label,
+        svg,
+        view.value(measured),
+        view.interval(measured),
+        floor,
+        word,
+        icon,
+        view.detail(measured),
+        pairs,
+        measured,
     )
 
 
@@ -93,42 +102,42 @@ _ROUTES = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge":
 _OTHER = ("n2", "n4", "n5", "n3", "n0", "z")
 
 
-def one_bar(given: contents.Shares, view: View) -> Bars:
+def one_bar(shares: contents.Shares, view: View) -> Bars:
     """Shares of a whole as one bar."""
     order = {name: place for place, name in enumerate(_ROUTES)}
     keys: list[Key] = []
-    parts: list[Drawn] = []
+    segments: list[Drawn] = []
     others = 0
-    for name, e in sorted(given.parts, key=lambda pair: order.get(pair[0], len(order))):
+    for name, e in sorted(shares.parts, key=lambda pair: order.get(pair[0], len(order))):
         look = _ROUTES.get(name)
         if look is None:
             look, others = _OTHER[others % len(_OTHER)], others + 1
         letter = chr(ord("A") + len(keys) % 26)
         keys.append(Key(letter, f"{name} ({view.value(e)})", look))
         share = None if e.value is None else 100 * e.value
-        parts.append((letter, share, look, f"{name}: {view.detail(e, brief=True)}"))
-    row = BarRow(given.label, bar(parts, given.title), "", "", "", "", Markup(""), "", given.parts)
-    return Bars(given.title, tuple(keys), [row], "", "", judged=False)
+        segments.append((letter, share, look, f"{name}: {view.detail(e, brief=True)}"))
+    row = BarRow(shares.label, bar(segments, shares.title), "", "", "", "", Markup(""), "", shares.parts)
+    return Bars(shares.title, tuple(keys), [row], "", "", judged=False)
 
 
-def bar(parts: Sequence[Drawn], label: str) -> Markup | None:
+def bar(segments: Sequence[Drawn], label: str) -> Markup | None:
     """Draw a bar; None if no part is known."""
-    if not any(share is not None for _, share, _, _ in parts):
+    if not any(share is not None for _, share, _, _ in segments):
         return None
-    drawn, at = [], 0.0
-    for letter, value, look, title in parts:
-        share = min(value or 0.0, 100.0 - at)
+    shapes, start = [], 0.0
+    for letter, value, look, title in segments:
+        share = min(value or 0.0, 100.0 - start)
         if share <= 0:
             continue
-        rect = tag("rect", x=f"{at:.2f}%", y=3, width=f"{share:.2f}%", height=_HEIGHT - 6, class_=f"part {look}")
+        rect = tag("rect", x=f"{start:.2f}%", y=3, width=f"{share:.2f}%", height=_HEIGHT - 6, class_=f"part {look}")
         children: list[Markup] = [tag("title", title), rect]
         if share >= _LETTER:
             text = f"{letter} {share:.0f}" if share >= _BOTH else letter
-            middle = f"{at + share / 2:.2f}%"
+            middle = f"{start + share / 2:.2f}%"
             children.append(tag("text", text, x=middle, y=17, text_anchor="middle", class_=f"parttext {look}"))
-        drawn.append(tag("g", *children))
-        at += share
-    return tag("svg", *drawn, class_="strip", width="100%", height=_HEIGHT, role="img", aria_label=label)
+        shapes.append(tag("g", *children))
+        start += share
+    return tag("svg", *shapes, class_="strip", width="100%", height=_HEIGHT, role="img", aria_label=label)
 
 
 def classes(size: int, *, ordered: bool) -> list[str]:
@@ -146,19 +155,19 @@ def classes(size: int, *, ordered: bool) -> list[str]:
 
 def distribution(block: blocks.Distribution, view: View) -> list[Content]:
     """How many estimates have which value."""
-    known = [e for e in view.rows(block.of) if e.value is not None]
-    if not known:
+    measurable = [e for e in view.rows(block.of) if e.value is not None]
+    if not measurable:
         return [Text(block.empty, "empty")] if block.empty else []
-    enough = [e for e in known if (e.n or 0) >= block.least]
+    enough = [e for e in measurable if (e.n or 0) >= block.least]
     values = [e.value for e in enough if e.value is not None]
     above = sum(v >= block.flag for v in values)
-    said = f"{above:,} of {len(values):,} {block.what} have {number(block.flag, known[0].unit)} or more"
-    few = len(known) - len(enough)
-    said += f"; {few:,} with fewer than {block.least} observations are left out." if few else "."
+    sentence = f"{above:,} of {len(values):,} {block.what} have {number(block.flag, measurable[0].unit)} or more"
+    few = len(measurable) - len(enough)
+    sentence += f"; {few:,} with fewer than {block.least} observations are left out." if few else "."
     svg = histogram(values, block)
     if svg is None:
-        return [Text(said, "empty")]
-    return [Figure(block.title, said, svg, tuple(enough), narrow=True)]
+        return [Text(sentence, "empty")]
+    return [Figure(block.title, sentence, svg, tuple(enough), narrow=True)]
 
 
 def histogram(values: Sequence[float], block: blocks.Distribution) -> Markup | None:
@@ -170,24 +179,24 @@ def histogram(values: Sequence[float], block: blocks.Distribution) -> Markup | N
     for value in values:
         counts[min(int((value - block.low) / block.step + 1e-9), size - 1)] += 1
     wide = 100 / size
-    parts = []
-    for at, count in enumerate(counts):
-        low = block.low + at * block.step
+    shapes = []
+    for index, count in enumerate(counts):
+        low = block.low + index * block.step
         tall = round(_TALL * count / max(counts), 1)
         side = "marked" if low >= block.flag - 1e-9 else "sound"
         if count:
             y = _TOP + _TALL - tall
-            drawn = tag("rect", x=f"{at * wide + 0.4:.2f}%", y=y, width=f"{wide - 0.8:.2f}%", height=tall,
+            rect = tag("rect", x=f"{index * wide + 0.4:.2f}%", y=y, width=f"{wide - 0.8:.2f}%", height=tall,
                         class_=f"countbar {side}")  # fmt: skip
-            text = tag("text", f"{count:,}", x=f"{(at + 0.5) * wide:.2f}%", y=y - 4,
+            text = tag("text", f"{count:,}", x=f"{(index + 0.5) * wide:.2f}%", y=y - 4,
                        text_anchor="middle", class_="tick")  # fmt: skip
-            until = "" if at == size - 1 else f" up to {low + block.step:.2f}"
-            parts.append(tag("g", tag("title", f"{low:.2f}{until}: {count:,}"), drawn, text))
+            until = "" if index == size - 1 else f" up to {low + block.step:.2f}"
+            shapes.append(tag("g", tag("title", f"{low:.2f}{until}: {count:,}"), rect, text))
         if abs(low - round(low)) < 1e-9:
-            parts.append(tag("text", f"{low:g}", x=f"{(at + 0.5) * wide:.2f}%", y=_TOP + _TALL + 16,
+            shapes.append(tag("text", f"{low:g}", x=f"{(index + 0.5) * wide:.2f}%", y=_TOP + _TALL + 16,
                              text_anchor="middle", class_="tick"))  # fmt: skip
     edge = f"{(block.flag - block.low) / block.step * wide:.2f}%"
-    parts.append(tag("line", x1=edge, y1=4, x2=edge, y2=_TOP + _TALL, class_="margin"))
-    parts.append(tag("line", x1="0", y1=_TOP + _TALL, x2="100%", y2=_TOP + _TALL, class_="zero"))
+    shapes.append(tag("line", x1=edge, y1=4, x2=edge, y2=_TOP + _TALL, class_="margin"))
+    shapes.append(tag("line", x1="0", y1=_TOP + _TALL, x2="100%", y2=_TOP + _TALL, class_="zero"))
     label = f"{len(values):,} {block.what}; {block.title.lower()}"
-    return tag("svg", *parts, class_="plot", width="100%", height=_TOP + _TALL + 24, role="img", aria_label=label)
+    return tag("svg", *shapes, class_="plot", width="100%", height=_TOP + _TALL + 24, role="img", aria_label=label)

@@ -24,47 +24,52 @@ _MANY = 30
 
 def heat(block: blocks.Heat, view: View) -> list[Content]:
     """A heat map, with the numbers behind it."""
-    made = _heat(block, view)
+    heat_map = _heat(block, view)
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
-    if made is None:
+    if heat_map is None:
         return [*heading, Text(block.empty, "empty")] if block.empty else []
     of = block.rows or (block.of,)
     behind = numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
     lead = [Text(block.lead)] if block.lead else []
     note = [Text(block.note, "small")] if block.note else []
-    shown: list[Content] = [*lead, made, *note, *behind]
+    contents: list[Content] = [*lead, heat_map, *note, *behind]
     if block.fold:
-        return [*heading, Part(block.fold, shown)]
-    return [*heading, *shown]
+        return [*heading, Part(block.fold, contents)]
+    return [*heading, *contents]
 
 
 def _heat(block: blocks.Heat, view: View) -> Heat | None:
     models = list(view.models) if block.models else [view.model]
-    found = [e for model in models for e in view.at(model).rows(block.of)]
-    whole = view.rows(block.whole) if block.whole else []
-    if not found:
+    estimates = [e for model in models for e in view.at(model).rows(block.of)]
+    totals = view.rows(block.whole) if block.whole else []
+    if not estimates:
         return None
     heads: dict[tuple[str, str], tuple[str, str]] = {}
-    for e in found:
+    for e in estimates:
         band = view.said(block.band, e) if block.band else ""
         title = e.model if block.models else view.said(block.column, e)
         short = e.model if block.models else view.said(block.column.replace("}", ":short}"), e)
         heads.setdefault((band, title), (title, short))
     columns = list(heads)
     if block.band:
-        columns = _in_order(view, block, found)
-    cells = {(view.said(block.row, e), *_column(block, view, e)): e for e in found}
-    first = {view.said(block.row, e): e for e in whole}
-    sections = {view.said(block.row, e): view.said(block.section, e) for e in [*whole, *found]} if block.section else {}
+        columns = _in_order(view, block, estimates)
+    cells = {(view.said(block.row, e), *_column(block, view, e)): e for e in estimates}
+    first = {view.said(block.row, e): e for e in totals}
+    sections = (
+        {view.said(block.row, e): view.said(block.section, e) for e in [*totals, *estimates]} if block.section else {}
+    )
     rows = []
     for key in dict.fromkeys([*first, *(row for row, *_ in cells)]):
-        own = [*([_cell(view, first.get(key))] if whole else []), *(_cell(view, cells.get((key, *c))) for c in columns)]
-        sizes = [abs(c.sort) for c in (own[:1] if whole else own) if c.sort is not None]
-        rows.append(HeatRow(sections.get(key, ""), key, own, max(sizes, default=-1.0)))
+        row_cells = [
+            *([_cell(view, first.get(key))] if totals else []),
+            *(_cell(view, cells.get((key, *c))) for c in columns),
+        ]
+        sizes = [abs(c.sort) for c in (row_cells[:1] if totals else row_cells) if c.sort is not None]
+        rows.append(HeatRow(sections.get(key, ""), key, row_cells, max(sizes, default=-1.0)))
     bands = [(name, sum(c[0] == name for c in columns)) for name in dict.fromkeys(c[0] for c in columns) if name]
-    if whole:
+    if totals:
         bands = [(block.whole_title[1], 1), *bands] if bands else []
-    titles = [*([block.whole_title] if whole else []), *(heads[c] for c in columns)]
+    titles = [*([block.whole_title] if totals else []), *(heads[c] for c in columns)]
     return Heat(bands, titles, rows, block.corner, block.title, block.tools, block.legend)
 
 
@@ -75,9 +80,9 @@ def _column(block: blocks.Heat, view: View, e: Estimate) -> tuple[str, str]:
     )
 
 
-def _in_order(view: View, block: blocks.Heat, found: Iterable[Estimate]) -> list[tuple[str, str]]:
+def _in_order(view: View, block: blocks.Heat, estimates: Iterable[Estimate]) -> list[tuple[str, str]]:
     """Columns by band in the order of the estimates, within it in the order that people expect."""
-    keys = {_column(block, view, e): group_key(e["dimension"] or "", e["group"] or "") for e in found}
+    keys = {_column(block, view, e): group_key(e["dimension"] or "", e["group"] or "") for e in estimates}
     order = list(dict.fromkeys(band for band, _ in keys))
     return sorted(keys, key=lambda column: (order.index(column[0]), keys[column]))
 
@@ -221,10 +226,10 @@ def _row_order(block: blocks.Grid, view: View, cells: pl.DataFrame, first: pl.Da
         order = [e[block.row] or "" for e in view.rows(block.order)]
         if order:
             return order
-    own = dict(cells.group_by(block.row).agg(pl.col("value").mean()).iter_rows())
-    means = {**own, **(dict(first.select(block.row, "value").iter_rows()) if first is not None else {})}
-    known = {name: means[name] for name in own}
-    return sorted(known, key=lambda name: (known[name] is None, -(known[name] or 0.0), name))
+    cell_means = dict(cells.group_by(block.row).agg(pl.col("value").mean()).iter_rows())
+    means = {**cell_means, **(dict(first.select(block.row, "value").iter_rows()) if first is not None else {})}
+    ordered = {name: means[name] for name in cell_means}
+    return sorted(ordered, key=lambda name: (ordered[name] is None, -(ordered[name] or 0.0), name))
 
 
 def _neutral(block: blocks.Grid, view: View, cells: pl.DataFrame) -> float:
@@ -244,8 +249,8 @@ def _key(row: Row, names: Sequence[str]) -> tuple[object, ...]:
 
 def _tests(view: View, of: Of, measure: str, names: Sequence[str]) -> dict[tuple[object, ...], Row]:
     """The test of each cell, by its row and column."""
-    other = view.frame(Of(measure, of.by, of.where, of.without))
-    return {_key(row, names): row for row in other.iter_rows(named=True)}
+    frame = view.frame(Of(measure, of.by, of.where, of.without))
+    return {_key(row, names): row for row in frame.iter_rows(named=True)}
 
 
 class _Cells:
@@ -268,24 +273,24 @@ class _Cells:
         self.found += marked and not extra
         title = _title_of(row, test, log=log and test is not None) if self._titled or marked else ""
         classes = " ".join(filter(None, [step(value - self._neutral), "s" if marked else "", extra]))
-        said = f' title="{escape(title)}"' if title else ""
-        return f'<td class="{classes}"{said}>{whole(value, signed=self._block.signed)}</td>'
+        tooltip = f' title="{escape(title)}"' if title else ""
+        return f'<td class="{classes}"{tooltip}>{whole(value, signed=self._block.signed)}</td>'
 
 
 def _title_of(row: Row, test: Row | None, *, log: bool) -> str:
     unit = str(row["unit"])
-    parts = [number(_float(row["value"]), unit, signed=unit == "pp").removesuffix(" pp")]
+    clauses = [number(_float(row["value"]), unit, signed=unit == "pp").removesuffix(" pp")]
     low, high = _float(row["low"]), _float(row["high"])
     if low is not None and high is not None:
-        parts[0] += f" [{low:.0f}, {high:.0f}]".replace("-", MINUS)
+        clauses[0] += f" [{low:.0f}, {high:.0f}]".replace("-", MINUS)
     if log and test is not None:
-        parts.append(f"log odds {number(_float(test['value']), 'log odds', signed=True)}")
+        clauses.append(f"log odds {number(_float(test['value']), 'log odds', signed=True)}")
     q = None if test is None else _float(test.get("q_page"))
     if q is not None:
         chance = share_of_chance(q)
-        parts.append(f"q {chance}" if chance.startswith("<") else f"q = {chance}")
-    parts.append(f"n = {row['n']}")
-    return ", ".join(parts)
+        clauses.append(f"q {chance}" if chance.startswith("<") else f"q = {chance}")
+    clauses.append(f"n = {row['n']}")
+    return ", ".join(clauses)
 
 
 def _float(value: object) -> float | None:

@@ -19,23 +19,27 @@ Both = tuple[Of, Estimate, Estimate]
 
 def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
     """A plot per intervention, with a row per estimate."""
-    rows = {name: [both for of in block.of for both in _both(view, of, name)] for name in view.interventions}
+    rows = {name: [pair for of in block.of for pair in _both(view, of, name)] for name in view.interventions}
     values = [
-        v for own in rows.values() for _, plain, other in own for v in (plain.value, other.value) if v is not None
+        v
+        for pairs in rows.values()
+        for _, plain, changed in pairs
+        for v in (plain.value, changed.value)
+        if v is not None
     ]
     if not values:
         return []
     over = charts.scale(min([*values, 0.0]), max([*values, 0.0]))
     plots: list[Content] = []
-    for name, own in rows.items():
-        if own:
-            axis = charts.axis(over, [number(tick, own[0][1].unit) for tick in over.ticks])
-            made = [_row(view, block, over, *both) for both in own]
+    for name, pairs in rows.items():
+        if pairs:
+            axis = charts.axis(over, [number(tick, pairs[0][1].unit) for tick in over.ticks])
+            strips = [_row(view, block, over, *pair) for pair in pairs]
             title = view.titles.get("intervention", name)
-            plots.append(Strips(axis, made, block.what, title=title, first=block.first))
+            plots.append(Strips(axis, strips, block.what, title=title, first=block.first))
     changes = tuple(
-        replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=done)
-        for done in view.interventions for title in [view.titles.get("intervention", done)]
+        replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=intervention)
+        for intervention in view.interventions for title in [view.titles.get("intervention", intervention)]
         for of in block.of for name in of.measures
     )  # fmt: skip
     behind = blocks.Numbers(of=changes, title=block.numbers, heads=("Intervention", *block.heads))
@@ -46,19 +50,21 @@ def _both(view: View, of: Of, name: str) -> list[Both]:
     """Rows with their counterpart under an intervention, where it was asked."""
     under = view.numbers.under(view.model, name) or ""
     pairs = ((e, view.beside(e.measure, replace(e, model=under))) for e in view.rows(of))
-    return [(of, e, other) for e, other in pairs if other is not None]
+    return [(of, e, changed) for e, changed in pairs if changed is not None]
 
 
-def _row(view: View, block: blocks.Dumbbells, over: charts.Scale, of: Of, plain: Estimate, other: Estimate) -> StripRow:
-    change = view.beside(f"{PREFIX}{plain.measure}", other)
+def _row(
+    view: View, block: blocks.Dumbbells, over: charts.Scale, of: Of, plain: Estimate, changed: Estimate
+) -> StripRow:
+    change = view.beside(f"{PREFIX}{plain.measure}", changed)
     text, note = view.label_note(of, plain)
     if block.beside:
-        two = (view.value(view.beside(block.beside, e)) for e in (plain, other))
+        two = (view.value(view.beside(block.beside, e)) for e in (plain, changed))
         note = f"{note}{'; ' if note else ''}{block.said} {' → '.join(two)}"
-    value = f"{view.value(plain)} → {view.value(other)}"
+    value = f"{view.value(plain)} → {view.value(changed)}"
     moved = DASH if change is None else f"change {view.said('{value}', change)}"
     detail = f"{value}, {moved}; {note}"
-    svg = charts.dumbbell(over, plain.value, other.value, f"{text}: {detail}")
-    sort = other.value if other.value is not None else float("-inf")
-    found = change is not None and view.found(change)
-    return StripRow(text, note, svg, value, moved, detail, sort, found, "", Markup(""), other)
+    svg = charts.dumbbell(over, plain.value, changed.value, f"{text}: {detail}")
+    sort = changed.value if changed.value is not None else float("-inf")
+    differs = change is not None and view.found(change)
+    return StripRow(text, note, svg, value, moved, detail, sort, differs, "", Markup(""), changed)

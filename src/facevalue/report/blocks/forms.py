@@ -23,26 +23,30 @@ def filled(form: str, fill: Fill) -> str:
     'Elderly all'
     """
 
-    def part(text: str) -> str | None:
+    def part_text(text: str) -> str | None:
         missing = False
 
-        def one(match: re.Match[str]) -> str:
+        def field_text(match: re.Match[str]) -> str:
             nonlocal missing
-            said = fill(match[1], match[2] or "")
-            if said is None and match[3] is not None:
+            value = fill(match[1], match[2] or "")
+            if value is None and match[3] is not None:
                 return match[3]
-            missing |= said is None
-            return said or ""
+            missing |= value is None
+            return value or ""
 
-        out = _FIELD.sub(one, text)
+        out = _FIELD.sub(field_text, text)
         return None if missing else out
 
     pieces = _PART.split(form)
     out = []
     for place, piece in enumerate(pieces):
-        said = part(piece)
+        filled_piece = part_text(piece)
         if place % 2:
-            out.append(said or "")
+            out.append(filled_piece or "")
         else:
-            out.append(said if said is not None else _FIELD.sub(lambda m: fill(m[1], m[2] or "") or m[3] or "–", piece))
+            out.append(
+                filled_piece
+                if filled_piece is not None
+                else _FIELD.sub(lambda m: fill(m[1], m[2] or "") or m[3] or "–", piece)
+            )
     return "".join(out).strip().removeprefix(", ")

@@ -48,27 +48,35 @@ def strips(block: blocks.Strips, view: View) -> list[Content]:
     return wrapped(block, [*key, plot], lines_of(block, view))
 
 
-def _nothing(view: View, known: Sequence[Estimate], block: blocks.Strips) -> str:
+def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -> str:
     """A sentence in place of a chart of shares that are all none; empty where there is something to see."""
-    unit = known[0].unit
+    unit = measurable[0].unit
     none = number(0.0, unit)
-    if unit not in ("share", "%") or view.signed(known[0].measure) or any(number(e.value, unit) != none for e in known):
+    if (
+        unit not in ("share", "%")
+        or view.signed(measurable[0].measure)
+        or any(number(e.value, unit) != none for e in measurable)
+    ):
         return ""
-    where = f"in each of {len(known)} rows" if len(known) > 1 else f"({view.row_label(block.of[0], known[0])})"
-    title = _title(view, block, known[0])
-    high = max((e.high for e in known if e.high is not None), default=0.0)
+    place = (
+        f"in each of {len(measurable)} rows"
+        if len(measurable) > 1
+        else f"({view.row_label(block.of[0], measurable[0])})"
+    )
+    title = _title(view, block, measurable[0])
+    high = max((e.high for e in measurable if e.high is not None), default=0.0)
     reach = "" if number(high, unit) == none else f"; no interval reaches beyond {number(high, unit)}"
-    return f"{f'{title}: ' if title else ''}{none} {where}{reach}."
+    return f"{f'{title}: ' if title else ''}{none} {place}{reach}."
 
 
-def wrapped(block: blocks.AnyChart, shown: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
+def wrapped(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
     """A chart with its heading, paragraph, note and numbers; what is said if there is nothing to show."""
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
-    if not shown:
+    if not plots:
         return [*heading, Text(block.empty, "empty"), *lines] if block.empty else []
     lead = [Text(block.lead)] if block.lead else []
     note = [Text(block.note, "small")] if block.note else []
-    return [*heading, *lead, *shown, *note, *lines]
+    return [*heading, *lead, *plots, *note, *lines]
 
 
 def lines_of(block: blocks.Strips | blocks.Scatter, view: View) -> list[Content]:
@@ -80,7 +88,7 @@ def lines_of(block: blocks.Strips | blocks.Scatter, view: View) -> list[Content]
 def numbers(block: blocks.Numbers, view: View) -> list[Content]:
     """A table of numbers; nothing where there are none."""
     views = [view.at(model) for model in view.models] if block.every_model else [view]
-    pairs = [(labels(own, of, e), e) for own in views for of in block.of for e in own.rows(of)]
+    pairs = [(labels(model_view, of, e), e) for model_view in views for of in block.of for e in model_view.rows(of)]
     if not pairs:
         return []
     heads = block.heads or _heads(block.of[0], pairs[0][0])
@@ -136,23 +144,23 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
 
 def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> Strips | None:
     """An interval plot of these estimates; None if no row has a value."""
-    known = [e for _, e in rows if e.value is not None]
-    if not known:
+    measurable = [e for _, e in rows if e.value is not None]
+    if not measurable:
         return None
-    ends = [v for e in known for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
+    ends = [v for e in measurable for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
     farthest = _FAR * max(map(abs, ends))  # what reaches beyond runs to the edge
-    ends += [min(max(v, -farthest), farthest) for e in known for v in (e.page_low, e.page_high) if v is not None]
-    signed = view.signed(known[0].measure)
-    margin = next((e.margin for e in known if e.margin is not None), None)
+    ends += [min(max(v, -farthest), farthest) for e in measurable for v in (e.page_low, e.page_high) if v is not None]
+    signed = view.signed(measurable[0].measure)
+    margin = next((e.margin for e in measurable if e.margin is not None), None)
     margins = () if margin is None else (-margin, margin) if signed else (margin,)
     if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
         ends += margins
     over = charts.scale(min([*ends, 0.0] if block.zero else ends), max([*ends, 0.0] if block.zero else ends))
-    ticks = [_tick(t, known[0].unit, signed=signed) for t in over.ticks]
+    ticks = [_tick(t, measurable[0].unit, signed=signed) for t in over.ticks]
     out = [_row(view, of, e, block, over, margins) for of, e in rows]
-    drawn = margin is not None and over.low <= margin <= over.high
-    declared = next((e.declared for e in known if e.margin is not None), None)
-    words = f"{'±' if signed else ''}{margin:g}, {when_declared(declared)}" if drawn else ""
+    margin_drawn = margin is not None and over.low <= margin <= over.high
+    declared = next((e.declared for e in measurable if e.margin is not None), None)
+    words = f"{'±' if signed else ''}{margin:g}, {when_declared(declared)}" if margin_drawn else ""
     keys = tuple((view.titles.get(block.kinds[1], name), icon) for name, icon in kind_keys(view, block.kinds)) if (
         block.kinds) else ()  # fmt: skip
     judged = any(row.verdict for row in out)
@@ -230,8 +238,8 @@ def kind_keys(view: View, kinds: tuple[str, str]) -> list[tuple[str, Markup]]:
 
 def _kinds(view: View, kinds: tuple[str, str]) -> list[str]:
     """Kinds of the levels that there are, in the order in which the study has them."""
-    there = {view.titles.known(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
-    return [kind for kind in view.titles.levels(kinds[1]) if kind in there]
+    present = {view.titles.known(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
+    return [kind for kind in view.titles.levels(kinds[1]) if kind in present]
 
 
 def _band(view: View, e: Estimate) -> tuple[float, float] | None:

@@ -44,8 +44,8 @@ class Builder:
         if section.each_model and len(view.models) > 1:
             listed = view.shown_models if section.large else view.models
             for place, model in enumerate(listed):
-                own = self.shown(section.blocks, view.at(model))
-                out.append(ready.Part(model, own, fold="closed" if place else "open", class_="numbers model-part"))
+                children = self.shown(section.blocks, view.at(model))
+                out.append(ready.Part(model, children, fold="closed" if place else "open", class_="numbers model-part"))
         else:
             model = view.models[0] if section.each_model and view.models else view.model
             out += self.shown(section.blocks, view.at(model))
@@ -54,15 +54,15 @@ class Builder:
         alone = section.alone if len(view.models) == 1 else ""
         return ready.SectionContent(section.id, section.title, alone or section.heading or section.title, out)
 
-    def shown(self, given: Sequence[blocks.Block], view: View) -> list[ready.Content]:
-        """The contents of blocks, in order."""
-        return [content for block in given for content in self.block(block, view)]
+    def shown(self, declared: Sequence[blocks.Block], view: View) -> list[ready.Content]:
+        """Make the contents of blocks, in order."""
+        return [content for block in declared for content in self.block(block, view)]
 
     def block(self, block: blocks.Block, view: View) -> list[ready.Content]:
-        """The contents of one block."""
-        made = _MAKERS.get(type(block))
-        if made is not None:
-            return made(block, view)
+        """Make the contents of one block."""
+        maker = _MAKERS.get(type(block))
+        if maker is not None:
+            return maker(block, view)
         match block:
             case str():
                 return [ready.Text(block)]
@@ -78,16 +78,20 @@ class Builder:
             case blocks.Each():
                 return self.each(block, view)
             case blocks.Fold():
-                own = self.shown(block.blocks, view)
-                told = all(isinstance(one, ready.Text) for one in own)
+                children = self.shown(block.blocks, view)
+                only_text = all(isinstance(content, ready.Text) for content in children)
                 fold = "open" if block.open else "closed"
-                return [] if told else [ready.Part(block.title, own, block.note, fold, class_=block.class_)]
+                return [] if only_text else [ready.Part(block.title, children, block.note, fold, class_=block.class_)]
             case blocks.Side():
-                own = self.shown(block.blocks, view)
-                return [ready.Side(own)] if own else []
+                children = self.shown(block.blocks, view)
+                return [ready.Side(children)] if children else []
             case blocks.PerModel():
-                parts = ((model, self.shown(block.blocks, view.at(model))) for model in view.models)
-                return [ready.Part(block.title.replace("{model}", model), own) for model, own in parts if own]
+                by_model = ((model, self.shown(block.blocks, view.at(model))) for model in view.models)
+                return [
+                    ready.Part(block.title.replace("{model}", model), children)
+                    for model, children in by_model
+                    if children
+                ]
             case blocks.Many():
                 return self.shown(block.blocks if len(view.models) > 1 else block.one, view)
             case _:
@@ -99,20 +103,20 @@ class Builder:
         for of in block.of:
             for e in _cells(block, of, view):
                 groups.setdefault(tuple(e[name] for name in block.over), []).append(e)
-        keys = [key for key, own in groups.items() if not block.nonzero or any(e.value for e in own)]
+        keys = [key for key, estimates in groups.items() if not block.nonzero or any(e.value for e in estimates)]
         if block.order == "found":
             keys.sort(key=lambda key: -sum(view.found(e) for e in groups[key]))
         if block.order == "crossed":
             keys.sort(key=_crossed)
         out: list[ready.Content] = []
         for key in keys:
-            own = view.at(bound=dict(zip(block.over, key, strict=True)))
-            shown = self.shown(block.blocks, own)
-            if shown:
+            cell_view = view.at(bound=dict(zip(block.over, key, strict=True)))
+            children = self.shown(block.blocks, cell_view)
+            if children:
                 if not block.title:
-                    out += shown
+                    out += children
                     continue
-                out.append(self._cell(block, own, groups[key][0], shown, first=not out, crossed=_crossed(key)))
+                out.append(self._cell(block, cell_view, groups[key][0], children, first=not out, crossed=_crossed(key)))
         if not out:
             return [ready.Text(block.empty, "empty")] if block.empty else []
         heading: list[ready.Content] = [ready.Text(block.heading, "h3")] if block.heading else []
@@ -121,18 +125,18 @@ class Builder:
         return [*heading, *lead, *out]
 
     def _cell(
-        self, block: blocks.Each, view: View, e: Estimate, shown: list[ready.Content], *, first: bool, crossed: bool
+        self, block: blocks.Each, view: View, e: Estimate, children: list[ready.Content], *, first: bool, crossed: bool
     ) -> ready.Part:
         note = block.note(view) if callable(block.note) else view.said(block.note, e) if block.note else ""
         lead = block.lead(view) if callable(block.lead) else block.lead
         if lead and not (crossed and block.fold == "crossed"):
-            shown = [ready.Text(lead), *shown]
+            children = [ready.Text(lead), *children]
         folds = {"": "", "closed": "closed", "open": "open", "first": "open" if first else "closed",
                  "crossed": "closed" if crossed else ""}  # fmt: skip
         if crossed and block.fold == "crossed" and lead:
             note = lead
         class_ = "dimension" if block.boxed else "numbers"
-        return ready.Part(view.said(block.title, e), shown, note, folds[block.fold], block.level, class_)
+        return ready.Part(view.said(block.title, e), children, note, folds[block.fold], block.level, class_)
 
 
 def _cells(block: blocks.Each, of: Of, view: View) -> list[Estimate]:
@@ -151,72 +155,74 @@ def _crossed(key: tuple[str | None, ...]) -> bool:
 
 def prose(block: blocks.Prose, view: View) -> list[ready.Content]:
     """A text with numbers."""
-    said = block.text(view)
-    if not said:
+    text = block.text(view)
+    if not text:
         return []
-    if isinstance(said, str):
-        return [ready.Text(said, "small" if block.small else "lead")]
-    return [ready.Facts(tuple(said))]
+    if isinstance(text, str):
+        return [ready.Text(text, "small" if block.small else "lead")]
+    return [ready.Facts(tuple(text))]
 
 
 def own(block: blocks.Own, view: View) -> list[ready.Content]:
     """The contents of a study's own block."""
-    return [content for one in block.build(view) for content in _made(one, view)]
+    return [content for built in block.build(view) for content in _made(built, view)]
 
 
-def _made(one: contents.Made, view: View) -> list[ready.Content]:
-    match one:
+def _made(content: contents.Made, view: View) -> list[ready.Content]:
+    match content:
         case contents.Paragraph():
-            return [ready.Text(one.text, one.how, one.note)]
+            return [ready.Text(content.text, content.how, content.note)]
         case contents.Rows():
             heads = tuple(
-                ready.Head(head, number=place in one.numbers, quiet=place in one.quiet)
-                for place, head in enumerate(one.heads)
+                ready.Head(head, number=place in content.numbers, quiet=place in content.quiet)
+                for place, head in enumerate(content.heads)
             )
             return [
-                ready.Table(one.title, heads, [tuple(map(_entry, row)) for row in one.rows], tall=len(one.rows) > 12)
+                ready.Table(
+                    content.title, heads, [tuple(map(_entry, row)) for row in content.rows], tall=len(content.rows) > 12
+                )
             ]
         case contents.Shares():
-            return [bars.one_bar(one, view)]
+            return [bars.one_bar(content, view)]
         case contents.Table():
-            return [intervals.lines(view, one.title, one.heads, one.rows)] if one.rows else []
+            return [intervals.lines(view, content.title, content.heads, content.rows)] if content.rows else []
         case contents.Links():
-            figure = plots.links(one)
+            figure = plots.links(content)
             return [] if figure is None else [figure]
         case contents.Marks():
-            return [ready.Panels([_panel(one)])]
+            return [ready.Panels([_panel(content)])]
         case contents.Folded():
-            marks = [_panel(o) for o in one.contents if isinstance(o, contents.Marks)]
-            inner = [c for o in one.contents if not isinstance(o, contents.Marks) for c in _made(o, view)]
+            marks = [_panel(o) for o in content.contents if isinstance(o, contents.Marks)]
+            inner = [c for o in content.contents if not isinstance(o, contents.Marks) for c in _made(o, view)]
             inner += [ready.Panels(marks)] if marks else []
-            return [ready.Part(one.title, inner, one.note, "open" if one.open else "closed")]
+            return [ready.Part(content.title, inner, content.note, "open" if content.open else "closed")]
 
 
-def _entry(one: contents.Entry) -> ready.Cell:
-    word, icon = intervals.said_verdict(one.verdict)
-    text = SHORT[one.verdict] if one.verdict is not None and word else one.text
+def _entry(entry: contents.Entry) -> ready.Cell:
+    word, icon = intervals.said_verdict(entry.verdict)
+    text = SHORT[entry.verdict] if entry.verdict is not None and word else entry.text
     return ready.Cell(
-        text, one.small, (), one.sort, one.strong, icon, class_=cells.step(one.shade) if one.shade is not None else "",
-        quiet=one.quiet, of=one.of,
+        text, entry.small, (), entry.sort, entry.strong, icon, quiet=entry.quiet, of=entry.of,
+        class_=cells.step(entry.shade) if entry.shade is not None else "",
     )  # fmt: skip
 
 
-def _panel(one: contents.Marks) -> ready.Panel:
-    looks = bars.classes(len(one.keys), ordered=False)
-    keys = {chr(ord("A") + at): ready.Key(chr(ord("A") + at), name, look) for at, (name, look) in enumerate(
-        zip(one.keys, looks, strict=True))}  # fmt: skip
+def _panel(chart: contents.Marks) -> ready.Panel:
+    looks = bars.classes(len(chart.keys), ordered=False)
+    keys = {chr(ord("A") + index): ready.Key(chr(ord("A") + index), name, look) for index, (name, look) in enumerate(
+        zip(chart.keys, looks, strict=True))}  # fmt: skip
     rows: list[tuple[str, list[tuple[Markup | None, str]]]] = []
-    for title, marks in one.rows:
-        drawn: list[tuple[Markup | None, str]] = []
+    for title, marks in chart.rows:
+        row_marks: list[tuple[Markup | None, str]] = []
         for mark in marks:
             if mark is None:
-                drawn.append((None, ""))
+                row_marks.append((None, ""))
                 continue
             look = keys[mark.letter].class_ if mark.found else "open"
-            drawn.append((plots.ring(f"{look} biased" if mark.ringed else look, mark.size, mark.said),
+            row_marks.append((plots.ring(f"{look} biased" if mark.ringed else look, mark.size, mark.said),
                           f"{mark.letter} {mark.text}"))  # fmt: skip
-        rows.append((title, drawn))
-    return ready.Panel(one.title, tuple(keys.values()), one.heads, rows)
+        rows.append((title, row_marks))
+    return ready.Panel(chart.title, tuple(keys.values()), chart.heads, rows)
 
 
 _MAKERS: Mapping[type, Callable[..., list[ready.Content]]] = {

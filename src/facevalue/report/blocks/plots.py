@@ -21,25 +21,25 @@ _CUT = 22
 
 def scatter(block: blocks.Scatter, view: View) -> list[Content]:
     """Two measures of the same cells against each other; nothing for fewer than three."""
-    pairs = [(e, other) for e in view.rows(block.x) if (other := view.beside(block.y, e)) is not None]
-    known = [(e, o) for e, o in pairs if e.value is not None and o.value is not None]
-    if len(known) < 3:
+    pairs = [(e, partner) for e in view.rows(block.x) if (partner := view.beside(block.y, e)) is not None]
+    measurable = [(e, o) for e, o in pairs if e.value is not None and o.value is not None]
+    if len(measurable) < 3:
         return []
-    known.sort(key=lambda pair: -abs(pair[1].value or 0.0))
+    measurable.sort(key=lambda pair: -abs(pair[1].value or 0.0))
     points = []
-    for place, (e, other) in enumerate(known):
-        up = (other.value or 0.0) + (e.value or 0.0) * block.added
+    for place, (e, partner) in enumerate(measurable):
+        up = (partner.value or 0.0) + (e.value or 0.0) * block.added
         title = f"{view.row_label(block.x, e)}: {view.measure_title(e.measure)} {view.value(e)}, "
-        title += f"{view.measure_title(other.measure)} {view.value(other)} {view.interval(other)}"
-        if other.floor is not None:
-            title += f", by chance {number(other.floor, other.unit)}"
+        title += f"{view.measure_title(partner.measure)} {view.value(partner)} {view.interval(partner)}"
+        if partner.floor is not None:
+            title += f", by chance {number(partner.floor, partner.unit)}"
         label = view.said(block.label or block.x.label, e) if place < block.labelled else ""
         shape = kind_look(view, e, block.kinds)[0] if block.kinds else 0
         points.append(charts.Point(e.value or 0.0, up, title, label, shape))
     xs, ys = [p.x for p in points], [p.y for p in points]
     if block.added:
-        both = charts.scale(min(xs + ys), max(xs + ys), 6)
-        plot = charts.scatter(points, both, both, block.names, diagonal=True)
+        scale = charts.scale(min(xs + ys), max(xs + ys), 6)
+        plot = charts.scatter(points, scale, scale, block.names, diagonal=True)
     else:
         x, y = charts.scale(min([*xs, 0.0]), max([*xs, 0.0]), 6), charts.scale(0.0, max(ys), 5)
         plot = charts.scatter(points, x, y, block.names)
@@ -47,7 +47,7 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
     if block.beside:
         words = "; ".join(f"{view.value(e)} {view.interval(e)}" for e in view.rows(block.beside))
         words = f"r = {words}; line: no difference" if words else ""
-    figure = Figure(block.title, words, plot, tuple(e for pair in known for e in pair))
+    figure = Figure(block.title, words, plot, tuple(e for pair in measurable for e in pair))
     return wrapped(block, [figure], lines_of(block, view))
 
 
@@ -56,22 +56,22 @@ def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
     steps = view.one(block.count)
     of = block.pooled if block.pooled and view.model == POOLED else block.of
     rows = view.rows(of)
-    known = sorted((e for e in rows if e.value is not None), key=lambda e: -(e.value or 0.0))
+    measurable = sorted((e for e in rows if e.value is not None), key=lambda e: -(e.value or 0.0))
     lead: list[Content] = [Text(_concentrated(block, view, steps, len(rows)))]
-    total = sum(e.value or 0.0 for e in known)
-    if len(known) < 2 or total <= 0:
+    total = sum(e.value or 0.0 for e in measurable)
+    if len(measurable) < 2 or total <= 0:
         return lead
-    shares = [running / total for running in accumulate(e.value or 0.0 for e in known)]
+    shares = [running / total for running in accumulate(e.value or 0.0 for e in measurable)]
     titles = [
         f"{i + 1}. {view.row_label(of, e)}: {view.value(e)}; {s:.0%} so far"
-        for i, (e, s) in enumerate(zip(known, shares, strict=True))
+        for i, (e, s) in enumerate(zip(measurable, shares, strict=True))
     ]
     reached = (None, None, None) if steps is None else (steps.value, steps.low, steps.high)
     plot = charts.cumulative(shares, titles, reached, (block.noun, block.total))
     note = f"Dark: {block.noun} needed to reach 80% (dashed line). Shaded: 95% interval of their number. {block.note}"
     single = blocks.Numbers(of=(Of(block.count, label="{measure}"),), title="The number behind this chart",
                             heads=("Measure",))  # fmt: skip
-    return [*lead, Figure("", "", plot, tuple(known)), Text(note.strip(), "small"), *numbers(single, view)]
+    return [*lead, Figure("", "", plot, tuple(measurable)), Text(note.strip(), "small"), *numbers(single, view)]
 
 
 def _concentrated(block: blocks.Cumulative, view: View, e: Estimate | None, total: int) -> str:
@@ -90,50 +90,50 @@ def _concentrated(block: blocks.Cumulative, view: View, e: Estimate | None, tota
 def agreement(block: blocks.Agreement, view: View) -> list[Content]:
     """A plot for each two models."""
     models = list(view.models)
-    pairs = [shown for i, one in enumerate(models) for other in models[i + 1 :]
-             if (shown := _pair(block, view, one, other))]  # fmt: skip
+    pairs = [figures for i, model in enumerate(models) for second in models[i + 1 :]
+             if (figures := _pair(block, view, model, second))]  # fmt: skip
     if not pairs:
         return []
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
     lead: list[Content] = [Text(block.lead)] if block.lead else []
-    first, rest = ([content for pair in part for content in pair] for part in (pairs[:3], pairs[3:]))
+    first, rest = ([content for pair in group for content in pair] for group in (pairs[:3], pairs[3:]))
     return [*heading, *lead, *first, *([Part("More pairs of models", rest)] if rest else [])]
 
 
-def _pair(block: blocks.Agreement, view: View, one: str, other: str) -> list[Content]:
-    mine = {view.row_label(block.of, e): e for e in view.at(one).rows(block.of) if e.value is not None}
-    theirs = {view.row_label(block.of, e): e for e in view.at(other).rows(block.of) if e.value is not None}
+def _pair(block: blocks.Agreement, view: View, first: str, second: str) -> list[Content]:
+    firsts = {view.row_label(block.of, e): e for e in view.at(first).rows(block.of) if e.value is not None}
+    seconds = {view.row_label(block.of, e): e for e in view.at(second).rows(block.of) if e.value is not None}
     points = [
         charts.Point(
             a.value or 0.0, b.value or 0.0, f"{name}: {view.value(a)} and {view.value(b)}",
             view.said(block.dot or block.of.label, a), kind_look(view, a, block.kinds)[0] if block.kinds else 0,
         )
-        for name, a in mine.items() if (b := theirs.get(name)) is not None
+        for name, a in firsts.items() if (b := seconds.get(name)) is not None
     ]  # fmt: skip
     if len(points) < 3:
         return []
     ends = [v for p in points for v in (p.x, p.y)]
-    both = charts.scale(min(ends), max(ends), 6)
+    scale = charts.scale(min(ends), max(ends), 6)
     loud = sorted(points, key=lambda p: -abs(p.x) - abs(p.y))[:7]
-    kept = [p if p in loud else charts.Point(p.x, p.y, p.title, "", p.group) for p in points]
-    found = [(name, _of_pair(view, measure, one, other), _of_pair(view, free, one, other))
+    labelled = [p if p in loud else charts.Point(p.x, p.y, p.title, "", p.group) for p in points]
+    summaries = [(name, _of_pair(view, measure, first, second), _of_pair(view, free, first, second))
              for name, measure, free in block.summed]  # fmt: skip
-    line = next((e.value for name, e, _ in found if name == "slope" and e is not None), None)
-    plot = charts.scatter(kept, both, both, (one, other), line=line)
-    words = "; ".join(_summed(view, name, e, free) for name, e, free in found)
-    title = f"{other} against {one}"
-    shown: list[Content] = [Figure(title, words, plot, (*mine.values(), *theirs.values()))]
+    line = next((e.value for name, e, _ in summaries if name == "slope" and e is not None), None)
+    plot = charts.scatter(labelled, scale, scale, (first, second), line=line)
+    words = "; ".join(_summed(view, name, e, free) for name, e, free in summaries)
+    title = f"{second} against {first}"
+    contents: list[Content] = [Figure(title, words, plot, (*firsts.values(), *seconds.values()))]
     if block.smaller:
         name, of = block.smaller
-        named = tuple(Of(o.measure, o.by, {**o.where, "other_model": one}, label=o.label) for o in of)
-        table = blocks.Numbers(of=named, title=f"{name}: {title}", heads=block.smaller_heads)
-        shown += numbers(table, view.at(other))
-    return shown
+        selections = tuple(Of(o.measure, o.by, {**o.where, "other_model": first}, label=o.label) for o in of)
+        table = blocks.Numbers(of=selections, title=f"{name}: {title}", heads=block.smaller_heads)
+        contents += numbers(table, view.at(second))
+    return contents
 
 
-def _of_pair(view: View, measure: str, one: str, other: str) -> Estimate | None:
+def _of_pair(view: View, measure: str, first: str, second: str) -> Estimate | None:
     """A measure of two models, whichever of them comes first."""
-    return view.at(other).one(measure, other_model=one) or view.at(one).one(measure, other_model=other)
+    return view.at(second).one(measure, other_model=first) or view.at(first).one(measure, other_model=second)
 
 
 def _summed(view: View, name: str, published: Estimate | None, corrected: Estimate | None) -> str:
@@ -147,32 +147,32 @@ def _summed(view: View, name: str, published: Estimate | None, corrected: Estima
     return text
 
 
-def links(given: contents.Links) -> Figure | None:
+def links(chart: contents.Links) -> Figure | None:
     """Draw lines from what is on the left to what is on the right, wider for larger ones; None for fewer than two."""
-    if len(given.lines) < 2:
+    if len(chart.lines) < 2:
         return None
-    left = list(dict.fromkeys(line.left for line in given.lines))
-    right = list(dict.fromkeys(line.right for line in given.lines))
-    right.sort(key=lambda node: _middle(node, given.lines, left))
+    left = list(dict.fromkeys(line.left for line in chart.lines))
+    right = list(dict.fromkeys(line.right for line in chart.lines))
+    right.sort(key=lambda node: _middle(node, chart.lines, left))
     height = _ROW * max(len(left), len(right)) + 6
     places = [
-        {node: (at + 0.5) * (height - 6) / len(nodes) for at, node in enumerate(nodes)} for nodes in (left, right)
+        {node: (index + 0.5) * (height - 6) / len(nodes) for index, node in enumerate(nodes)} for nodes in (left, right)
     ]
-    largest = max(line.size for line in given.lines) or 1.0
-    parts = []
-    for line in given.lines:
+    largest = max(line.size for line in chart.lines) or 1.0
+    shapes = []
+    for line in chart.lines:
         y1, y2 = places[0][line.left], places[1][line.right]
         width = round(1 + 5 * line.size / largest, 1)
-        drawn = tag("line", x1=f"{_LEFT}%", y1=f"{y1:.1f}", x2=f"{_RIGHT}%", y2=f"{y2:.1f}", stroke_width=width,
+        edge = tag("line", x1=f"{_LEFT}%", y1=f"{y1:.1f}", x2=f"{_RIGHT}%", y2=f"{y2:.1f}", stroke_width=width,
                     class_="edge")  # fmt: skip
-        parts.append(tag("g", tag("title", line.said), drawn))
+        shapes.append(tag("g", tag("title", line.said), edge))
     for nodes, x, anchor in ((places[0], f"{_LEFT - 1}%", "end"), (places[1], f"{_RIGHT + 1}%", "start")):
         for (above, name), y in nodes.items():
-            parts.append(tag("text", _cut(above), x=x, y=f"{y - 3:.1f}", text_anchor=anchor, class_="tick"))
-            parts.append(tag("text", _cut(name), x=x, y=f"{y + 11:.1f}", text_anchor=anchor, class_="node"))
-    label = f"{len(given.lines)} {given.what}; the table has their numbers."
-    svg = tag("svg", *parts, class_="plot", width="100%", height=height, role="img", aria_label=label)
-    return Figure(given.title, given.note, svg, narrow=True)
+            shapes.append(tag("text", _cut(above), x=x, y=f"{y - 3:.1f}", text_anchor=anchor, class_="tick"))
+            shapes.append(tag("text", _cut(name), x=x, y=f"{y + 11:.1f}", text_anchor=anchor, class_="node"))
+    label = f"{len(chart.lines)} {chart.what}; the table has their numbers."
+    svg = tag("svg", *shapes, class_="plot", width="100%", height=height, role="img", aria_label=label)
+    return Figure(chart.title, chart.note, svg, narrow=True)
 
 
 def _middle(node: tuple[str, str], lines: Sequence[contents.Link], left: Sequence[tuple[str, str]]) -> float:
@@ -185,7 +185,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _CUT else f"{text[: _CUT - 1]}…"
 
 
-def ring(look: str, size: float, said: str) -> Markup:
+def ring(look: str, size: float, title: str) -> Markup:
     """A round mark, the larger the size in [0, 1]."""
     circle = tag("circle", cx=13, cy=13, r=f"{4 + 7 * min(size, 1.0):.1f}", class_=f"part kl {look}")
-    return tag("svg", tag("title", said), circle, width=26, height=26, class_="klmark", role="img")
+    return tag("svg", tag("title", title), circle, width=26, height=26, class_="klmark", role="img")

@@ -19,25 +19,25 @@ T = TypeVar("T")
 def table(block: blocks.Table, view: View) -> list[Content]:
     """A table of estimates."""
     models = [*view.models, *([POOLED] if view.numbers.pooled else [])] if block.each_model else [view.model]
-    named = block.each_model and (len(models) > 1 or not block.label)
+    show_model = block.each_model and (len(models) > 1 or not block.label)
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
-    rows, shown, strong = [], [], []
+    rows, estimates, strong = [], [], []
     for model in models:
-        own = view.at(model)
+        model_view = view.at(model)
         for of in block.of:
-            for e in own.rows(of):
-                shown.append(e)
-                who = [Cell(model)] if named else []
-                texts = _labels(own, of, e, len(block.label))
-                rows.append((*who, *texts, *(_cell(own, column, e) for column in block.columns)))
+            for e in model_view.rows(of):
+                estimates.append(e)
+                model_cells = [Cell(model)] if show_model else []
+                texts = _labels(model_view, of, e, len(block.label))
+                rows.append((*model_cells, *texts, *(_cell(model_view, column, e) for column in block.columns)))
                 strong += [len(rows) - 1] if model == POOLED else []
-    if not shown or all(e.value is None for e in shown):
+    if not estimates or all(e.value is None for e in estimates):
         return [*heading, Text(block.empty, "empty")] if block.empty else []
-    heads = [Head("Model")] if named else []
+    heads = [Head("Model")] if show_model else []
     heads += [Head(title) for title in block.label]
     heads += [Head(c.title, number=c.what in ("value", "n"), sort=c.what in ("value", "n", "verdict"))
               for c in block.columns]  # fmt: skip
-    warning = block.warn(view, shown) if block.warn else ""
+    warning = block.warn(view, estimates) if block.warn else ""
     return [
         *heading,
         *([Text(block.lead)] if block.lead else []),
@@ -51,27 +51,31 @@ def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[Cell]:
     """What a row is of, in so many columns; its note stands beside the first."""
     text, note = view.row_label(of, e), view.said(of.note, e) if of.note else ""
     texts = (text.split("|") + [""] * columns)[:columns]
-    return [Cell(said, note if not place else "") for place, said in enumerate(texts)]
+    return [Cell(label, note if not place else "") for place, label in enumerate(texts)]
 
 
 def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:
-    own = view.beside(column.measure, e) if column.measure else e
+    estimate = view.beside(column.measure, e) if column.measure else e
     if callable(column.what):
         return Cell(column.what(view, e), quiet=column.quiet)
-    if own is None:
+    if estimate is None:
         return Cell("not defined for the mean over models" if view.model == POOLED else DASH)
     if column.what == "verdict":
-        word, icon = said_verdict(verdict_of(own.verdict))
-        return Cell(word or DASH, icon=icon, title=own.why or "")
+        word, icon = said_verdict(verdict_of(estimate.verdict))
+        return Cell(word or DASH, icon=icon, title=estimate.why or "")
     if column.what == "n":
-        return Cell(count(own.n))
+        return Cell(count(estimate.n))
     if column.what == "floor":
-        return Cell(view.floor(own))
+        return Cell(view.floor(estimate))
     if column.what == "tally":
-        return Cell(DASH if own.value is None or own.n is None else f"{round(own.value * own.n)} of {own.n}")
-    chance = _by_chance(view, view.numbers.size(own)) if column.what == "chance" else ()
-    below = tuple(filter(None, [view.interval(own), *chance]))
-    return Cell(view.value(own), below=below, sort=own.value, strong=view.found(own), of=own)
+        return Cell(
+            DASH
+            if estimate.value is None or estimate.n is None
+            else f"{round(estimate.value * estimate.n)} of {estimate.n}"
+        )
+    chance = _by_chance(view, view.numbers.size(estimate)) if column.what == "chance" else ()
+    below = tuple(filter(None, [view.interval(estimate), *chance]))
+    return Cell(view.value(estimate), below=below, sort=estimate.value, strong=view.found(estimate), of=estimate)
 
 
 def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
@@ -82,20 +86,20 @@ def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
 def overview(block: blocks.Overview, view: View) -> list[Content]:
     """One line per cell of a breakdown."""
     models = [view.model] if view.model == POOLED else list(dict.fromkeys([view.model, *view.models]))
-    named = len(models) > 1
+    show_model = len(models) > 1
     cells: dict[tuple[str | None, ...], dict[str, list[Estimate]]] = {}
     for model in models:
-        for e in (one for of in block.of for one in view.at(model).rows(replace(of, order="given"))):
+        for e in (row for of in block.of for row in view.at(model).rows(replace(of, order="given"))):
             key = tuple(e[name] for name in block.over)
             cells.setdefault(key, {}).setdefault(model, []).append(e)
     rows = [
-        _line(block, view.at(model, dict(zip(block.over, key, strict=True))), own, named=named)
-        for key, by in _grouped(cells, block.over, view).items() for model, own in by.items()
+        _line(block, view.at(model, dict(zip(block.over, key, strict=True))), estimates, show_model=show_model)
+        for key, by in _grouped(cells, block.over, view).items() for model, estimates in by.items()
     ]  # fmt: skip
     if not rows:
         return [Text(block.empty, "empty")] if block.empty else []
     heads = [
-        *([Head("Model")] if named else []),
+        *([Head("Model")] if show_model else []),
         *(Head(title) for title in block.heads),
         Head("Found", number=True),
         *(Head(title, sort=False) for title in block.ends),
@@ -117,23 +121,23 @@ def _grouped(
     orders = [view.titles.levels(name) for name in over[1:]]
 
     def place(key: tuple[str | None, ...]) -> tuple[int, ...]:
-        later = (order.index(one) if one in order else -1 for order, one in zip(orders, key[1:], strict=True))
+        later = (order.index(level) if level in order else -1 for order, level in zip(orders, key[1:], strict=True))
         return (first.index(key[0]), *later)
 
     return dict(sorted(cells.items(), key=lambda item: place(item[0])))
 
 
-def _line(block: blocks.Overview, view: View, own: Sequence[Estimate], *, named: bool) -> tuple[Cell, ...]:
-    known = [e for e in own if e.value is not None]
-    found = [e for e in known if view.numbers.moved(e)]
-    first = own[0]
+def _line(block: blocks.Overview, view: View, estimates: Sequence[Estimate], *, show_model: bool) -> tuple[Cell, ...]:
+    measurable = [e for e in estimates if e.value is not None]
+    moved = [e for e in measurable if view.numbers.moved(e)]
+    first = estimates[0]
     spread = next(iter(view.rows(block.spread)), None)
     word, icon = said_verdict(None if spread is None else verdict_of(spread.verdict))
     return (
-        *([Cell(view.model)] if named else []),
+        *([Cell(view.model)] if show_model else []),
         *(Cell(text) for text in view.said(block.label, first).split("|")),
-        Cell(f"{len(found)} of {len(known)}", sort=len(found)),
-        *(Cell(", ".join(outermost(block.row, view, found, up=up)) or DASH) for up in (True, False)),
+        Cell(f"{len(moved)} of {len(measurable)}", sort=len(moved)),
+        *(Cell(", ".join(outermost(block.row, view, moved, up=up)) or DASH) for up in (True, False)),
         Cell(
             view.value(spread),
             below=(view.interval(spread), *_by_chance(view, spread)),
@@ -144,7 +148,7 @@ def _line(block: blocks.Overview, view: View, own: Sequence[Estimate], *, named:
     )
 
 
-def outermost(row: str, view: View, found: Sequence[Estimate], *, up: bool, most: int = 3) -> list[str]:
+def outermost(row: str, view: View, moved: Sequence[Estimate], *, up: bool, most: int = 3) -> list[str]:
     """The outermost findings of a direction, in words."""
-    side = sorted((e for e in found if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
+    side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
     return [view.said(row, e) for e in side[:most]]

@@ -52,38 +52,38 @@ class View:
     def frame(self, of: Of, model: str = "") -> pl.DataFrame:
         """The rows of a selection, in the order of the table; every label that it does not name is missing."""
         optional = {name.removesuffix("?") for name in of.by if name.endswith("?")}
-        named = {name.removesuffix("?") for name in of.by}
+        labels = {name.removesuffix("?") for name in of.by}
         conditions: list[pl.Expr] = []
         for name in self.numbers.labels:
             column = pl.col(name)
             if name in of.where:
                 conditions.append(_at(column, of.where[name]))
-            elif name in named and name in self._bound:
+            elif name in labels and name in self._bound:
                 conditions.append(column.eq_missing(pl.lit(self._bound[name], pl.String)))
-            elif name in named and name not in optional:
+            elif name in labels and name not in optional:
                 conditions.append(column.is_not_null())
-            elif name not in named:
+            elif name not in labels:
                 conditions.append(column.is_null())
             if not of.crossed:
                 conditions.append(column.str.contains(formatting.CROSSED, literal=True).not_().fill_null(value=True))
             if name in of.without:
                 conditions.append(column.ne_missing(pl.lit(of.without[name])))
-        required = {*(named - optional), *(name for name, level in of.where.items() if _set(level))}
-        who: str | None = model or self.model
+        required = {*(labels - optional), *(name for name, level in of.where.items() if _set(level))}
+        model_name: str | None = model or self.model
         if of.intervention:
-            who = self.numbers.under(str(who), of.intervention)
-        parts = [self.numbers.part(measure, who or "") for measure in of.measures]
-        frame = pl.concat(parts) if len(parts) > 1 else parts[0]
+            model_name = self.numbers.under(str(model_name), of.intervention)
+        frames = [self.numbers.part(measure, model_name or "") for measure in of.measures]
+        frame = pl.concat(frames) if len(frames) > 1 else frames[0]
         if not required <= {*self.numbers.labels}:
             return frame.clear()
         return frame.filter(conditions) if frame.height else frame
 
     def rows(self, of: Of, model: str = "") -> list[Estimate]:
         """The estimates of a selection, in its order."""
-        found = list(made(self.frame(of, model)))
+        estimates = list(made(self.frame(of, model)))
         if of.points:
-            found = [e.in_points() if e.unit == "share" else e for e in found]
-        rows = self.ordered(found, of)
+            estimates = [e.in_points() if e.unit == "share" else e for e in estimates]
+        rows = self.ordered(estimates, of)
         return rows if of.most is None else rows[: of.most]
 
     def ordered(self, rows: list[Estimate], of: Of) -> list[Estimate]:
@@ -103,14 +103,18 @@ class View:
     @property
     def interventions(self) -> tuple[str, ...]:
         """Names of what was done to the requests of this model."""
-        every = (self.numbers.condition(model) for model in self.numbers.models)
-        mine = (one.intervention for one in every if one.model == self.model and one.intervention)
-        return tuple(dict.fromkeys(mine))
+        conditions = (self.numbers.condition(model) for model in self.numbers.models)
+        names = (
+            condition.intervention
+            for condition in conditions
+            if condition.model == self.model and condition.intervention
+        )
+        return tuple(dict.fromkeys(names))
 
     def one(self, measure: str, **levels: str | None) -> Estimate | None:
         """The estimate at these levels, over everything else; None if there is none."""
-        known = {name: level for name, level in levels.items() if level is not None}
-        return self.numbers.one(measure, self.model, **known)
+        fixed = {name: level for name, level in levels.items() if level is not None}
+        return self.numbers.one(measure, self.model, **fixed)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell."""
@@ -122,8 +126,8 @@ class View:
 
     def signed(self, measure: str) -> bool:
         """Whether values of a measure carry a sign."""
-        known = self.measures.get(measure)
-        return formatting.is_signed(known) if known else measure in self.numbers.reading.sizes
+        definition = self.measures.get(measure)
+        return formatting.is_signed(definition) if definition else measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """A tooltip."""
@@ -143,8 +147,8 @@ class View:
         """An interval, or why there is none."""
         if estimate is None:
             return formatting.NOT_MEASURABLE
-        found = formatting.interval(estimate, signed=self.signed(estimate.measure))
-        return found or formatting.why_no_interval(estimate)
+        text = formatting.interval(estimate, signed=self.signed(estimate.measure))
+        return text or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
         """What chance alone shows, its mean and its end; a dash if that is not known."""
@@ -154,8 +158,8 @@ class View:
 
     def measure_title(self, measure: str) -> str:
         """A measure's title."""
-        known = self.measures.get(measure)
-        return known.title if known else measure
+        definition = self.measures.get(measure)
+        return definition.title if definition else measure
 
     def title(self, column: str, level: str | None, estimate: Estimate | None = None) -> str:
         """The wording of a level."""
@@ -177,35 +181,35 @@ class View:
         is taken; of measures `interval`, and `round` for whole percents.
         """
 
-        def fill(name: str, how: str) -> str | None:
+        def fill(name: str, manner: str) -> str | None:
             if more and name in more:
                 return more[name]
             if name in _NUMBERS:
                 return _NUMBERS[name](self, estimate)
             if name in self.measures:
-                other = self.beside(name, estimate)
-                return None if other is None or other.value is None else _measured(self, other, how)
+                partner = self.beside(name, estimate)
+                return None if partner is None or partner.value is None else _measured(self, partner, manner)
             level = estimate[name]
             if level is None:
                 return None
-            return self._manner(name, level, how, estimate)
+            return self._manner(name, level, manner, estimate)
 
         return filled(form, fill)
 
-    def _manner(self, name: str, level: str, how: str, estimate: Estimate) -> str | None:
-        if how == "raw":
+    def _manner(self, name: str, level: str, manner: str, estimate: Estimate) -> str | None:
+        if manner == "raw":
             return self.raw(name, level)
-        if how == "poles":
+        if manner == "poles":
             return self.titles.poles(level)
-        if how == "kind":
+        if manner == "kind":
             kind = self.titles.category_of(level)
             return self.titles.get("category", kind) if kind else None
         text = self.title(name, level, estimate)
-        if how == "lower":
+        if manner == "lower":
             return text.lower()
-        if how and how != "short":
-            return self.titles.get(how, level)
-        return text.removeprefix("Monk ") if how == "short" else text
+        if manner and manner != "short":
+            return self.titles.get(manner, level)
+        return text.removeprefix("Monk ") if manner == "short" else text
 
     def row_label(self, of: Of, e: Estimate) -> str:
         """What a row is of: its form, or all its labels."""
@@ -234,9 +238,9 @@ class View:
     @property
     def shown_models(self) -> tuple[str, ...]:
         """Models whose large tables are shown: all that the page has room for."""
-        every = tuple(self.models)
-        first = self.model if self.model in every else every[0] if every else ""
-        return every if sum(self.sizes.get(model, 0) for model in every) <= TITLED else (first,)
+        models = tuple(self.models)
+        first = self.model if self.model in models else models[0] if models else ""
+        return models if sum(self.sizes.get(model, 0) for model in models) <= TITLED else (first,)
 
     @property
     def left_out(self) -> str:
@@ -277,15 +281,15 @@ def _set(level: str | tuple[str | None, ...] | None) -> bool:
 
 def _at(column: pl.Expr, level: str | tuple[str | None, ...] | None) -> pl.Expr:
     if isinstance(level, tuple):
-        known = column.is_in([one for one in level if one is not None]).fill_null(value=False)
-        return known | column.is_null() if None in level else known
+        listed = column.is_in([name for name in level if name is not None]).fill_null(value=False)
+        return listed | column.is_null() if None in level else listed
     return column.eq_missing(pl.lit(level, pl.String))
 
 
-def _measured(view: View, e: Estimate, how: str) -> str:
-    if how == "interval":
+def _measured(view: View, e: Estimate, manner: str) -> str:
+    if manner == "interval":
         return formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)"
-    return f"{e.value:.0f}%" if how == "round" and e.unit == "%" else view.value(e)
+    return f"{e.value:.0f}%" if manner == "round" and e.unit == "%" else view.value(e)
 
 
 def _with_interval(view: View, e: Estimate) -> str:

@@ -25,21 +25,21 @@ def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> lis
         return [Text(block.empty, "empty")] if block.empty else []
     out: list[Content] = []
     for key in sorted(groups, key=str):
-        own = groups[key]
-        found = sum(view.found(e) for e in own)
-        own = sorted(own, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
-        title, _, note = view.said(block.title, own[0]).partition("|")
-        rows = [_row(block, view, e, sentences) for e in own[: block.most]]
-        shown: list[Content] = [Table(f"Words of {title} {note}", _heads(block), rows)]
+        words = groups[key]
+        count = sum(view.found(e) for e in words)
+        words = sorted(words, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
+        title, _, note = view.said(block.title, words[0]).partition("|")
+        rows = [_row(block, view, e, sentences) for e in words[: block.most]]
+        contents: list[Content] = [Table(f"Words of {title} {note}", _heads(block), rows)]
         levels = dict(zip(others, key, strict=True))
-        where = {**block.published.where, **{n: v for n, v in levels.items() if n in block.published.labels and v}}
-        ranked = view.rows(Of(block.published.measure, block.published.by, where))
+        labels = {**block.published.where, **{n: v for n, v in levels.items() if n in block.published.labels and v}}
+        ranked = view.rows(Of(block.published.measure, block.published.by, labels))
         ranked = sorted(ranked, key=lambda e: e.value or 0.0)[: block.most]
         names = ", ".join(dict.fromkeys(e[block.word] or "(empty word)" for e in ranked))
         if names:
-            shown.append(Text(f"{block.published_title}: {names}.", "small"))
-        note = f"{note}: {found or 'none'} of {len(own)} words found"
-        out.append(Part(title, shown, note, "open" if found or not out else "closed", class_="numbers wordlist"))
+            contents.append(Text(f"{block.published_title}: {names}.", "small"))
+        note = f"{note}: {count or 'none'} of {len(words)} words found"
+        out.append(Part(title, contents, note, "open" if count or not out else "closed", class_="numbers wordlist"))
     return out
 
 
@@ -55,7 +55,7 @@ def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences)
     rank = view.beside(block.rank, e)
     word, icon = said_verdict(verdict_of(e.verdict))
     quoted = sentences.get((e["dimension"], e["group"], e[block.word]))
-    said = Cell(DASH, quiet=True) if quoted is None else Cell("", marked=tuple(quoted.parts))
+    quote = Cell(DASH, quiet=True) if quoted is None else Cell("", marked=tuple(quoted.parts))
     return (
         Cell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
         Cell(DASH if rank is None else number(rank.value, rank.unit)),
@@ -65,7 +65,7 @@ def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences)
         Cell(DASH if rank is None else count(rank.n)),
         Cell(share_of_chance(e.q)),
         Cell(word or DASH, icon=icon),
-        said,
+        quote,
     )
 
 

@@ -22,19 +22,21 @@ from facevalue.types import Image, Option
 def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
     """The strongest changes of each model, findings first, each on the unit closest to the mean."""
     answered = [run for run in runs if any(e.value is not None for e in view.rows(declared.of, run.model))]
-    each = max(1, declared.most // max(len(answered), 1))
-    return [one for run in answered[: declared.most] for one in _of_model(declared, run, view.at(run.model))[:each]]
+    limit = max(1, declared.most // max(len(answered), 1))
+    return [
+        example for run in answered[: declared.most] for example in _of_model(declared, run, view.at(run.model))[:limit]
+    ]
 
 
-def _of_model(declared: Compared, run: StoredRun, own: View) -> list[Example]:
+def _of_model(declared: Compared, run: StoredRun, view: View) -> list[Example]:
     of = declared.of
-    strongest = sorted((e for e in own.rows(of) if e.value is not None), key=lambda e: not own.found(e))
+    strongest = sorted((e for e in view.rows(of) if e.value is not None), key=lambda e: not view.found(e))
     out = []
     for e in strongest[: declared.most]:
         levels = {name: e[name] for name in of.labels}
-        same = own.at(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
-        alike = [one for one in same if one.value is not None and np.sign(one.value) == np.sign(e.value or 0.0)]
-        example = _example(declared, run, own, alike[0]) if alike else None
+        same = view.at(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
+        alike = [row for row in same if row.value is not None and np.sign(row.value) == np.sign(e.value or 0.0)]
+        example = _example(declared, run, view, alike[0]) if alike else None
         if example is not None:
             out.append(example)
     return out
@@ -97,7 +99,7 @@ def _numbers(
     declared: Compared, study: Study, levels: Mapping[str, str], within: str, bases: Sequence[str]
 ) -> npt.NDArray[np.int64]:
     """Trials about one change and its bases at one level within."""
-    wanted = []
+    trials = []
     changed = pl.all_horizontal(pl.col(name) == level for name, level in levels.items()).fill_null(value=False)
     first, level = next(iter(levels.items()))
     for block, offset in zip(study.design.blocks, study.design.offsets, strict=False):
@@ -106,16 +108,16 @@ def _numbers(
         local = np.arange(len(block), dtype=np.int64)
         frame = study.design.trials(local + offset, ["image", *levels, declared.within])
         keep = (pl.col(declared.within) == within) & (pl.col("image").is_in(list(bases)) | changed)
-        wanted.append(frame.filter(keep)["trial"].to_numpy().astype(np.int64))
-    return np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64)
+        trials.append(frame.filter(keep)["trial"].to_numpy().astype(np.int64))
+    return np.concatenate(trials) if trials else np.zeros(0, dtype=np.int64)
 
 
 def _pairs(declared: Compared, judged: pl.DataFrame, bases: Sequence[str]) -> pl.DataFrame:
     """A row per unit that has both stimuli: their scores, and one reply to the same prompt."""
     base, varied = (judged.filter(pl.col("image").is_in(list(bases)) == b) for b in (True, False))
     unit = declared.unit
-    scores = [part.group_by(unit).agg(pl.col("weight").mean().alias("phi")) for part in (base, varied)]
-    both = (
+    scores = [frame.group_by(unit).agg(pl.col("weight").mean().alias("phi")) for frame in (base, varied)]
+    units = (
         scores[1]
         .join(scores[0], on=unit, suffix="_base")
         .with_columns((pl.col("phi") - pl.col("phi_base")).alias("shift"))
@@ -127,7 +129,7 @@ def _pairs(declared: Compared, judged: pl.DataFrame, bases: Sequence[str]) -> pl
     telling = replies.sort((pl.col("weight") - pl.col("weight_base")).abs(), descending=True).unique(
         unit, keep="first", maintain_order=True
     )
-    return both.join(telling, on=unit)
+    return units.join(telling, on=unit)
 
 
 def _choice(weight: float, options: Sequence[Option]) -> str:

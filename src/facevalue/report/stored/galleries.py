@@ -23,8 +23,8 @@ def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[G
     bases = bases.unique(declared.by, keep="first", maintain_order=True) if declared.by in bases.columns else bases
     out = []
     for base in bases.head(declared.units).iter_rows(named=True):
-        own = asked.filter(pl.col(declared.unit) == base[declared.unit])
-        rows = own.unique(declared.each, keep="first", maintain_order=True).sort(
+        unit_rows = asked.filter(pl.col(declared.unit) == base[declared.unit])
+        rows = unit_rows.unique(declared.each, keep="first", maintain_order=True).sort(
             pl.col(declared.each).is_not_null(),
             pl.col(declared.each).is_in(list(declared.last)).fill_null(value=False),
             maintain_order=True,
@@ -35,8 +35,8 @@ def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[G
             if look.images:
                 pictures.append((_caption(declared, row, titles), look.images[0].data))
         if len(pictures) > 1:
-            who = titles.get(declared.by, base[declared.by]) if base.get(declared.by) else base[declared.unit]
-            out.append(Gallery(who, tuple(pictures)))
+            title = titles.get(declared.by, base[declared.by]) if base.get(declared.by) else base[declared.unit]
+            out.append(Gallery(title, tuple(pictures)))
     return out
 
 
@@ -48,10 +48,10 @@ def _caption(declared: Declared, row: dict[str, str | None], titles: Titles) -> 
         return declared.controls[level]
 
     def fill(name: str, _how: str) -> str | None:
-        known = row.get(name)
-        if known is None:
+        value = row.get(name)
+        if value is None:
             return None
-        return titles.variation(row.get("attribute"), known) if name == "variation" else titles.get(name, known)
+        return titles.variation(row.get("attribute"), value) if name == "variation" else titles.get(name, value)
 
     return filled(declared.caption, fill)
 

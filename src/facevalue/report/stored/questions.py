@@ -23,21 +23,21 @@ def questions(declared: Questions, study: Study, titles: Titles) -> tuple[Prompt
         frame = design.trials(offset + np.arange(min(len(block), declared.span * block.prompts)))
         keys = [name for name in declared.by if name in frame.columns]
         frame = frame.unique(keys, keep="first", maintain_order=True) if keys else frame.head(2)
-        for name, level, most in declared.few:
+        for name, level, limit in declared.few:
             if name in frame.columns:
                 of = (pl.col(name).cast(pl.String) == level).fill_null(value=False)
-                frame = pl.concat([frame.filter(~of), frame.filter(of).head(most)])
+                frame = pl.concat([frame.filter(~of), frame.filter(of).head(limit)])
         for row, question in zip(frame.iter_rows(named=True), study.ask(frame), strict=True):
 
-            def fill(name: str, how: str, row: dict[str, object] = row, kind: str = kind) -> str | None:
+            def fill(name: str, manner: str, row: dict[str, object] = row, kind: str = kind) -> str | None:
                 level = kind if name == "block" else row.get(name)
                 if level is None:
                     return None
                 if any(word.startswith(f"{name}=") for word in declared.words):
                     return declared.words.get(f"{name}={level}", "")
-                column = how if how not in ("", "lower", "poles") else name
-                text = titles.poles(str(level)) if how == "poles" else titles.get(column, str(level))
-                return text.lower() if how == "lower" else text
+                column = manner if manner not in ("", "lower", "poles") else name
+                text = titles.poles(str(level)) if manner == "poles" else titles.get(column, str(level))
+                return text.lower() if manner == "lower" else text
 
             out.append(
                 PromptExample(

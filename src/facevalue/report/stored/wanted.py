@@ -30,22 +30,24 @@ Row = dict[str, object]
 
 def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
     """An answer for each that is wanted; of several models fewer of each."""
-    wanted = {model: asked for model in dict.fromkeys(run.model for run in runs) if (asked := choose(view.at(model)))}
+    by_model = {
+        model: wishes for model in dict.fromkeys(run.model for run in runs) if (wishes := choose(view.at(model)))
+    }
     out: list[PairExample] = []
-    for model, asked in list(wanted.items())[:_MODELS]:
-        found = (one for run in runs if run.model == model for one in _found(run, asked, view.at(model)))
-        out += islice(found, None if len(wanted) == 1 else max(2, _MOST // len(wanted)))
+    for model, wishes in list(by_model.items())[:_MODELS]:
+        examples = (example for run in runs if run.model == model for example in _found(run, wishes, view.at(model)))
+        out += islice(examples, None if len(by_model) == 1 else max(2, _MOST // len(by_model)))
     return out
 
 
-def _found(run: StoredRun, asked: Sequence[Wanted], view: View) -> Iterator[PairExample]:
+def _found(run: StoredRun, wishes: Sequence[Wanted], view: View) -> Iterator[PairExample]:
     rows: dict[int, Row] = {}
     seen: set[tuple[object, ...]] = set()
     for place, chunk in enumerate(answers(run)):
-        if place >= _CHUNKS or len(rows) == len(asked):
+        if place >= _CHUNKS or len(rows) == len(wishes):
             break
         valid = chunk.filter(pl.col("na").is_null())
-        for number, want in enumerate(asked):
+        for number, want in enumerate(wishes):
             if number in rows or not set(want.needs) <= set(valid.columns):
                 continue
             row = _trial(valid, want, seen)
@@ -54,11 +56,11 @@ def _found(run: StoredRun, asked: Sequence[Wanted], view: View) -> Iterator[Pair
                 seen.add(_key(want, row))
     kinds: set[str] = set()
     for number in sorted(rows):
-        kind = asked[number].instead_of
+        kind = wishes[number].instead_of
         if kind in kinds:
             continue
         kinds |= {kind} - {""}
-        yield _example(run, asked[number], rows[number], view)
+        yield _example(run, wishes[number], rows[number], view)
 
 
 def _key(want: Wanted, row: Row) -> tuple[object, ...]:
@@ -105,49 +107,49 @@ def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:
     """What a trial showed: one picture, or two side by side; None if there is none to show."""
     if len(images) < 2:
         return smaller(images[0].data, longest) if images else None
-    parts = [smaller(image.data, longest) for image in images]
-    return smaller(_beside([part for part in parts if part is not None]), 2 * longest)
+    pictures = [smaller(image.data, longest) for image in images]
+    return smaller(_beside([picture for picture in pictures if picture is not None]), 2 * longest)
 
 
-def _beside(parts: Sequence[bytes]) -> bytes | None:
+def _beside(pictures: Sequence[bytes]) -> bytes | None:
     """Pictures side by side, of one height."""
     try:
-        opened = [Picture.open(io.BytesIO(part)).convert("RGB") for part in parts]
+        opened = [Picture.open(io.BytesIO(picture)).convert("RGB") for picture in pictures]
     except (UnidentifiedImageError, OSError):
         return None
     if not opened:
         return None
     height = min(image.height for image in opened)
     scaled = [image.resize((max(round(image.width * height / image.height), 1), height)) for image in opened]
-    whole = Picture.new("RGB", (sum(image.width for image in scaled) + 8 * (len(scaled) - 1), height), "white")
-    at = 0
+    canvas = Picture.new("RGB", (sum(image.width for image in scaled) + 8 * (len(scaled) - 1), height), "white")
+    left = 0
     for image in scaled:
-        whole.paste(image, (at, 0))
-        at += image.width + 8
+        canvas.paste(image, (left, 0))
+        left += image.width + 8
     out = io.BytesIO()
-    whole.save(out, "PNG")
+    canvas.save(out, "PNG")
     return out.getvalue()
 
 
 def find_quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
     """A sentence for each of the clearest words of every group."""
-    asked = _words(declared, view.at(run.model))
-    found: dict[tuple[str, str, str], Sentence] = {}
+    words = _words(declared, view.at(run.model))
+    quotes: dict[tuple[str, str, str], Sentence] = {}
     for place, chunk in enumerate(answers(run)):
-        if place >= _CHUNKS or len(found) == len(asked):
+        if place >= _CHUNKS or len(quotes) == len(words):
             break
         if declared.text not in chunk.columns:
             continue
         texts = chunk.filter(pl.col("na").is_null() & pl.col(declared.text).is_not_null())
-        for want in asked:
-            quoted = None if want in found else _quoted(declared, texts, *want)
+        for want in words:
+            quoted = None if want in quotes else _quoted(declared, texts, *want)
             if quoted is not None:
                 dimension, group, word = want
-                found[want] = Sentence(
+                quotes[want] = Sentence(
                     title=word, finding="", image=None, prompt="", options=(), answer=quoted, choice="",
                     model=run.model, dimension=dimension, group=group, word=word,
                 )  # fmt: skip
-    return list(found.values())
+    return list(quotes.values())
 
 
 def _words(declared: Quoted, view: View) -> list[tuple[str, str, str]]:
@@ -167,6 +169,6 @@ def _quoted(declared: Quoted, texts: pl.DataFrame, dimension: str, group: str, w
     column = dimension.replace(" ", "_")
     if column not in texts.columns:
         return None
-    own = texts.filter(pl.col(column).cast(pl.String) == group)[declared.text]
-    own = own.filter(own.str.to_lowercase().str.contains(word, literal=True)).head(50)
-    return next((found for text in own if (found := sentence(text, word)) is not None), None)
+    replies = texts.filter(pl.col(column).cast(pl.String) == group)[declared.text]
+    replies = replies.filter(replies.str.to_lowercase().str.contains(word, literal=True)).head(50)
+    return next((quote for text in replies if (quote := sentence(text, word)) is not None), None)

@@ -25,12 +25,12 @@ def find_widest(declared: WidestSets, run: StoredRun, view: View) -> list[WholeS
         score = next((name for name in chunk.columns if name.startswith(declared.score)), None)
         if score is None:
             return []
-        found = chunk.filter(pl.col(score).is_not_null())
+        scored = chunk.filter(pl.col(score).is_not_null())
         keys = [
-            name for name in (*declared.same, "draw", "repeat", "intervention", declared.unit) if name in found.columns
+            name for name in (*declared.same, "draw", "repeat", "intervention", declared.unit) if name in scored.columns
         ]
-        text = [pl.col(name).cast(pl.String) for name in keys if found[name].dtype == pl.Enum]
-        ranges = found.with_columns(text).group_by(keys, maintain_order=True).agg(
+        text = [pl.col(name).cast(pl.String) for name in keys if scored[name].dtype == pl.Enum]
+        ranges = scored.with_columns(text).group_by(keys, maintain_order=True).agg(
             _range=pl.col(score).max() - pl.col(score).min(), _count=pl.len(), _trials=pl.col("trial"),
 _who=pl.col(declared.member).cast(pl.String), _scores=pl.col(score),
             _said=pl.col(declared.text),
@@ -48,15 +48,15 @@ def _whole(declared: WidestSets, run: StoredRun, view: View, row: dict[str, obje
     return WholeSet(
         filled(declared.title, fill),
         tuple(
-            (view.title(declared.member, who), score, _short(said), _picture(run, trial))
-            for who, score, said, trial in replies
+            (view.title(declared.member, member), score, _short(text), _picture(run, trial))
+            for member, score, text, trial in replies
         ),
         run.model,
     )
 
 
-def _short(said: str) -> str:
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _picture(run: StoredRun, trial: int) -> bytes | None:
