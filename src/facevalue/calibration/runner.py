@@ -144,31 +144,36 @@ class Runner:
         rows: list[Cells] = []
         target = self._target(empty)
         if target is not None:
-            mde = target.pop("mde")
-            assert isinstance(mde, float)
-            for name, effect in (("minimum detectable effect", mde), ("plan", self._planned())):
-                if effect is not None:
-                    rows.append(self._lone(name, effect, target, null))
+            rows.append(self._lone("minimum detectable effect", target, null))
+            plan = self._planned()
+            planned = None if plan is None else self._target(empty, plan[1])
+            if plan is not None and planned is not None:
+                rows.append(self._lone("plan", replace(planned, effect=plan[0]), null))
             rows.append(self._moved(target))
         columns = ("effect", "planted", *(f"{one}{end}" for one in ("found", "equivalent") for end in _ENDS))
         schema = {"stated": pl.String, "measure": pl.String, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
         return self._named(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
 
-    def _target(self, empty: pl.DataFrame) -> dict[str, str | float] | None:
-        """Labels of an estimate of the lead family that rests on the fewest units, and its detectable effect."""
+    def _target(self, empty: pl.DataFrame, clusters: float | None = None) -> "_Target | None":
+        """Estimate of the lead family that rests on the fewest units, or on nearest to `clusters`, and its effect.
+
+        Of several it is the one whose detectable effect is in the middle: the smallest of many is small by chance.
+        """
         lead = empty.filter(TESTED, pl.col("audit") <= PILOT)
         lead = lead.filter(leads(pl.col("family"), self._middle.study.lead, lead))
         keys = ["measure", *self._middle.keys]
         each = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
-        candidates = each.filter(pl.col("mde").is_not_null()).sort("clusters", "mde", maintain_order=True)
+        each = each.filter(pl.col("mde").is_not_null())
+        distance = pl.col("clusters") if clusters is None else (pl.col("clusters").cast(pl.Float64) - clusters).abs()
+        candidates = each.filter(distance == distance.min()).sort("mde", maintain_order=True)
         if candidates.is_empty():
             return None
-        row = candidates.row(0, named=True)
-        row["mde"] = _rounded(row["mde"])
-        return {name: row[name] for name in [*keys, "mde"] if row[name] is not None}
+        row = candidates.row((candidates.height - 1) // 2, named=True)
+        labels = {key: str(row[key]) for key in self._middle.keys if row[key] is not None}
+        return _Target(row["measure"], labels, _rounded(row["mde"]))
 
-    def _planned(self) -> float | None:
-        """What the plan of an audit says it finds, with the spread of a pilot."""
+    def _planned(self) -> tuple[float, float] | None:
+        """What the plan of an audit says it finds, with the spread of a pilot, and on how many units."""
         audits = self._middle
         plan, unit = audits.study.precision, self._calibration.planned
         if plan is None or unit is None or plan.freedom is not None:
@@ -177,21 +182,19 @@ class Runner:
         study = replace(audits.study, precision=replace(plan, default=spread))
         size = audits.study.design.size * audits.study.repeats
         reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
-        return None if reach.detectable is None else _rounded(unit * reach.detectable)
+        return None if reach.detectable is None else (_rounded(unit * reach.detectable), reach.clusters)
 
-    def _lone(self, name: str, effect: float, target: Mapping[str, str | float], null: pl.DataFrame) -> Cells:
-        """How often a lone effect of this size is found."""
-        condition, planted = self._sized_effect(effect, Condition(name, target=_labels(target)), target)
-        measure = str(target["measure"])
+    def _lone(self, name: str, target: "_Target", null: pl.DataFrame) -> Cells:
+        """How often a lone effect of the target's size is found."""
+        condition, planted = self._sized_effect(Condition(name, target=target.labels), target)
         if planted is None:
-            return detected(name, measure, effect, None, pl.DataFrame())
+            return detected(name, target.measure, target.effect, None, pl.DataFrame())
         rows = self._of(self.repeated(self._size, condition, null), target)
-        return detected(name, measure, effect, planted, rows)
+        return detected(name, target.measure, target.effect, planted, rows)
 
-    def _sized_effect(
-        self, effect: float, condition: Condition, target: Mapping[str, str | float]
-    ) -> tuple[Condition, float | None]:
+    def _sized_effect(self, condition: Condition, target: "_Target") -> tuple[Condition, float | None]:
         """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is."""
+        effect = target.effect
         logits, reached = [0.0, 1.0], [self._value(NOTHING, target)]
         for _ in range(5):
             reached.append(self._value(replace(condition, lone=logits[-1]), target))
@@ -202,20 +205,31 @@ class Runner:
             logits.append(_rounded(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1]))))
         return replace(condition, lone=logits[-1]), None
 
-    def _value(self, condition: Condition, target: Mapping[str, str | float]) -> float:
+    def _value(self, condition: Condition, target: "_Target") -> float:
         return float(self._of(self.truth(condition, narrow=True), target)["true"][0])
 
-    def _of(self, rows: pl.DataFrame, target: Mapping[str, str | float]) -> pl.DataFrame:
-        keys = ["measure", *self._middle.keys]
-        return rows.filter(pl.col(name).eq_missing(pl.lit(target.get(name), pl.String)) for name in keys)
+    def _of(self, rows: pl.DataFrame, target: "_Target") -> pl.DataFrame:
+        labels = {"measure": target.measure, **target.labels}
+        return rows.filter(
+            pl.col(name).eq_missing(pl.lit(labels.get(name), pl.String)) for name in ("measure", *self._middle.keys)
+        )
 
-    def _moved(self, target: Mapping[str, str | float]) -> Cells:
+    def _moved(self, target: "_Target") -> Cells:
         """How often a mean that few units make is called equivalent within half of it."""
-        condition, measure = replace(MOVERS, target=_labels(target)), str(target["measure"])
+        condition = replace(MOVERS, target=target.labels)
         true = self.truth(condition, narrow=True)
         effect = abs(float(self._of(true, target)["true"][0]))
-        rows = self.repeated(self._size, condition, true, margins={measure: max(effect / 2, EVEN)})
-        return called_equivalent(condition.name, measure, effect, self._of(rows, target))
+        rows = self.repeated(self._size, condition, true, margins={target.measure: max(effect / 2, EVEN)})
+        return called_equivalent(condition.name, target.measure, effect, self._of(rows, target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """An estimate, by its measure and labels, and an effect on it that is said to be found."""
+
+    measure: str
+    labels: Mapping[str, str]
+    effect: float
 
 
 _ENDS = ("", "_low", "_high")
@@ -224,10 +238,6 @@ _ENDS = ("", "_low", "_high")
 def _rounded(number: float) -> float:
     """Three digits: what is planted is the same where sums that are added up in another order differ in the last."""
     return float(f"{number:.3g}")
-
-
-def _labels(target: Mapping[str, str | float]) -> dict[str, str]:
-    return {key: str(level) for key, level in target.items() if key != "measure"}
 
 
 def _frame(rows: Sequence[Cells]) -> pl.DataFrame:
