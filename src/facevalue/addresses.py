@@ -29,22 +29,22 @@ def split_address(url: str) -> SplitResult:
     if any(not " " < c < "\x7f" for c in url) or "\\" in url:  # `urlsplit` drops some of these in silence
         raise ValueError("holds a blank, a control character, a backslash or a letter that is not ASCII")
     try:
-        parts = urlsplit(url)
+        address = urlsplit(url)
     except ValueError:
         raise ValueError("is not a web address") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if address.scheme not in ("http", "https") or not address.hostname:
         raise ValueError("is not a web address")
     try:
-        port = parts.port
+        port = address.port
     except ValueError:
         port = 0
     if port == 0:
         raise ValueError("is not a web address: a port is a number from 1 to 65535")
-    if "@" in parts.netloc:
+    if "@" in address.netloc:
         raise ValueError("holds a user name or password")
-    if not (number_of(parts.hostname) is not None if "[" in parts.netloc else _is_name(parts.hostname)):
+    if not (number_of(address.hostname) is not None if "[" in address.netloc else _is_name(address.hostname)):
         raise ValueError(f"is not a web address: no host has such a name, or one of over {_LONGEST} characters")
-    return parts
+    return address
 
 
 def _is_name(host: str) -> bool:
@@ -106,11 +106,11 @@ def _is_own_number(text: str) -> bool:
     if address.is_loopback or address.is_unspecified:
         return True
     with suppress(OSError):
-        for family, kind, _, _, at in socket.getaddrinfo(
+        for family, kind, _, _, socket_address in socket.getaddrinfo(
             str(address), 0, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST
         ):
             with socket.socket(family, kind) as trial:
-                trial.bind(at)
+                trial.bind(socket_address)
                 return True
     return False
 

@@ -52,7 +52,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             if name not in hints:
                 continue
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-                keywords = {key: argument(function.__name__, key, one, hints[name]) for key, one in value.items()}
+                keywords = {
+                    key: argument(function.__name__, key, keyword, hints[name]) for key, keyword in value.items()
+                }
                 bound.arguments[name] = keywords
             else:
                 bound.arguments[name] = argument(function.__name__, name, value, hints[name])
@@ -61,11 +63,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return calling
 
 
-def check_fields(made: object) -> None:
+def check_fields(instance: object) -> None:
     """Raise `SettingError` where a field of a dataclass is not what its annotation says; for `__post_init__`."""
-    kind: Any = type(made)
+    kind: Any = type(instance)
     for name, hint in _hints(kind).items():
-        argument(kind.__name__, name, getattr(made, name), hint, as_text=True)
+        argument(kind.__name__, name, getattr(instance, name), hint, as_text=True)
 
 
 def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool = False) -> Any:
@@ -79,27 +81,27 @@ def argument(function: str, name: str, value: Any, hint: Any, *, as_text: bool =
     return fitted
 
 
-def checked_path(given: str | PathLike[str]) -> Path:
+def checked_path(path_like: str | PathLike[str]) -> Path:
     """A path that can be one: it has a name, and the system takes it."""
-    path = Path(given)
-    if not path.name and str(given) in ("", "."):
+    path = Path(path_like)
+    if not path.name and str(path_like) in ("", "."):
         raise SettingError("A path has a name; this one is empty.")
     try:
         path.exists()
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise SettingError(f"{quoted(str(path))} cannot be a path: {why}.") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingError(f"{quoted(str(path))} cannot be a path: {reason}.") from None
     return path
 
 
 def _check_bounds(function: str, name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or name not in _BOUNDS:
         return
-    least, most = _BOUNDS[name]
-    if least <= value <= most and not (name in _ABOVE and value == least):
+    low, high = _BOUNDS[name]
+    if low <= value <= high and not (name in _ABOVE and value == low):
         return
-    lower = f"above {least:,}" if name in _ABOVE else f"at least {least:,}"
-    upper = f" and at most {most:,}" if most <= 2**31 else ""
+    lower = f"above {low:,}" if name in _ABOVE else f"at least {low:,}"
+    upper = f" and at most {high:,}" if high <= 2**31 else ""
     raise SettingError(f"{function}: {name} is {lower}{upper}, not {quoted(value)}.")
 
 
@@ -107,8 +109,8 @@ def _fitted(value: Any, hint: Any) -> Any:
     """The value, if it is what a hint says; else `_NOT`."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        fits = (_fitted(value, one) for one in sorted(inner, key=lambda one: one is float))
-        return next((one for one in fits if one is not _NOT), _NOT)
+        fits = (_fitted(value, member) for member in sorted(inner, key=lambda member: member is float))
+        return next((member for member in fits if member is not _NOT), _NOT)
     if origin is Literal:
         return value if isinstance(value, str) and value in inner else _NOT
     kind = origin or hint
@@ -138,15 +140,15 @@ def _many(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
     if kind is Mapping:
         if not isinstance(value, Mapping):
             return _NOT
-        pairs = [(_fitted(key, inner[0]), _fitted(one, inner[1])) for key, one in value.items()]
-        return _NOT if any(_NOT in (key, one) for key, one in pairs) else dict(pairs)
+        pairs = [(_fitted(key, inner[0]), _fitted(inner_value, inner[1])) for key, inner_value in value.items()]
+        return _NOT if any(_NOT in (key, inner_value) for key, inner_value in pairs) else dict(pairs)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, kind):
         return _NOT
     if not inner:
         return value
-    one_kind = inner[0]
-    items = [_fitted(one, one_kind) for one in value]
-    if any(one is _NOT for one in items):
+    kind_inside = inner[0]
+    items = [_fitted(member, kind_inside) for member in value]
+    if any(member is _NOT for member in items):
         return _NOT
     return tuple(items) if kind is tuple else items
 
@@ -158,16 +160,16 @@ def _holdable(value: Any) -> bool:
     text = fspath(value) if isinstance(value, PathLike) else value
     if not isinstance(text, str):
         return True
-    return "\0" not in text and len(text) <= _LONGEST and not any("\ud800" <= one <= "\udfff" for one in text)
+    return "\0" not in text and len(text) <= _LONGEST and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _named(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        names = list(dict.fromkeys(_named(one) for one in inner))
+        names = list(dict.fromkeys(_named(member) for member in inner))
         return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     if origin is Literal:
-        return " or ".join(repr(one) for one in inner)
+        return " or ".join(repr(member) for member in inner)
     kind = origin or hint
     if kind in _KINDS:
         return _KINDS[kind]

@@ -48,8 +48,8 @@ class UnknownNameError(FaceValueError):
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        shown = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {shown or 'none'}.")
+        listed = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.")
 
 
 class DataError(FaceValueError):

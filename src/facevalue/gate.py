@@ -99,13 +99,13 @@ class Gate:
             except FaceValueError:
                 raise
             except (Exception, SystemExit) as error:  # whatever a stranger's code raises
-                why = f"{self._model.name} raised {first_line(error)}"
-                _LOG.info("%s", why, exc_info=error)
+                message = f"{self._model.name} raised {first_line(error)}"
+                _LOG.info("%s", message, exc_info=error)
                 if stream.count == before:
-                    raise ModelError(f"{why}. {_AGAIN}") from error
-                self._refuse(f"{why}.")
+                    raise ModelError(f"{message}. {_AGAIN}") from error
+                self._refuse(f"{message}.")
                 while self._open:
-                    yield _failed(self._open.popitem()[1], why)
+                    yield _failed(self._open.popitem()[1], message)
                 self._check_hope()
             finally:
                 if callable(close := getattr(responses, "close", None)):
@@ -118,10 +118,12 @@ class Gate:
         if request is None and not isinstance(response, Response) and len(self._open) == 1:
             _, request = self._open.popitem()  # it can be about nothing else
         if request is None:
-            what = quoted(response)
+            described = quoted(response)
             if isinstance(response, Response):
-                what = f"repeat {short(response.repeat)} of trial {short(response.trial)}"
-            self._refuse(f"{self._model.name} answered {what}, which was not asked or was answered before: left out.")
+                described = f"repeat {short(response.repeat)} of trial {short(response.trial)}"
+            self._refuse(
+                f"{self._model.name} answered {described}, which was not asked or was answered before: left out."
+            )
             return None
         try:
             checked = checked_response(response, request)
@@ -135,11 +137,11 @@ class Gate:
             self._in_a_row, self._limit = 0, _LATER
         return checked
 
-    def _refuse(self, why: str) -> None:
-        self._in_a_row, self._last = self._in_a_row + 1, why
+    def _refuse(self, message: str) -> None:
+        self._in_a_row, self._last = self._in_a_row + 1, message
         if self._notes < _NOTES:
             self._notes += 1
-            self._note(why)
+            self._note(message)
 
     def _check_hope(self) -> None:
         if self._in_a_row >= self._limit:
@@ -219,11 +221,11 @@ def checked_probabilities(probs: Any, options: int | None) -> tuple[float, ...]:
         return probs
     if isinstance(probs, str | bytes | Mapping) or not isinstance(probs, Iterable):
         raise ReplyError(f"its probs are {quoted(probs)}")
-    most = LONGEST if options is None else options
-    values = tuple(_probability(value, probs) for value in islice(probs, most + 1))
-    if len(values) > most or (options is not None and len(values) != options):
-        more = "more than " if len(values) > most else ""
-        raise ReplyError(f"it has {more}{min(len(values), most)} probabilities, and its question {most} options")
+    limit = LONGEST if options is None else options
+    values = tuple(_probability(value, probs) for value in islice(probs, limit + 1))
+    if len(values) > limit or (options is not None and len(values) != options):
+        more = "more than " if len(values) > limit else ""
+        raise ReplyError(f"it has {more}{min(len(values), limit)} probabilities, and its question {limit} options")
     if math.fsum(values) > 1 + EXCESS:
         raise ReplyError(f"its probs {quoted(values)} sum to {math.fsum(values):.4g}")
     return values
@@ -286,8 +288,8 @@ def _key(response: object) -> _Key:
     return _NO_KEY
 
 
-def _failed(request: Request, why: str) -> Response:
-    return Response(request.trial, request.repeat, Status.ERROR, error=f"{ODD[0]}{why}")
+def _failed(request: Request, message: str) -> Response:
+    return Response(request.trial, request.repeat, Status.ERROR, error=f"{ODD[0]}{message}")
 
 
 def _reason(error: object) -> str:
@@ -297,12 +299,12 @@ def _reason(error: object) -> str:
 
 def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Stored responses; one that cannot count is an error of its request, so that it is asked again."""
-    why = reason()
-    odd = why.is_not_null()
+    fault = reason()
+    odd = fault.is_not_null()
     return rows.filter(pl.col("trial").is_not_null(), pl.col("repeat").is_not_null()).with_columns(
         pl.when(odd).then(pl.lit(Status.ERROR.value).cast(_STATUS)).otherwise("status").alias("status"),
         *(pl.when(~odd).then(name).alias(name) for name in ("text", "probs")),
-        pl.when(odd).then(why).otherwise("error").alias("error"),
+        pl.when(odd).then(fault).otherwise("error").alias("error"),
     )
 
 
@@ -317,4 +319,4 @@ def reason() -> pl.Expr:
             pl.element().is_null() | ~pl.element().is_between(-_ROUNDING, 1 + _ROUNDING)
         ).list.any() | (probs.list.sum() > 1 + EXCESS),
     }  # fmt: skip
-    return pl.coalesce(pl.when(case).then(pl.lit(f"{ODD[1]}it has {what}.")) for what, case in cases.items())
+    return pl.coalesce(pl.when(case).then(pl.lit(f"{ODD[1]}it has {fault}.")) for fault, case in cases.items())

@@ -13,36 +13,36 @@ from facevalue.errors import DataError
 _MIB = 2**20
 
 
-def check_file(path: Path, what: str) -> int:
+def check_file(path: Path, noun: str) -> int:
     """Return the size of a regular file. Pipes and devices are refused, as reading them might never end."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
-        raise DataError(f"There is no file {path} ({what}).") from None
+        raise DataError(f"There is no file {path} ({noun}).") from None
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} ({what}) cannot be read: {_why(error)}.") from None
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
-        raise DataError(f"{path} ({what}) is {kind}, not a file.")
-    return found.st_size
+        raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise DataError(f"{path} ({noun}) is {kind}, not a file.")
+    return status.st_size
 
 
-def read_file(path: Path, most: int, what: str) -> bytes:
+def read_file(path: Path, limit: int, noun: str) -> bytes:
     """Read a whole file of at most so many bytes."""
-    if check_file(path, what) <= most:
+    if check_file(path, noun) <= limit:
         try:
             with path.open("rb") as file:
-                data = file.read(most + 1)
+                data = file.read(limit + 1)
         except OSError as error:
-            raise DataError(f"{path} ({what}) cannot be read: {_why(error)}.") from None
-        if len(data) <= most:
+            raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
+        if len(data) <= limit:
             return data
-    raise _too_large(f"{path} ({what})", most)
+    raise _too_large(f"{path} ({noun})", limit)
 
 
-def read_text(path: Path, most: int, what: str) -> str:
+def read_text(path: Path, limit: int, noun: str) -> str:
     """Read a whole file of text in UTF-8, with or without a mark at its beginning."""
-    return to_text(read_file(path, most, what), str(path))
+    return to_text(read_file(path, limit, noun), str(path))
 
 
 def to_text(data: bytes, name: str) -> str:
@@ -62,10 +62,10 @@ def shipped(package: str, *path: str) -> dict[str, Any]:
     return tomllib.loads(files(package).joinpath(*path).read_text(encoding="utf-8"))
 
 
-def to_toml(data: bytes, name: str, most: int | None = None) -> dict[str, Any]:
+def to_toml(data: bytes, name: str, limit: int | None = None) -> dict[str, Any]:
     """Understand TOML of at most so many bytes, of any depth and with numbers of any length, or say why not."""
-    if most is not None and len(data) > most:
-        raise _too_large(name, most)
+    if limit is not None and len(data) > limit:
+        raise _too_large(name, limit)
     try:
         return tomllib.loads(to_text(data, name))
     except RecursionError:
@@ -88,9 +88,9 @@ def to_json(text: str | bytes, name: str, **how: Any) -> Any:
     return value
 
 
-def _too_large(name: str, most: int) -> DataError:
-    limit = f"{most // _MIB} MiB" if most >= _MIB else f"{most // 1024} KiB"
-    return DataError(f"{name} is larger than {limit}, the most that is read of one.")
+def _too_large(name: str, limit: int) -> DataError:
+    size = f"{limit // _MIB} MiB" if limit >= _MIB else f"{limit // 1024} KiB"
+    return DataError(f"{name} is larger than {size}, the most that is read of one.")
 
 
 def _why(error: Exception) -> str:

@@ -25,12 +25,16 @@ def question_hash(question: Question) -> int:
     What the options mean to the study has no part in it. A question without a conversation, drawn once and as the study
     says, keeps the hash that it had before there could be another.
     """
-    options = [part for option in question.options for part in (option.label, option.text)]
-    said = [part for turn in question.turns for part in turn]
-    turns = [f"{_hash(('turns', *said)):016x}"] if said else []  # one part after pairs: no option can stand for it
-    own = question.sampling
-    drawn = [f"draw {question.draw} {_hash(_sampled(own)) if own else 0:016x}"] if own or question.draw else []
-    return _hash(("question", question.prompt, question.system, *options, *turns, *drawn))
+    options = [text for option in question.options for text in (option.label, option.text)]
+    texts = [text for turn in question.turns for text in turn]
+    turns = [f"{_hash(('turns', *texts)):016x}"] if texts else []  # one part after pairs: no option can stand for it
+    sampling = question.sampling
+    draws = (
+        [f"draw {question.draw} {_hash(_sampled(sampling)) if sampling else 0:016x}"]
+        if sampling or question.draw
+        else []
+    )
+    return _hash(("question", question.prompt, question.system, *options, *turns, *draws))
 
 
 def stimulus_hash(stimulus: Stimulus) -> int:
@@ -51,7 +55,7 @@ def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool 
 
 def model_hash(name: str, settings: Mapping[str, str | int | float | bool]) -> int:
     """Hash who is asked: the model's name, and what else changes what it says."""
-    return _hash(("model", name, *(part for key in sorted(settings) for part in (key, repr(settings[key])))))
+    return _hash(("model", name, *(piece for key in sorted(settings) for piece in (key, repr(settings[key])))))
 
 
 def _sampled(sampling: Sampling) -> tuple[str, str, str]:
@@ -71,14 +75,14 @@ def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Has
         return mix(mix(mix(stimuli) ^ questions) ^ conditions)
 
 
-def _hash(parts: Iterable[str | None]) -> int:
-    return int.from_bytes(blake2b(b"".join(map(_piece, parts)), digest_size=8).digest(), "little")
+def _hash(pieces: Iterable[str | None]) -> int:
+    return int.from_bytes(blake2b(b"".join(map(_piece, pieces)), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=4096)  # labels and texts of options come again and again
-def _piece(part: str | None) -> bytes:
+def _piece(piece: str | None) -> bytes:
     """A part after its length, so that moving a character from one part to the next changes the hash."""
-    if part is None:
+    if piece is None:
         return b"-"
-    data = part.encode("utf-8", "surrogatepass")
+    data = piece.encode("utf-8", "surrogatepass")
     return len(data).to_bytes(8, "little") + data

@@ -25,11 +25,11 @@ def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional
     """Read files of one schema as they are needed, in this order."""
     if schema is None:
         return pl.scan_parquet(list(paths), glob=False)
-    wanted = [name for name in schema if name not in optional]
-    for path in paths if len(wanted) < len(schema) else ():  # or any column that is not there would be null
+    required = [name for name in schema if name not in optional]
+    for path in paths if len(required) < len(schema) else ():  # or any column that is not there would be null
         with path.open("rb") as file:
-            pl.DataFrame(schema=pl.read_parquet_schema(file)).select(wanted)
-    missing: Literal["insert", "raise"] = "insert" if len(wanted) < len(schema) else "raise"
+            pl.DataFrame(schema=pl.read_parquet_schema(file)).select(required)
+    missing: Literal["insert", "raise"] = "insert" if len(required) < len(schema) else "raise"
     return pl.scan_parquet(list(paths), glob=False, schema=schema, missing_columns=missing, extra_columns="ignore")
 
 

@@ -57,9 +57,9 @@ class Plugin:
             raise self.wrong(f"cannot be imported: it was not done after {seconds:g} s")
         return offers[0]
 
-    def wrong(self, why: str) -> PluginError:
+    def wrong(self, message: str) -> PluginError:
         """An error that says what is wrong with it."""
-        return PluginError(f"{self.name}, of the package {self.package}, {why}.")
+        return PluginError(f"{self.name}, of the package {self.package}, {message}.")
 
 
 def plugins(group: str, taken: Collection[str]) -> dict[str, Plugin]:
@@ -78,8 +78,10 @@ def plugins(group: str, taken: Collection[str]) -> dict[str, Plugin]:
         if point.name in taken:
             plugin = Plugin(point, f"{point.name}, of the package {plugin.package}, has a name of FaceValue's own.")
         elif point.name in out:
-            both = sorted((out[point.name].package, plugin.package))
-            plugin = Plugin(point, f"{point.name} is of two packages, {both[0]} and {both[1]}: uninstall one of them.")
+            packages = sorted((out[point.name].package, plugin.package))
+            plugin = Plugin(
+                point, f"{point.name} is of two packages, {packages[0]} and {packages[1]}: uninstall one of them."
+            )
         out[point.name] = plugin
     return out
 
@@ -106,8 +108,8 @@ def _one_by_one(group: str) -> tuple[set[EntryPoint], dict[str, Plugin]]:
                 by_name[name] = package.entry_points.select(group=group)
         except Exception as error:  # whatever is wrong with a stranger's files
             if _means(package, group):
-                why = f"{name}: its entry_points.txt cannot be read: {first_line(error)}."
-                broken[name] = Plugin(EntryPoint(name, name, group), why)
+                message = f"{name}: its entry_points.txt cannot be read: {first_line(error)}."
+                broken[name] = Plugin(EntryPoint(name, name, group), message)
     return {point for points in by_name.values() for point in points}, broken
 
 

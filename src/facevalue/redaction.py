@@ -23,10 +23,10 @@ def _ways(key: str) -> re.Pattern[str]:
         letters.append(rf"(?:\\{{0,4}}{re.escape(c)}|{escapes})")
     coded = {key.encode().hex()}
     for before in range(3):  # what stands before it shifts the letters of base64
-        whole = base64.b64encode(bytes(before) + key.encode()).decode().rstrip("=")
-        inner = whole[-(-before * 8 // 6) : len(whole) - ((before + len(key)) % 3 != 0)]
+        encoded = base64.b64encode(bytes(before) + key.encode()).decode().rstrip("=")
+        inner = encoded[-(-before * 8 // 6) : len(encoded) - ((before + len(key)) % 3 != 0)]
         coded |= {inner, inner.replace("+", "-").replace("/", "_")}
-    long = sorted(one for one in coded if len(one) >= _CODED)
+    long = sorted(form for form in coded if len(form) >= _CODED)
     rest = r"[^\s\"'<>]*" if len(key) > _HEAD else ""
     return re.compile("|".join(["".join(letters) + rest, *map(re.escape, long)]), re.IGNORECASE)
 

@@ -25,7 +25,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 class _Hook(RenderHook):
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_Printable(one) for one in renderables]
+        return [_Printable(renderable) for renderable in renderables]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ T = TypeVar("T")
 STRONG = Condition("strong", effect=1.5)
 
 
-def quiet(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
+def quiet(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
     return items
 
 

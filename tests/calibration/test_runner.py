@@ -133,7 +133,7 @@ def test_models_of_the_same_bias_that_differ_too_often_are_marked() -> None:
     assert compared_alike("two", same.with_columns(any=0.0))["defect"] == ""
 
 
-def quiet(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
+def quiet(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
     return items
 
 

@@ -69,11 +69,11 @@ def study(
     facevalue.errors.UnknownNameError: Unknown grid 'keep'. Did you mean 'kept'? Known: all, kept.
     """
     declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol), outside=outside)
-    known = {setting.name: setting for setting in declared.settings}
+    by_name = {setting.name: setting for setting in declared.settings}
     for name in settings:
-        if name not in known:
-            raise UnknownNameError(f"setting of {declared.name}", name, known)
-    options = {name: typed(known[name], value) for name, value in settings.items()}
+        if name not in by_name:
+            raise UnknownNameError(f"setting of {declared.name}", name, by_name)
+    options = {name: typed(by_name[name], value) for name, value in settings.items()}
     return Study(declared, declared.study(options))
 
 
@@ -203,7 +203,7 @@ def run(
     >>> fv.run(study, "sim/default", "runs/mine", exact=True, progress=False)
     Run('runs/mine', study='stylisticbias', model='sim/default', answered=600, requests=600)
     """
-    asked = study if isinstance(study, Study) else _study(study)
+    chosen = study if isinstance(study, Study) else _study(study)
     ready = None if isinstance(model, str) else _own(model)
     spec = model if isinstance(model, str) else checked_model(ready).name
     settings = RunSettings(
@@ -218,8 +218,8 @@ def run(
     )
     out = None if folder is None else _place(folder)
     declared = None if preregister is None else checked_path(preregister)
-    prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
-    rehearse(asked.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
+    prepared = prepare(chosen.compiled, spec, out, settings, interventions, declared)
+    rehearse(chosen.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
     if not isinstance(progress, bool):
         check_progress(progress)
     else:
@@ -237,10 +237,10 @@ def run(
     if summary.interrupted:
         raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
     root = next(
-        (str(own) for name in ROOTS if (own := asked.compiled.options.get(name))), ""
+        (str(root_option) for name in ROOTS if (root_option := chosen.compiled.options.get(name))), ""
     )  # its user has just named it
     pictures = Path(root) if root else None
-    return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=asked.protocol), summary)
+    return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=chosen.protocol), summary)
 
 
 @checked
@@ -307,8 +307,8 @@ def compare(
     >>> fv.compare(one, two).overall.columns[:3]
     ['paradigm', 'statistic', 'value']
     """
-    one, two = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
-    return compare_runs(one.stored, two.stored, margin)
+    run_1, run_2 = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
+    return compare_runs(run_1.stored, run_2.stored, margin)
 
 
 def _place(folder: str | PathLike[str]) -> Path | str:

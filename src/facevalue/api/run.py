@@ -115,13 +115,13 @@ class Run:
         >>> run.answers(limit=2).select("trial", "scenario", "weight").columns
         ['trial', 'scenario', 'weight']
         """
-        parts, rows = [], 0
+        chunks, rows = [], 0
         for chunk in self.answer_chunks():
-            parts.append(chunk if limit is None else chunk.head(limit - rows))
-            rows += parts[-1].height
+            chunks.append(chunk if limit is None else chunk.head(limit - rows))
+            rows += chunks[-1].height
             if limit is not None and rows >= limit:
                 break
-        return pl.concat(parts, how="vertical_relaxed")
+        return pl.concat(chunks, how="vertical_relaxed")
 
     def answer_chunks(self) -> Iterator[pl.DataFrame]:
         """The rows of `answers`, up to a million at a time.
@@ -181,10 +181,10 @@ class Run:
         >>> PIL.Image.open(io.BytesIO(portrait.data)).format
         'PNG'
         """
-        found = shown(self.stored, trial)
-        if not found.images and found.why != NO_PICTURE:
-            raise DataError(f"Trial {trial}: {found.why}.")
-        return found.images
+        content = shown(self.stored, trial)
+        if not content.images and content.why != NO_PICTURE:
+            raise DataError(f"Trial {trial}: {content.why}.")
+        return content.images
 
     @checked
     def report(
@@ -250,6 +250,6 @@ class Run:
     def _facts(self) -> list[tuple[str, str | int]]:
         facts, counts = self.stored.facts, self.stored.facts.counts
         answered = counts.ok + counts.refused + counts.truncated
-        told: list[tuple[str, str | int]] = [("study", facts.study), ("model", self.model), ("answered", answered)]
-        told += [("requests", counts.requests)]
-        return told + ([("errors", counts.errors)] if counts.errors else [])
+        pairs: list[tuple[str, str | int]] = [("study", facts.study), ("model", self.model), ("answered", answered)]
+        pairs += [("requests", counts.requests)]
+        return pairs + ([("errors", counts.errors)] if counts.errors else [])

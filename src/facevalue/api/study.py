@@ -152,8 +152,8 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        defaults: Mapping[str, OptionValue] = {one.name: one.default for one in self.protocol.settings}
-        own = {name: value for name, value in self.settings.items() if value != defaults.get(name)}
+        defaults: Mapping[str, OptionValue] = {setting.name: setting.default for setting in self.protocol.settings}
+        changed = {name: value for name, value in self.settings.items() if value != defaults.get(name)}
         facts = [repr(self.name), f"trials={self.trials}", f"seeds={self.compiled.repeats}"]
         facts += [f"pictures={self.pictures.height}"]
-        return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in own.items())])})"
+        return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"

@@ -49,7 +49,7 @@ def _times(value: OptionValue, size: int) -> OptionValue:
 def copied(manifest: pl.DataFrame, units: tuple[str, ...], size: int, mark: str = "") -> pl.DataFrame:
     """Each picture several times, as that of other people; `mark` follows all their names."""
     columns = [name for name in units if name in manifest.columns]
-    marks = [mark, *(f"{mark}#{at}" for at in range(1, size))]
+    marks = [mark, *(f"{mark}#{copy}" for copy in range(1, size))]
     return pl.concat(manifest.with_columns(pl.col(name) + text for name in columns) for text in marks)
 
 

@@ -38,14 +38,14 @@ PAIRS = (
 """Both have the same effects, and each likes people and pictures of its own."""
 
 
-def compared(both: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> Agreement:
+def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> Agreement:
     """Compare one audit of each of two models."""
     names = UnitNames()
     models = []
-    for number, (audits, condition) in enumerate(zip(both, (pair.first, pair.second), strict=True)):
-        one = KeptAnswers(audits.study, f"planted {number}", names.of(audits.study), Path())
-        one.add(audits.answers(condition, table, 2 * seed + number))
-        models.append(one)
+    for number, (audits, condition) in enumerate(zip(models_audits, (pair.first, pair.second), strict=True)):
+        answers = KeptAnswers(audits.study, f"planted {number}", names.of(audits.study), Path())
+        answers.add(audits.answers(condition, table, 2 * seed + number))
+        models.append(answers)
     return compare_answers((models[0], models[1]))
 
 

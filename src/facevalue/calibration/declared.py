@@ -28,16 +28,16 @@ def calibration_of(protocol: Protocol) -> Calibration:
     if protocol.stimuli is None or protocol.ask is None:
         raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
     sets = protocol.stimuli.sets(protocol.study().manifest)
-    parts = Breakdown(sets, protocol.ask.items)
+    breakdown = Breakdown(sets, protocol.ask.items)
     scores = protocol.ask.reply.scores
-    named = [name for take in protocol.takes for name in (*take.by, take.of) if name and name not in parts.asked]
+    factors = [name for take in protocol.takes for name in (*take.by, take.of) if name and name not in breakdown.asked]
     return Calibration(
-        planted=tuple(dict.fromkeys([*sets.cue[-1:], *named])),
+        planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
         counted=NOUNS[sets.unit],
         in_one_order=len(protocol.ask.reply.orderings) == 1,
         rivals=tuple(
             Rival(
-                measure_name(take, parts, score, scores), _rows(take, parts, score),
+                measure_name(take, breakdown, score, scores), _rows(take, breakdown, score),
                 (pl.col("family").str.starts_with(take.named()),),
             )
             for take in protocol.takes if take.measure != MEAN
@@ -46,63 +46,63 @@ def calibration_of(protocol: Protocol) -> Calibration:
     )  # fmt: skip
 
 
-def _rows(take: Take, parts: Breakdown, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def _rows(take: Take, breakdown: Breakdown, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
     contrast = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}[take.measure]
-    return lambda answers: contrast(_means(answers, parts, score), take, parts, score)
+    return lambda answers: contrast(_means(answers, breakdown, score), take, breakdown, score)
 
 
-def _means(answers: pl.DataFrame, parts: Breakdown, score: Score) -> pl.DataFrame:
+def _means(answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
     """Mean score of each picture and question, with all that may be asked of it as texts."""
-    names = dict.fromkeys([parts.sets.key, "image", *parts.sets.cue, *parts.factors])
+    names = dict.fromkeys([breakdown.sets.key, "image", *breakdown.sets.cue, *breakdown.factors])
     texts = [pl.col(name).cast(pl.String) for name in names if name in answers.columns]
     cells = answers.with_columns(texts).group_by([name for name in names if name in answers.columns]).agg(
         pl.col(score.name).mean().alias(VALUE)
     )  # fmt: skip
-    return cells.with_columns(pl.col(parts.sets.key).alias(UNIT)).drop_nulls(VALUE)
+    return cells.with_columns(pl.col(breakdown.sets.key).alias(UNIT)).drop_nulls(VALUE)
 
 
-def _is_base(parts: Breakdown) -> pl.Expr:
-    column, level = pl.col(parts.sets.cue[0]), parts.sets.base_level
+def _is_base(breakdown: Breakdown) -> pl.Expr:
+    column, level = pl.col(breakdown.sets.cue[0]), breakdown.sets.base_level
     return column.is_null() if level is None else column == level
 
 
-def _moved(means: pl.DataFrame, parts: Breakdown) -> pl.DataFrame:
+def _moved(means: pl.DataFrame, breakdown: Breakdown) -> pl.DataFrame:
     """Each picture less its unit's base, question by question."""
-    keys = [UNIT, *parts.asked]
-    base = means.filter(_is_base(parts)).group_by(keys).agg(pl.col(VALUE).mean().alias(_BASE))
-    return means.filter(~_is_base(parts)).join(base, on=keys).with_columns(pl.col(VALUE) - pl.col(_BASE))
+    keys = [UNIT, *breakdown.asked]
+    base = means.filter(_is_base(breakdown)).group_by(keys).agg(pl.col(VALUE).mean().alias(_BASE))
+    return means.filter(~_is_base(breakdown)).join(base, on=keys).with_columns(pl.col(VALUE) - pl.col(_BASE))
 
 
-def _shifts(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
-    return _moved(means, parts).select(*take.by, UNIT, VALUE)
+def _shifts(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
+    return _moved(means, breakdown).select(*take.by, UNIT, VALUE)
 
 
 def _preferences(means: pl.DataFrame, take: Take, _: Breakdown, score: Score) -> pl.DataFrame:
     return means.select(*take.by, UNIT, pl.col(VALUE) - (score.low + score.high) / 2)
 
 
-def _looked_at(means: pl.DataFrame, take: Take, parts: Breakdown) -> pl.DataFrame:
+def _looked_at(means: pl.DataFrame, take: Take, breakdown: Breakdown) -> pl.DataFrame:
     if take.on == SHIFT:
-        return _moved(means, parts)
-    bases = parts.sets.cue and not set(parts.sets.cue) & {*take.by, take.of}
-    return means.filter(_is_base(parts)) if bases else means
+        return _moved(means, breakdown)
+    bases = breakdown.sets.cue and not set(breakdown.sets.cue) & {*take.by, take.of}
+    return means.filter(_is_base(breakdown)) if bases else means
 
 
-def _gaps(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
-    rows = _looked_at(means, take, parts)
+def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
+    rows = _looked_at(means, take, breakdown)
     out = []
-    for level, other in parts.contrasts(take):
-        side = against(pl.col(take.of), level, None if other == OTHERS else other).alias(SIDE)
-        labels = {take.of: pl.lit(level), CONTRAST: pl.lit(other)}
+    for level, contrast in breakdown.contrasts(take):
+        side = against(pl.col(take.of), level, None if contrast == OTHERS else contrast).alias(SIDE)
+        labels = {take.of: pl.lit(level), CONTRAST: pl.lit(contrast)}
         out.append(rows.with_columns(side).drop_nulls(SIDE).select(*take.by, SIDE, UNIT, VALUE, **labels))
     contrasts = pl.concat(out)
-    if not parts.paired(take.of):
+    if not breakdown.paired(take.of):
         return contrasts
     keys = [*take.by, take.of, CONTRAST, UNIT]
-    one, two = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
-    return contrasts.group_by(keys).agg((one - two).alias(VALUE))
+    first, second = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
+    return contrasts.group_by(keys).agg((first - second).alias(VALUE))
 
 
-def _spreads(means: pl.DataFrame, take: Take, parts: Breakdown, _: Score) -> pl.DataFrame:
-    contrasts = one_with_the_others(_looked_at(means, take, parts), take.of, {DIMENSION: take.of}, part=True)
+def _spreads(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
+    contrasts = one_with_the_others(_looked_at(means, take, breakdown), take.of, {DIMENSION: take.of}, part=True)
     return contrasts.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)

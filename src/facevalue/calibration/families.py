@@ -43,23 +43,25 @@ def covers() -> pl.Expr:
 def by_family(empty: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
     """A row per kind of family: false findings where nothing is planted, coverage, power and the rival's."""
     keys = ["measure", "stem"]
-    one, two = (rows.filter(TESTED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full))
-    planted = two.partition_by(keys, as_dict=True)
-    rows = [_family(part, planted.get(name, two.clear())) for name, part in one.group_by(keys, maintain_order=True)]
+    null, effects = (rows.filter(TESTED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full))
+    planted = effects.partition_by(keys, as_dict=True)
+    rows = [
+        _family(tests, planted.get(name, effects.clear())) for name, tests in null.group_by(keys, maintain_order=True)
+    ]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
-    beside = pl.col("q_rival").is_not_null()
-    each = empty.group_by("audit", "family").agg(
+    has_rival = pl.col("q_rival").is_not_null()
+    families = empty.group_by("audit", "family").agg(
         any=(pl.col("q") < ALPHA).any(), page=_FOUND.any(),
-        rival=pl.when(beside.any()).then((pl.col("q_rival") < ALPHA).any()),
+        rival=pl.when(has_rival.any()).then((pl.col("q_rival") < ALPHA).any()),
     )  # fmt: skip
-    false, coverage = share(each, "any"), share(empty, "covers", crossed=True)
+    false, coverage = share(families, "any"), share(empty, "covers", crossed=True)
     moved = full.filter(_MOVED).with_columns(finds=pl.col("q") < ALPHA, page=_FOUND, rival=pl.col("q_rival") < ALPHA)
-    both = moved.filter(beside)
-    with_effects, short = share(full, "covers", crossed=True), shortfall(both, LEAST_POWER)
-    rival = share(each, "rival")
+    with_rival = moved.filter(has_rival)
+    with_effects, short = share(full, "covers", crossed=True), shortfall(with_rival, LEAST_POWER)
+    rival = share(families, "rival")
     defects = [
         *(["false findings"] if false.low > MOST_FALSE else []),
         *(_coverage_defect(coverage) or _coverage_defect(with_effects)),
@@ -69,12 +71,12 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
     return {
         "measure": str(empty["measure"][0]), "family": str(empty["stem"][0]),
         "tests": round(empty.height / empty["audit"].n_unique()),
-        **false.named("false"), "false_page": share(each, "page").value,
+        **false.named("false"), "false_page": share(families, "page").value,
         "p_below": empty.select((pl.col("p") < ALPHA).mean()).item(),
         **coverage.named("coverage"), **with_effects.named("coverage_effects"),
         "effects": round(moved.height / audits), "power_page": share(moved, "page").value,
-        "power": share(moved, "finds").value, **share(both, "finds").named("beside"),
-        "rival": share(both, "rival").value, "rival_false": rival.value,
+        "power": share(moved, "finds").value, **share(with_rival, "finds").named("beside"),
+        "rival": share(with_rival, "rival").value, "rival_false": rival.value,
         "ahead": short.value, "ahead_low": short.low, "ahead_high": short.high, "defect": "; ".join(defects),
     }  # fmt: skip
 
@@ -91,9 +93,9 @@ def page(rows: pl.DataFrame, condition: Condition) -> Cells:
     if condition.missing:
         tested = tested.filter(~_ABOUT_MISSING)
     null = not (condition.effect or condition.lone)
-    each = tested.group_by("audit").agg(any=_FOUND.any(), sure=_SURE.any())
+    audits = tested.group_by("audit").agg(any=_FOUND.any(), sure=_SURE.any())
     families = tested.group_by("audit", "measure", "family").agg(any=(pl.col("q") < ALPHA).any())
-    of_page, sure = (share(each, name) if null else NONE for name in ("any", "sure"))
+    of_page, sure = (share(audits, name) if null else NONE for name in ("any", "sure"))
     coverage = share(tested, "covers", crossed=True)
     false = sure.low > MOST_UNEXPLAINED if condition.missing else of_page.low > MOST_FALSE
     defects = ["false findings"] if false else []
@@ -146,8 +148,8 @@ def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
 
 def _unfolded(rows: pl.DataFrame) -> pl.DataFrame:
     """A row per cell, from the share of each comparison's cells."""
-    each = []
+    frames = []
     for audit, held, number in rows.drop_nulls("coverage").iter_rows():
         hits = round(held * number)
-        each.append(pl.DataFrame({"audit": audit, "holds": [True] * hits + [False] * (number - hits)}))
-    return pl.concat(each)
+        frames.append(pl.DataFrame({"audit": audit, "holds": [True] * hits + [False] * (number - hits)}))
+    return pl.concat(frames)

@@ -101,11 +101,11 @@ class Drawn:
         c, t = self._condition, self._trials
         meant = t.same.get(name, {option: option for option in options})
         answers = list(dict.fromkeys(meant.values()))
-        each = self._noise(float(np.hypot(c.person, c.picture))) / np.sqrt(2)
-        utilities = self._rng.normal(0, each, (rows.size, len(answers)))
+        spread = self._noise(float(np.hypot(c.person, c.picture))) / np.sqrt(2)
+        utilities = self._rng.normal(0, spread, (rows.size, len(answers)))
         utilities[:, 0] += c.position + c.rare + c.drift * t.times[rows]
-        for other, codes in filled.items() if c.effect else ():
-            table = c.effect * self._normal("form", name, other, shape=(len(fields[other]), len(answers)))
+        for filled_field, codes in filled.items() if c.effect else ():
+            table = c.effect * self._normal("form", name, filled_field, shape=(len(fields[filled_field]), len(answers)))
             utilities += np.where((codes >= 0)[:, None], table[codes], 0.0)
         means = np.array([answers.index(meant[option]) if option in meant else -1 for option in options])
         answer = np.where(self.kept((rows.size,), float((means >= 0).mean())), self._pick(utilities), -1)
@@ -119,10 +119,10 @@ class Drawn:
     def words(self, rows: Codes, slots: Sequence[tuple[str, Sequence[str]]], hit: Flags) -> Codes:
         """Draw a word of each list, shape (rows, lists); slots are named by a scenario."""
         out = np.empty((rows.size, len(slots)), dtype=np.int64)
-        for at, (name, listed) in enumerate(slots):
+        for column, (name, listed) in enumerate(slots):
             utilities = self.utilities(rows, np.zeros_like(rows), [name], tuple(listed), hit)
             utilities[:, 0] += self._condition.rare + self._condition.position
-            out[:, at] = self._pick(utilities)
+            out[:, column] = self._pick(utilities)
         return out
 
     def more(self, rows: Codes, scenario: str, hit: Flags) -> Array:
@@ -132,19 +132,19 @@ class Drawn:
 
     def _of_two(self, kind: Kind) -> Array:
         """Utilities where one of two is asked for, or whether the one is more than the other."""
-        one, other = (
+        first, second = (
             self.utilities(kind.rows, kind.scenario, kind.scenarios, ("more",), self.hit(kind), s)
             for s in ("_1", "_2")
         )  # fmt: skip
         pair = self._trials.stimulus[kind.rows]
-        apart = (one - other)[:, 0] + self._rng.normal(0, self._noise(_PAIR), pair.max() + 1)[pair]
+        apart = (first - second)[:, 0] + self._rng.normal(0, self._noise(_PAIR), pair.max() + 1)[pair]
         out = np.zeros((kind.rows.size, len(kind.options)))
         if "yes" in kind.options:
             out[:, kind.options.index("yes")] = 2 * apart * kind.about
             out[:, kind.options.index("no")] = RELUCTANCE + self._condition.rare
             return out
-        for at, level in enumerate(kind.options):
-            out[:, at] = apart if level == "1" else 0.0 if level == "2" else apart / 2 - ABSTAIN
+        for column, level in enumerate(kind.options):
+            out[:, column] = apart if level == "1" else 0.0 if level == "2" else apart / 2 - ABSTAIN
         return out
 
     def _of_options(self, kind: Kind) -> Array:
@@ -167,16 +167,16 @@ class Drawn:
             codes = t.codes(name, side)
             if codes is None:
                 continue
-            at, shows = codes[rows], codes[rows] >= 0
+            level_codes, shows = codes[rows], codes[rows] >= 0
             if c.effect:
                 shape = (len(levels), len(names), len(options))
                 common = self._normal("common", name, *options, shape=(shape[0], 1, shape[2]))
                 table = c.effect / np.sqrt(2) * (common + self._normal("own", name, *names, *options, shape=shape))
                 table[~self._affected(name, len(levels))] = 0.0
-                out += np.where(shows[:, None], table[at, scenario], 0.0) * t.turned[rows, None]
+                out += np.where(shows[:, None], table[level_codes, scenario], 0.0) * t.turned[rows, None]
             if c.lone:
                 targeted = np.array([level in c.target.values() for level in levels])
-                out[:, 0] += c.lone * (shows & targeted[at] & hit & self._moves(side)[rows]) * t.turned[rows]
+                out[:, 0] += c.lone * (shows & targeted[level_codes] & hit & self._moves(side)[rows]) * t.turned[rows]
         units = ((c.person, 0.5, t.people(side)), (c.picture, c.alike, t.pictures(side)))
         for sd, alike, unit in units:
             if unit is None or not sd:
@@ -185,8 +185,8 @@ class Drawn:
             common = self._rng.normal(size=(many, 1, len(options)))
             by_scenario = self._rng.normal(size=(many, len(names), len(options)))
             liking = np.sqrt(alike) * common + np.sqrt(1 - alike) * by_scenario
-            each = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
-            out += np.where((unit[rows] >= 0)[:, None], each * liking[unit[rows], scenario], 0.0)
+            spread = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
+            out += np.where((unit[rows] >= 0)[:, None], spread * liking[unit[rows], scenario], 0.0)
         return out
 
     def _affected(self, name: str, many: int) -> Flags:
@@ -228,9 +228,9 @@ def replies(
 ) -> pl.DataFrame:
     """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
     audit = Drawn(trials, condition, table, rng)
-    parts = [_chosen(audit, kind, exact) for kind in trials.kinds]
-    parts += [writing.replies(trials, audit, part) for part in trials.written]
-    texts = pl.concat(parts).sort("row").drop("row")
+    frames = [_chosen(audit, kind, exact) for kind in trials.kinds]
+    frames += [writing.replies(trials, audit, kind) for kind in trials.written]
+    texts = pl.concat(frames).sort("row").drop("row")
     return pl.concat([trials.frame, texts], how="horizontal")
 
 
@@ -242,7 +242,7 @@ def _chosen(audit: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
             kind.rows, pl.Series([None], dtype=pl.String).new_from_index(0, kind.rows.size), probs=probs
         )
     level = np.take_along_axis(kind.order, place[:, None], axis=1)[:, 0]
-    named = np.array(kind.options)[level]
-    favoured = {"_1": named == "1", "_2": named == "2"} if kind.sides else {"": level == 0}
+    level_names = np.array(kind.options)[level]
+    favoured = {"_1": level_names == "1", "_2": level_names == "2"} if kind.sides else {"": level == 0}
     text = kind.texts.gather(kind.asked * len(kind.options) + place)
     return writing.reply_frame(kind.rows, writing.refusing(text, audit.refused(kind.rows, favoured)))

@@ -115,8 +115,8 @@ class Workshop(AbstractContextManager["Workshop"]):
         each other. 0 makes everything in this one.
     """
 
-    def __init__(self, track: Track, kept: Path | None = None, processes: int = 0) -> None:
-        self.track, self._kept = track, kept
+    def __init__(self, track: Track, folder: Path | None = None, processes: int = 0) -> None:
+        self.track, self._kept = track, folder
         self._pool: ProcessPoolExecutor | None = None
         if processes:
             for name in _THREADS:
@@ -173,9 +173,9 @@ def place(folder: Path, repetition: Repetition) -> Path:
     """File of a repetition: another one where the code, a library, the study or what is planted is another."""
     file = Path(repetition.study)
     declared = file.read_bytes() if file.is_file() else b""
-    what = f"{state()}\x1f{replace(repetition, study=file.stem)!r}\x1f"
-    named = blake2b(what.encode() + declared, digest_size=12).hexdigest()
-    return folder / file.stem / f"{type(repetition).__name__.lower()}-{named}.arrow"
+    identity = f"{state()}\x1f{replace(repetition, study=file.stem)!r}\x1f"
+    digest = blake2b(identity.encode() + declared, digest_size=12).hexdigest()
+    return folder / file.stem / f"{type(repetition).__name__.lower()}-{digest}.arrow"
 
 
 @cache

@@ -21,13 +21,13 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     p times how many they are.
     """
     long = rival.rows(answers).drop_nulls([VALUE, UNIT]).with_columns(measure=pl.lit(rival.measure))
-    named = [name for name in long.columns if name not in (UNIT, VALUE, SIDE, PART)]
-    cells = [*named, *([PART] if PART in long.columns else [])]
+    labels = [name for name in long.columns if name not in (UNIT, VALUE, SIDE, PART)]
+    cells = [*labels, *([PART] if PART in long.columns else [])]
     sides = [SIDE] if SIDE in long.columns else []
     units = long.group_by([*cells, UNIT, *sides]).agg(pl.col(VALUE).mean())
     tests = _exact(units, cells) if rival.flags else _by_t(units, cells, sides)
-    smallest = tests.group_by(named).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
-    return smallest.with_columns(pl.col(named).cast(pl.String))
+    smallest = tests.group_by(labels).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
+    return smallest.with_columns(pl.col(labels).cast(pl.String))
 
 
 def _exact(units: pl.DataFrame, cells: Sequence[str]) -> pl.DataFrame:
@@ -37,8 +37,8 @@ def _exact(units: pl.DataFrame, cells: Sequence[str]) -> pl.DataFrame:
         hits=flag.filter(SIDE).sum(), side=pl.col(SIDE).sum(), all_hits=flag.sum(), every=pl.len()
     )
     counts = counts.filter(pl.col("all_hits") > 0)
-    hits, side, all_hits, every = (counts[name].to_numpy() for name in ("hits", "side", "all_hits", "every"))
-    law = stats.hypergeom(every, np.rint(all_hits), side)
+    hits, side, all_hits, totals = (counts[name].to_numpy() for name in ("hits", "side", "all_hits", "every"))
+    law = stats.hypergeom(totals, np.rint(all_hits), side)
     tails = np.fmin(law.sf(np.rint(hits) - 1), law.cdf(np.rint(hits)))
     return counts.select(cells).with_columns(p=pl.Series(np.minimum(2 * tails, 1.0)))
 
@@ -48,11 +48,11 @@ def _by_t(units: pl.DataFrame, cells: Sequence[str], sides: Sequence[str]) -> pl
         mean=pl.col(VALUE).mean(), error=pl.col(VALUE).var() / pl.len(), n=pl.len().cast(pl.Float64)
     )
     if sides:
-        one, other = (moments.filter(pl.col(SIDE) == which).drop(SIDE) for which in (True, False))
-        both = one.join(other, on=cells, nulls_equal=True)
+        first, second = (moments.filter(pl.col(SIDE) == which).drop(SIDE) for which in (True, False))
+        joined = first.join(second, on=cells, nulls_equal=True)
         error = pl.col("error") + pl.col("error_right")
-        each = pl.col("error") ** 2 / (pl.col("n") - 1) + pl.col("error_right") ** 2 / (pl.col("n_right") - 1)
-        moments = both.with_columns(mean=pl.col("mean") - pl.col("mean_right"), error=error, freedom=error**2 / each)
+        terms = pl.col("error") ** 2 / (pl.col("n") - 1) + pl.col("error_right") ** 2 / (pl.col("n_right") - 1)
+        moments = joined.with_columns(mean=pl.col("mean") - pl.col("mean_right"), error=error, freedom=error**2 / terms)
     else:
         moments = moments.with_columns(freedom=pl.col("n") - 1)
     p = _t(*(moments[name].fill_null(np.nan).to_numpy() for name in ("mean", "error", "freedom")))
@@ -68,7 +68,7 @@ def _t(mean: Array, error: Array, freedom: Array) -> Array:
 
 def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame) -> pl.DataFrame:
     """Estimates with `q_rival`, the rival's p by Holm within the family; null where there is no rival."""
-    parts = []
+    tested = []
     left = judged.with_row_index("row")
     for rival in rivals:
         estimates = left.filter(pl.col("measure") == rival.measure, pl.col("p").is_not_null(), *rival.only)
@@ -76,13 +76,13 @@ def beside(judged: pl.DataFrame, rivals: Sequence[Rival], answers: pl.DataFrame)
             continue
         p = p_values(rival, answers)
         on = [name for name in p.columns if name != "p_rival"]
-        parts.append(estimates.join(p, on=on, how="left").select("row", "family", "p_rival"))
-    if not parts:
+        tested.append(estimates.join(p, on=on, how="left").select("row", "family", "p_rival"))
+    if not tested:
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))
-    tests = pl.concat(parts)
+    tests = pl.concat(tested)
     holm = [
-        part.select("row").with_columns(q_rival=pl.Series(adjust(part["p_rival"].to_numpy(), "holm")))
-        for part in tests.drop_nulls("p_rival").partition_by("family")
+        family.select("row").with_columns(q_rival=pl.Series(adjust(family["p_rival"].to_numpy(), "holm")))
+        for family in tests.drop_nulls("p_rival").partition_by("family")
     ]
     if not holm:
         return judged.with_columns(q_rival=pl.lit(None, pl.Float64))

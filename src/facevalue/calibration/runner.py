@@ -133,8 +133,8 @@ class Runner:
         for pair in PAIRS:
             if (pair.others and not self._calibration.units) or (pair.places and self._calibration.in_one_order):
                 continue
-            every = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
-            tables = self._workshop.make(every, f"{self.name}: {pair.name}")
+            comparisons = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
+            tables = self._workshop.make(comparisons, f"{self.name}: {pair.name}")
             rows.append(compared_alike(pair.name, pl.concat(tables).with_row_index("audit")))
         facts = {"study": self.name, "size": smallest.units, "repetitions": self._repetitions}
         return _frame(rows).select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
@@ -150,7 +150,7 @@ class Runner:
             if plan is not None and planned is not None:
                 rows.append(self._lone("plan", replace(planned, effect=plan[0]), null))
             rows.append(self._moved(target))
-        columns = ("effect", "planted", *(f"{one}{end}" for one in ("found", "equivalent") for end in _ENDS))
+        columns = ("effect", "planted", *(f"{outcome}{end}" for outcome in ("found", "equivalent") for end in _ENDS))
         schema = {"stated": pl.String, "measure": pl.String, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
         return self._named(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
 
@@ -162,10 +162,10 @@ class Runner:
         lead = empty.filter(TESTED, pl.col("audit") <= PILOT)
         lead = lead.filter(leads(pl.col("family"), self._middle.study.lead, lead))
         keys = ["measure", *self._middle.keys]
-        each = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
-        each = each.filter(pl.col("mde").is_not_null())
+        cells = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
+        cells = cells.filter(pl.col("mde").is_not_null())
         distance = pl.col("clusters") if clusters is None else (pl.col("clusters").cast(pl.Float64) - clusters).abs()
-        candidates = each.filter(distance == distance.min()).sort("mde", maintain_order=True)
+        candidates = cells.filter(distance == distance.min()).sort("mde", maintain_order=True)
         if candidates.is_empty():
             return None
         row = candidates.row((candidates.height - 1) // 2, named=True)

@@ -56,8 +56,8 @@ def share(rows: pl.DataFrame, column: str, *, crossed: bool = False) -> Share:
         return Share(value, 0.0, 1.0)
     apart = measured.with_columns(apart=pl.col(column) - value)
     variance = sum(_variance(apart, key) for key in ("audit", *(["row"] if crossed else [])))
-    drawn = min(value * (1 - value) / variance, many) if variance > 0 else audits
-    size = drawn * float((special.stdtrit(many - 1, 1 - _TAIL) / special.stdtrit(audits - 1, 1 - _TAIL)) ** 2)
+    draws = min(value * (1 - value) / variance, many) if variance > 0 else audits
+    size = draws * float((special.stdtrit(many - 1, 1 - _TAIL) / special.stdtrit(audits - 1, 1 - _TAIL)) ** 2)
     hits = value * size
     low = special.betaincinv(hits, size - hits + 1, _TAIL) if hits > 0 else 0.0
     high = special.betaincinv(hits + 1, size - hits, 1 - _TAIL) if hits < size else 1.0
@@ -70,7 +70,7 @@ def _variance(apart: pl.DataFrame, key: str) -> float:
     return float(sums.size / (sums.size - 1) * (sums**2).sum() / apart.height**2) if sums.size > 1 else 0.0
 
 
-def shortfall(rows: pl.DataFrame, least: float) -> Share:
+def shortfall(rows: pl.DataFrame, fraction: float) -> Share:
     """Share that a test finds (`finds`) less `least` of a rival's (`rival`), of the same effects, and t over audits.
 
     Two audits are added, one in which both find everything and one in which the rival alone does, so that few audits
@@ -84,7 +84,9 @@ def shortfall(rows: pl.DataFrame, least: float) -> Share:
     """
     if rows.is_empty():
         return NONE
-    ahead = pl.col("finds").cast(pl.Float64) - least * pl.col("rival").cast(pl.Float64)
-    each = np.append(rows.group_by("audit").agg(ahead.mean().alias("ahead"))["ahead"].to_numpy(), [1 - least, -least])
-    wide = special.stdtrit(each.size - 1, 1 - _TAIL) * each.std(ddof=1) / np.sqrt(each.size)
-    return Share(float(each.mean()), float(each.mean() - wide), float(each.mean() + wide))
+    ahead = pl.col("finds").cast(pl.Float64) - fraction * pl.col("rival").cast(pl.Float64)
+    differences = np.append(
+        rows.group_by("audit").agg(ahead.mean().alias("ahead"))["ahead"].to_numpy(), [1 - fraction, -fraction]
+    )
+    wide = special.stdtrit(differences.size - 1, 1 - _TAIL) * differences.std(ddof=1) / np.sqrt(differences.size)
+    return Share(float(differences.mean()), float(differences.mean() - wide), float(differences.mean() + wide))

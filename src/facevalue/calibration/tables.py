@@ -70,7 +70,7 @@ _PROMISES = (
 
 
 def calibrated(
-    named: Sequence[str],
+    names: Sequence[str],
     repetitions: int | Sequence[int],
     workshop: Workshop,
     sizes: Sequence[int] = SIZES,
@@ -89,11 +89,11 @@ def calibrated(
     outside:
         Whether studies' files may name files that are not below their own folders.
     """
-    for study in named:
+    for study in names:
         studies.protocol(study, outside=outside)
-    many = [repetitions] * len(named) if isinstance(repetitions, int) else repetitions
-    runners = [Runner(study, sizes, number, workshop) for study, number in zip(named, many, strict=True)]
-    summaries = {one.name: one.summary() for one in runners}
+    many = [repetitions] * len(names) if isinstance(repetitions, int) else repetitions
+    runners = [Runner(study, sizes, number, workshop) for study, number in zip(names, many, strict=True)]
+    summaries = {runner.name: runner.summary() for runner in runners}
     setup = pl.DataFrame(
         [
             {"study": name, "repetitions": number, "nothing_planted": level_audits(number), "effects_seed": TABLE}
@@ -101,19 +101,19 @@ def calibrated(
         ]
     ).with_columns(made_by=pl.lit(state()))
     frames = {
-        "": pl.concat([one.families for one in summaries.values()], how="vertical_relaxed"),
-        "-conditions": pl.concat([one.conditions for one in summaries.values()], how="vertical_relaxed"),
-        "-detectable": pl.concat([one.detectable for one in summaries.values()], how="vertical_relaxed"),
-        "-comparisons": pl.concat([one.comparisons for one in summaries.values()], how="vertical_relaxed"),
+        "": pl.concat([summary.families for summary in summaries.values()], how="vertical_relaxed"),
+        "-conditions": pl.concat([summary.conditions for summary in summaries.values()], how="vertical_relaxed"),
+        "-detectable": pl.concat([summary.detectable for summary in summaries.values()], how="vertical_relaxed"),
+        "-comparisons": pl.concat([summary.comparisons for summary in summaries.values()], how="vertical_relaxed"),
         "-made": setup,
     }
     return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
 
 
-def _made(made: pl.DataFrame) -> Table:
+def _made(setup: pl.DataFrame) -> Table:
     columns = (("study", "study"), ("repetitions", "repetitions"), ("nothing planted", "nothing_planted"))
     return Table.of(
-        "How these tables were made", columns, made.iter_rows(named=True),
+        "How these tables were made", columns, setup.iter_rows(named=True),
         f"Audits of each condition and size, by seeds from 1; effects by seed {TABLE}. FaceValue {state()}.",
     )  # fmt: skip
 
@@ -124,7 +124,7 @@ def promises(summaries: Mapping[str, Summary]) -> tuple[Table, Table]:
 
 
 def _glance(summaries: Mapping[str, Summary]) -> Table:
-    rows = [(one.text, *(_counted(one, summary) for summary in summaries.values())) for one in _PROMISES]
+    rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in _PROMISES]
     return Table(
         "Promises: how many hold / are open / are broken", ("promise", *summaries), rows,
         "Of families in each size, conditions, stated effects, pairs of models. A promise holds where the 95% "
@@ -138,7 +138,8 @@ def _counted(promise: _Promise, summary: Summary) -> str:
     if rows.is_empty():
         return "-"
     within = [
-        (pl.col(f"{one}_low") >= promise.low) & (pl.col(f"{one}_high") <= promise.high) for one in promise.columns
+        (pl.col(f"{column}_low") >= promise.low) & (pl.col(f"{column}_high") <= promise.high)
+        for column in promise.columns
     ]
     begins = pl.element().str.starts_with(promise.mark)
     is_broken = pl.col("defect").str.split("; ").list.eval(begins).list.any()
@@ -157,13 +158,13 @@ def _marks(summaries: Mapping[str, Summary]) -> Table:
 def _broken(summaries: Mapping[str, Summary]) -> Iterator[tuple[str, ...]]:
     labels = {"families": "family", "conditions": "condition", "detectable": "stated", "comparisons": "pair"}
     for name, summary in summaries.items():
-        for table, label in labels.items():
+        for table, column in labels.items():
             marked: pl.DataFrame = getattr(summary, table).filter(pl.col("defect") != "")
             for row in marked.iter_rows(named=True):
-                what = f"{row[label]} ({row['measure']})" if table == "families" else str(row[label])
+                label = f"{row[column]} ({row['measure']})" if table == "families" else str(row[column])
                 for mark in row["defect"].split("; "):
                     value, low, high = (row[key] for key in _number(mark, row))
-                    yield name, what, str(row["size"]), mark, f"{value:.3f}", f"{low:.3f} to {high:.3f}"
+                    yield name, label, str(row["size"]), mark, f"{value:.3f}", f"{low:.3f} to {high:.3f}"
 
 
 def _number(mark: str, row: dict[str, object]) -> tuple[str, str, str]:
@@ -184,23 +185,23 @@ def _number(mark: str, row: dict[str, object]) -> tuple[str, str, str]:
 
 
 def _tables(summaries: Mapping[str, Summary]) -> Iterator[Table]:
-    for name, one in summaries.items():
+    for name, summary in summaries.items():
         yield Table.of(
-            f"{name}: families", _FAMILIES, one.families.iter_rows(named=True),
+            f"{name}: families", _FAMILIES, summary.families.iter_rows(named=True),
             "false: families with anything found where nothing is planted; covers: intervals, where nothing and where "
             "effects are planted; found: of the effects, on the page; power: within the family; beside: the same, of "
             "those that the rival tests as well (t over units, Holm).", boxed=False,
         )  # fmt: skip
         yield Table.of(
-            f"{name}: conditions", _CONDITIONS, one.conditions.iter_rows(named=True),
+            f"{name}: conditions", _CONDITIONS, summary.conditions.iter_rows(named=True),
             'page: audits that find anything where nothing is planted; sure: without "unless".', boxed=False,
         )  # fmt: skip
         yield Table.of(
-            f"{name}: effects that are said to be found", _DETECTABLE, one.detectable.iter_rows(named=True),
+            f"{name}: effects that are said to be found", _DETECTABLE, summary.detectable.iter_rows(named=True),
             "Promised: found in .75 to .90; equivalent in none.", boxed=False,
         )  # fmt: skip
         yield Table.of(
-            f"{name}: comparisons", _COMPARED, one.comparisons.iter_rows(named=True),
+            f"{name}: comparisons", _COMPARED, summary.comparisons.iter_rows(named=True),
             "Two models of the same bias. any: comparisons in which a cell differs; mean: the mean difference has p "
             "below .05; covers: intervals of cells that hold zero.", boxed=False,
         )  # fmt: skip

@@ -82,8 +82,8 @@ class Trials:
         plain = study.design.trials(np.arange(study.design.size))
         repeats = study.repeats
         self.frame = pl.concat([
-            plain.with_columns(pl.lit(at, pl.UInt8).alias("repeat"), pl.lit("ok").alias("status"))
-            for at in range(repeats)
+            plain.with_columns(pl.lit(repeat, pl.UInt8).alias("repeat"), pl.lit("ok").alias("status"))
+            for repeat in range(repeats)
         ])  # fmt: skip
         self.stimulus = np.tile(study.design.stimulus_numbers(plain["trial"].to_numpy()), repeats).astype(np.int64)
         self.levels = {name: levels for name in planted if (levels := self._levels(name))}
@@ -107,7 +107,7 @@ class Trials:
     def _coded(self) -> dict[tuple[str, str], Codes]:
         out = {}
         for name, levels in self.levels.items():
-            places = {level: at for at, level in enumerate(levels)}
+            places = {level: index for index, level in enumerate(levels)}
             for side in SIDES:
                 if name + side in self.frame.columns:
                     column = self.frame[name + side].cast(pl.String)
@@ -202,12 +202,12 @@ def _kinds(
 ) -> tuple[list[Kind], list[Written]]:
     """Group rows by what is asked."""
     together: dict[tuple[object, ...], list[int]] = {}
-    for at, question in enumerate(distinct):
+    for index, question in enumerate(distinct):
         levels = tuple(sorted(option.level for option in question.options))
         wants = next((name for name in _TEXTS if question.factors.get(name)), "")
         together.setdefault(
             (levels,) if levels else (_scenario(question), wants, question.factors.get(wants)), []
-        ).append(at)
+        ).append(index)
     two = any(f"{name}_1" in columns for name in planted)
     kinds, written = [], []
     for of in together.values():
@@ -215,7 +215,7 @@ def _kinds(
         place[of] = np.arange(len(of))
         rows = np.flatnonzero(place[codes] >= 0)
         number = place[codes[rows]]
-        questions = [distinct[at] for at in of]
+        questions = [distinct[index] for index in of]
         names = list(dict.fromkeys(_key(question) for question in questions))
         factors = [next(q.factors for q in questions if _key(q) == name) for name in names]
         facts = (

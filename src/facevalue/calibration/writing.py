@@ -38,61 +38,65 @@ def refusing(text: pl.Series, refused: npt.NDArray[np.bool_]) -> pl.Series:
     return pl.select(instead.alias("text")).to_series()
 
 
-def replies(trials: Trials, audit: "Drawn", part: Written) -> pl.DataFrame:
+def replies(trials: Trials, audit: "Drawn", written: Written) -> pl.DataFrame:
     """Replies to rows that are asked for words or numbers."""
-    hit = audit.hit(part)
-    if part.wants == STATED:
-        text, score = _stated(audit, part, hit)
-    elif part.wants == FIELDS:
-        text, score = _forms(trials, audit, part)
-    elif part.wants == KEYWORDS:
-        lists: list[list[str]] = json.loads(part.listed)
-        words = audit.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+    hit = audit.hit(written)
+    if written.wants == STATED:
+        text, score = _stated(audit, written, hit)
+    elif written.wants == FIELDS:
+        text, score = _forms(trials, audit, written)
+    elif written.wants == KEYWORDS:
+        lists: list[list[str]] = json.loads(written.listed)
+        words = audit.words(
+            written.rows, [(f"{written.scenario} {index}", choices) for index, choices in enumerate(lists)], hit
+        )
         text, score = (
-            _joined([pl.Series(one).gather(words[:, at]) for at, one in enumerate(lists)], ", "),
+            _joined([pl.Series(choices).gather(words[:, index]) for index, choices in enumerate(lists)], ", "),
             _score(words, lists),
         )
     else:
-        text, score = _described(audit, part, hit)
-    refused = audit.refused(part.rows, {"": score > 0.5})
-    return reply_frame(part.rows, refusing(text, refused), np.where(refused, np.nan, score))
+        text, score = _described(audit, written, hit)
+    refused = audit.refused(written.rows, {"": score > 0.5})
+    return reply_frame(written.rows, refusing(text, refused), np.where(refused, np.nan, score))
 
 
-def _joined(parts: Sequence[pl.Series], separator: str) -> pl.Series:
-    return pl.DataFrame({str(at): part for at, part in enumerate(parts)}).select(
+def _joined(columns: Sequence[pl.Series], separator: str) -> pl.Series:
+    return pl.DataFrame({str(index): column for index, column in enumerate(columns)}).select(
         pl.concat_str(pl.all(), separator=separator, ignore_nulls=True)
     ).to_series()  # fmt: skip
 
 
 def _score(words: Codes, lists: Sequence[Sequence[str]]) -> Array:
     """Mean place of the words in their lists, from 0 at the last to 1 at the first."""
-    return np.asarray(1 - (words / np.array([max(len(one) - 1, 1) for one in lists])).mean(axis=1))
+    return np.asarray(1 - (words / np.array([max(len(choices) - 1, 1) for choices in lists])).mean(axis=1))
 
 
-def _described(audit: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _described(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     lists = [words for _, words in SENTENCES]
-    words = audit.words(part.rows, [(f"{part.scenario} {at}", one) for at, one in enumerate(lists)], hit)
+    words = audit.words(
+        written.rows, [(f"{written.scenario} {index}", choices) for index, choices in enumerate(lists)], hit
+    )
     present = audit.kept(words.shape, _KEPT)
     present[:, 0] = True
     sentences = []
-    for at, (template, listed) in enumerate(SENTENCES):
+    for index, (template, listed) in enumerate(SENTENCES):
         sentence = pl.Series([template.format(word) for word in listed])
-        sentences.append(sentence.gather(words[:, at]).set(pl.Series(~present[:, at]), None))
+        sentences.append(sentence.gather(words[:, index]).set(pl.Series(~present[:, index]), None))
     return _joined(sentences, " "), _score(words, lists)
 
 
-def _stated(audit: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
-    fields: Mapping[str, Sequence[str | float]] = json.loads(part.listed)
+def _stated(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+    fields: Mapping[str, Sequence[str | float]] = json.loads(written.listed)
     columns, scores = {}, []
     for name, listed in fields.items():
-        named = [one for one in listed if isinstance(one, str)]
-        if named:
-            words = audit.words(part.rows, [(f"{part.scenario} {name}", named)], hit)
-            columns[name] = pl.Series(named).gather(words[:, 0])
-            scores.append(_score(words, [named]))
+        texts = [option for option in listed if isinstance(option, str)]
+        if texts:
+            words = audit.words(written.rows, [(f"{written.scenario} {name}", texts)], hit)
+            columns[name] = pl.Series(texts).gather(words[:, 0])
+            scores.append(_score(words, [texts]))
             continue
         low, high = (float(end) for end in listed)
-        share = np.clip(0.5 + _SCALE * audit.more(part.rows, f"{part.scenario} {name}".strip(), hit), 0, 1)
+        share = np.clip(0.5 + _SCALE * audit.more(written.rows, f"{written.scenario} {name}".strip(), hit), 0, 1)
         columns[name] = pl.Series(np.rint(low + (high - low) * share).astype(np.int64))
         scores.append(share)
     score = np.mean(scores, axis=0)
@@ -101,21 +105,23 @@ def _stated(audit: "Drawn", part: Written, hit: npt.NDArray[np.bool_]) -> tuple[
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
 
 
-def _forms(trials: Trials, audit: "Drawn", part: Written) -> tuple[pl.Series, Array]:
+def _forms(trials: Trials, audit: "Drawn", written: Written) -> tuple[pl.Series, Array]:
     """Forms whose filled fields stay, and shift what is put in the others."""
-    fields: Mapping[str, list[str]] = json.loads(part.listed)
-    column = trials.frame[FILLED].cast(pl.String).gather(part.rows)
+    fields: Mapping[str, list[str]] = json.loads(written.listed)
+    column = trials.frame[FILLED].cast(pl.String).gather(written.rows)
     distinct = column.unique(maintain_order=True).drop_nulls()
     forms = [json.loads(text) for text in distinct]
-    at = column.replace_strict(
+    places = column.replace_strict(
         dict(zip(distinct, range(distinct.len()), strict=True)), default=-1, return_dtype=pl.Int64
     )
     filled = {
-        name: np.array([*(listed.index(one[name]) if one.get(name) in listed else -1 for one in forms), -1])[at]
+        name: np.array([*(listed.index(form[name]) if form.get(name) in listed else -1 for form in forms), -1])[places]
         for name, listed in fields.items()
     }
     columns = {}
     for name, listed in fields.items():
-        chosen = audit.associated(part.rows, name, listed, filled, fields)
+        chosen = audit.associated(written.rows, name, listed, filled, fields)
         columns[name] = pl.Series(listed).gather(np.where(filled[name] >= 0, filled[name], chosen))
-    return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(part.rows.size)
+    return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), np.zeros(
+        written.rows.size
+    )

@@ -40,10 +40,10 @@ def annotate(
     """
     opened = StoredRun.open(run)
     if opened.study.scored is None:
-        what = opened.study.extras.annotate
-        if not what:
+        scored_replies = opened.study.extras.annotate
+        if not scored_replies:
             raise DataError(f"{run}: {lacking(opened.study.name, 'annotate', 'replies that a scorer reads')}")
-        raise DataError(f"{run} ({opened.study.name}) has no {what}; a scorer reads these, and nothing else.")
+        raise DataError(f"{run} ({opened.study.name}) has no {scored_replies}; a scorer reads these, and nothing else.")
     chosen = tuple(label.strip() for label in labels.split(",") if label.strip())
     scoring = load_scorer(scorer, chosen, rubric, ModelOptions(concurrency=concurrency))
     try:
@@ -53,13 +53,13 @@ def annotate(
         scoring.close()
     say(f"{now.texts:,} different texts; {now.before:,} of them had been scored by {scoring.name} before.")
     say(f"Scored: {now.done - now.failed:,}; failed: {now.failed:,}; longer than it reads at once: {now.cut:,}.")
-    (kept,) = (one for one in read(run) if one.name == called)
-    for reason, count in kept.reasons.items():
+    (scores,) = (named_scores for named_scores in read(run) if named_scores.name == called)
+    for reason, count in scores.reasons.items():
         say(f"Without a score: {count:,}, {reason}.")
     from facevalue.measures.scorer import audited, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
 
     for label, group, shift, low, high in (
-        largest_shift(audited(kept, opened.study.scored.groups))
+        largest_shift(audited(scores, opened.study.scored.groups))
         .select("label", "group", "shift", "low", "high")
         .iter_rows()
     ):

@@ -99,31 +99,31 @@ def attention(run: Path | str, trials: str, model: str | None, folder: Path, pic
     opened = StoredRun.open(run, pictures=pictures)
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
-    shown = list(_shown(opened, numbers))
+    trials_shown = list(_shown(opened, numbers))
     from facevalue.models.hf.attention import AttentionReader  # noqa: PLC0415 - torch takes seconds to import
     from facevalue.models.hf.loaded import DTYPES, load_model  # noqa: PLC0415
 
-    asked = opened.facts.model_settings.get("dtype") if model is None else None
-    reader = AttentionReader(load_model(path, dtype=str(asked) if asked in DTYPES else None))
+    dtype = opened.facts.model_settings.get("dtype") if model is None else None
+    reader = AttentionReader(load_model(path, dtype=str(dtype) if dtype in DTYPES else None))
     make_folder(folder)
-    done = []
-    for one in shown:
+    written = []
+    for trial in trials_shown:
         try:
-            found = reader.read(one.pictures, one.question)
+            attention_maps = reader.read(trial.pictures, trial.question)
         except DataError as error:
-            raise DataError(f"Trial {one.trial}: {error}") from error
-        done.append((one, _written(folder, one, found)))
-        say(f"Trial {one.trial}: {', '.join(file for each in done[-1][1] for file in each.files)}")
+            raise DataError(f"Trial {trial.trial}: {error}") from error
+        written.append((trial, _written(folder, trial, attention_maps)))
+        say(f"Trial {trial.trial}: {', '.join(file for heat_map in written[-1][1] for file in heat_map.files)}")
     name = f"{_LOCAL}{path}"
-    write_whole(folder / "index.csv", _table(name, done))
-    write_whole(folder / "index.html", _page(opened, name, done).encode())
+    write_whole(folder / "index.csv", _table(name, written))
+    write_whole(folder / "index.html", _page(opened, name, written).encode())
     say(f"All of them: {folder / 'index.html'}")
 
 
 def _numbers(text: str, run: StoredRun) -> list[int]:
     """Return the trials that were asked for, each once; all have a stored response."""
     try:
-        numbers = list(dict.fromkeys(int(part) for part in text.split(",")))
+        numbers = list(dict.fromkeys(int(number) for number in text.split(",")))
     except ValueError:
         raise click.BadParameter(f"{text!r}: write numbers, such as 12,40", param_hint="--trials") from None
     if len(numbers) > MOST_TRIALS:
@@ -159,8 +159,8 @@ def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
     study = run.study
     asking = RequestBuilder(study, run.facts.exact)
     for number in numbers:
-        if (why := shown(run, number).why) not in ("", NO_PICTURE):
-            raise RunError(f"Trial {number}: {why}.")
+        if (reason := shown(run, number).why) not in ("", NO_PICTURE):
+            raise RunError(f"Trial {number}: {reason}.")
         chunk = asking.chunk(np.array([number]), np.ones((1, 1), dtype=np.bool_))
         for _, _, stimulus in asking.stimuli(chunk):
             pictures = decoded(stimulus)
@@ -182,60 +182,61 @@ def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     column = run.study.extras.left_first
     if not pair or not column:
         return "", ""
-    said = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")
-    factors = run.study.design.trials(np.full(said.height, number))
-    row = run.study.answer(pl.concat([factors, said], how="horizontal")).row(0, named=True)
+    responses = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")
+    factors = run.study.design.trials(np.full(responses.height, number))
+    row = run.study.answer(pl.concat([factors, responses], how="horizontal")).row(0, named=True)
     if row[column] is None:
         return "", ""
     first, second = (", ".join(str(factors.row(0, named=True)[f"{name}_{n}"]) for name in pair) for n in (1, 2))
     return (first, second) if row[column] else (second, first)
 
 
-def _written(folder: Path, one: _Shown, found: "Attended") -> list[_Map]:
+def _written(folder: Path, trial: _Shown, attended: "Attended") -> list[_Map]:
     """Write a trial's arrays and pictures."""
     from facevalue.models.hf import overlays  # noqa: PLC0415
     from facevalue.models.hf.attention import sides  # noqa: PLC0415
 
     def shares(values: "np.typing.NDArray[np.float32]") -> "Sides | None":
-        return sides(values, found.regions, len(one.pictures)) if one.halves else None
+        return sides(values, attended.regions, len(trial.pictures)) if trial.halves else None
 
     def save(name: str, title: str, values: "np.typing.NDArray[np.float32]") -> tuple[str, ...]:
         names = []
-        for number, picture in enumerate(one.pictures):
-            which = f"-picture-{number + 1}" if len(one.pictures) > 1 else ""
-            mine, small = found.regions.picture == number, overlays.fitted(picture)
-            shown = overlays.spread(values[mine], found.regions.boxes[mine], small.size)
-            names.append(_png(folder / f"trial-{one.trial}-{name}{which}.png", overlays.overlay(small, shown, title)))
+        for number, picture in enumerate(trial.pictures):
+            which = f"-picture-{number + 1}" if len(trial.pictures) > 1 else ""
+            inside, small = attended.regions.picture == number, overlays.fitted(picture)
+            heat = overlays.spread(values[inside], attended.regions.boxes[inside], small.size)
+            names.append(_png(folder / f"trial-{trial.trial}-{name}{which}.png", overlays.overlay(small, heat, title)))
         return tuple(names)
 
-    crossing = found.regions.crossing
-    share = None if crossing else float(found.mean.sum())  # else all of it, in the layers that look at pictures
+    crossing = attended.regions.crossing
+    share = None if crossing else float(attended.mean.sum())  # else all of it, in the layers that look at pictures
     layers = "all layers that look at it" if crossing else "all layers"
     maps = [
-        _Map("attention", "", None, shares(found.mean), share, save(
-            "attention", f"Trial {one.trial}: mean attention of the answer, {layers}, all heads", found.mean)),
+        _Map("attention", "", None, shares(attended.mean), share, save(
+            "attention", f"Trial {trial.trial}: mean attention of the answer, {layers}, all heads", attended.mean)),
     ]  # fmt: skip
     if not crossing:
-        maps.append(_Map("heads", "", None, None, share, (_png(folder / f"trial-{one.trial}-heads.png", overlays.heads(
-            found.by_head, f"Trial {one.trial}: attention of the answer to the picture, by head")),)))  # fmt: skip
-    for number, option in enumerate(found.options, 1):
-        title = f"Trial {one.trial}: relevancy for option {number}, {option.label[:40]}"
+        title = f"Trial {trial.trial}: attention of the answer to the picture, by head"
+        file = _png(folder / f"trial-{trial.trial}-heads.png", overlays.heads(attended.by_head, title))
+        maps.append(_Map("heads", "", None, None, share, (file,)))
+    for number, option in enumerate(attended.options, 1):
+        title = f"Trial {trial.trial}: relevancy for option {number}, {option.label[:40]}"
         files = save(f"relevancy-{number}", title, option.relevancy)
         maps.append(_Map("relevancy", option.label, option.probability, shares(option.relevancy), None, files))
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
-        boxes=found.regions.boxes,
-        picture=found.regions.picture,
-        attention=found.attention,
-        mean=found.mean,
-        by_layer=found.by_layer,
-        by_head=found.by_head,
-        options=np.array([option.label for option in found.options]),
-        probability=np.array([option.probability for option in found.options]),
-        relevancy=np.stack([option.relevancy for option in found.options]),
+        boxes=attended.regions.boxes,
+        picture=attended.regions.picture,
+        attention=attended.attention,
+        mean=attended.mean,
+        by_layer=attended.by_layer,
+        by_head=attended.by_head,
+        options=np.array([option.label for option in attended.options]),
+        probability=np.array([option.probability for option in attended.options]),
+        relevancy=np.stack([option.relevancy for option in attended.options]),
     )
-    write_whole(folder / f"trial-{one.trial}.npz", buffer.getvalue())
+    write_whole(folder / f"trial-{trial.trial}.npz", buffer.getvalue())
     return maps
 
 
@@ -246,26 +247,26 @@ def _png(path: Path, picture: "Image") -> str:
     return path.name
 
 
-def _table(model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> bytes:
+def _table(model: str, written: Sequence[tuple[_Shown, Sequence[_Map]]]) -> bytes:
     """Return one row per map, without those of heads, as CSV."""
     rows = []
-    for one, maps in done:
-        for each in maps:
-            if each.name == "heads":
+    for trial, maps in written:
+        for heat_map in maps:
+            if heat_map.name == "heads":
                 continue
-            parts = each.sides
-            shares = (parts.left, parts.right, parts.even_left, parts.even_right) if parts else (None,) * 4
+            sides = heat_map.sides
+            shares = (sides.left, sides.right, sides.even_left, sides.even_right) if sides else (None,) * 4
             numbers = [None if x is None or np.isnan(x) else f"{x:.6g}" for x in
-                       (each.probability, each.on_pictures, *shares)]  # fmt: skip
-            people = [text or None for text in one.people]
-            rows.append((model, str(one.trial), each.name, each.option or None, *numbers[:2], *people, *numbers[2:],
-                         " ".join(each.files)))  # fmt: skip
+                       (heat_map.probability, heat_map.on_pictures, *shares)]  # fmt: skip
+            people = [text or None for text in trial.people]
+            rows.append((model, str(trial.trial), heat_map.name, heat_map.option or None, *numbers[:2], *people,
+                         *numbers[2:], " ".join(heat_map.files)))  # fmt: skip
     out = io.BytesIO()
     write_csv(pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row"), out)
     return out.getvalue()
 
 
-def _page(run: StoredRun, model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
+def _page(run: StoredRun, model: str, written: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
     """Return the index for people: what was asked, how likely each option was, whom the model looked at."""
     kind = run.study.source.kind
     notes = [run.study.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
@@ -273,7 +274,7 @@ def _page(run: StoredRun, model: str, done: Sequence[tuple[_Shown, Sequence[_Map
         tag("h1", f"Where {model} looks"),
         tag("p", f"{run.study.title} ({run.folder.name})"),
         *(tag("p", note, class_="note") for note in notes if note),
-        *(part for one, maps in done for part in _section(one, maps)),
+        *(element for trial, maps in written for element in _section(trial, maps)),
     ]
     policy = Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self'; "
                     "style-src 'unsafe-inline'\">")  # fmt: skip
@@ -282,26 +283,30 @@ def _page(run: StoredRun, model: str, done: Sequence[tuple[_Shown, Sequence[_Map
     return f"<!doctype html>\n{page}\n"
 
 
-def _section(one: _Shown, maps: Sequence[_Map]) -> Iterator[Markup]:
-    yield tag("h2", f"Trial {one.trial}")
-    yield tag("pre", one.question.prompt)
-    if any(one.people):
-        yield tag("p", f"Left: {one.people[0]}. Right: {one.people[1]}.")
-    columns = ["map", "option", "probability", *(["left (even)", "right (even)"] if one.halves else [])]
+def _section(trial: _Shown, maps: Sequence[_Map]) -> Iterator[Markup]:
+    yield tag("h2", f"Trial {trial.trial}")
+    yield tag("pre", trial.question.prompt)
+    if any(trial.people):
+        yield tag("p", f"Left: {trial.people[0]}. Right: {trial.people[1]}.")
+    columns = ["map", "option", "probability", *(["left (even)", "right (even)"] if trial.halves else [])]
     rows = [tag("tr", *(tag("th", name) for name in columns))]
-    for each in maps:
-        if each.name == "heads":
+    for heat_map in maps:
+        if heat_map.name == "heads":
             continue
-        cells = [each.name, each.option, "" if each.probability is None else f"{each.probability:.3g}"]
-        if one.halves and each.sides:
-            parts = each.sides
-            cells += [_percent(parts.left, parts.even_left), _percent(parts.right, parts.even_right)]
+        cells = [
+            heat_map.name,
+            heat_map.option,
+            "" if heat_map.probability is None else f"{heat_map.probability:.3g}",
+        ]
+        if trial.halves and heat_map.sides:
+            sides = heat_map.sides
+            cells += [_percent(sides.left, sides.even_left), _percent(sides.right, sides.even_right)]
         rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
     yield tag("table", *rows)
-    share = next((each.on_pictures for each in maps if each.on_pictures is not None), None)
-    shown = "picture" if len(one.pictures) == 1 else "pictures"
-    yield tag("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {shown}.")
-    for file in (file for each in maps for file in each.files):
+    share = next((heat_map.on_pictures for heat_map in maps if heat_map.on_pictures is not None), None)
+    noun = "picture" if len(trial.pictures) == 1 else "pictures"
+    yield tag("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {noun}.")
+    for file in (file for heat_map in maps for file in heat_map.files):
         yield Markup('<img src="{}" alt="{}">').format(file, file.removesuffix(".png"))
 
 

@@ -75,33 +75,33 @@ def calibrate(
     kind, _, variant = model.partition("/")
     if model not in _WRITTEN and not (kind == "reference" and variant):
         raise UnknownNameError("model to calibrate on", model, _WRITTEN)
-    named = study or (next(iter(studies.STUDIES)),)
-    protocols = [studies.protocol(name, outside=outside) for name in named]
+    names = study or (next(iter(studies.STUDIES)),)
+    protocols = [studies.protocol(name, outside=outside) for name in names]
     numbers = _sizes(sizes or _USUAL[kind], kind)
     if kind == "planted":
         from facevalue.calibration.repetitions import Workshop  # noqa: PLC0415 - scipy.stats takes a second to import
         from facevalue.calibration.tables import calibrated  # noqa: PLC0415
 
         with Workshop(_track, keep, processes) as workshop:
-            results = calibrated(named, repetitions, workshop, numbers, outside=outside)
+            results = calibrated(names, repetitions, workshop, numbers, outside=outside)
     else:
         audited = protocols[0].extras.reference
         if audited is None or len(protocols) > 1:
-            others = [name for name, one in studies.STUDIES.items() if one.extras.reference]
+            others = [name for name, protocol in studies.STUDIES.items() if protocol.extras.reference]
             raise ModelError(
-                f"The reference model is not audited by {' and '.join(one.name for one in protocols)}: leave out "
-                f"--model reference, or calibrate {listed(others, 'or')}."
+                f"The reference model is not audited by {' and '.join(protocol.name for protocol in protocols)}: leave "
+                f"out --model reference, or calibrate {listed(others, 'or')}."
             )
         results = audited(CalibrationRequest(numbers, repetitions, variant, _track, _say))
     _show(results, out)
 
 
 def _sizes(text: str, kind: str) -> tuple[int, ...]:
-    least = 2 if kind == "reference" else 1
-    if not all(part.strip().isdigit() and least <= int(part) <= _MOST[kind] for part in text.split(",")):
+    smallest = 2 if kind == "reference" else 1
+    if not all(size.strip().isdigit() and smallest <= int(size) <= _MOST[kind] for size in text.split(",")):
         unit = "faces" if kind == "reference" else "times the smallest audit"
         raise click.BadParameter(
-            f"write numbers of {unit} from {least} to {_MOST[kind]}, such as {_USUAL[kind]}", param_hint="--sizes"
+            f"write numbers of {unit} from {smallest} to {_MOST[kind]}, such as {_USUAL[kind]}", param_hint="--sizes"
         )
     return tuple(int(size) for size in text.split(","))
 
@@ -123,8 +123,8 @@ def _show(results: Calibrated, out: Sequence[Path]) -> None:
             say(f"Table: {file}")
 
 
-def _track(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
-    return progress.track(items, what, total=total, console=terminal(stderr=True), transient=True)
+def _track(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
+    return progress.track(items, label, total=total, console=terminal(stderr=True), transient=True)
 
 
 def _say(line: str) -> None:

@@ -56,8 +56,8 @@ def compare(first: str, second: str, as_json: bool, margin: float | None, out: P
     """
     if out is not None and out.suffix != ".csv":
         raise click.UsageError(f"{out.name} is not a .csv file.")
-    one, two = open_named(first), open_named(second)
-    agreement = compare_runs(one, two, margin)
+    run_1, run_2 = open_named(first), open_named(second)
+    agreement = compare_runs(run_1, run_2, margin)
     if out is not None:
         buffer = io.BytesIO()
         write_csv(agreement.cells, buffer)
@@ -65,7 +65,7 @@ def compare(first: str, second: str, as_json: bool, margin: float | None, out: P
     if as_json:
         click.echo(json.dumps(agreement.json(), indent=2))
         return
-    show(agreement, terminal(), (one.facts.name or one.folder.name, two.facts.name or two.folder.name))
+    show(agreement, terminal(), (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name))
 
 
 def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None:
@@ -78,13 +78,13 @@ def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
-    within, beside = list(agreement.compared.within), agreement.compared.beside
+    within, facet = list(agreement.compared.within), agreement.compared.beside
     digits = digits_of(agreement)
     console.print(answer(agreement, names), style="bold", highlight=False, markup=False)
     title = f"Over all: {names[1]} minus {names[0]}, {agreement.unit}"
     console.print(_summary(agreement.overall, within, title, digits))
     if agreement.beside.height:
-        console.print(_summary(agreement.beside, [*within, beside], f"By {beside}", digits))
+        console.print(_summary(agreement.beside, [*within, facet], f"By {facet}", digits))
     if agreement.also.height:
         console.print(rich_table(_also(agreement)))
     for table in agreement.further:
@@ -124,12 +124,12 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Tabl
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right", overflow="fold")
-    parts = [part for _, part in rows.group_by(by, maintain_order=True)] if by else [rows]
-    for part in parts:
-        by_statistic = {row["statistic"]: row for row in part.iter_rows(named=True)}
-        n = f"{max(part['cells'].to_list()):,}"
+    blocks = [block for _, block in rows.group_by(by, maintain_order=True)] if by else [rows]
+    for block in blocks:
+        by_statistic = {row["statistic"]: row for row in block.iter_rows(named=True)}
+        n = f"{max(block['cells'].to_list()):,}"
         table.add_row(
-            *(part[name][0] for name in by),
+            *(block[name][0] for name in by),
             n,
             *(_statistic(by_statistic[name], digits) if name in by_statistic else "" for name in _TITLES),
         )
@@ -154,19 +154,19 @@ def _interval(low: float | None, high: float | None, form: str) -> str:
 
 def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
     """As Tables 15 to 19 where few levels stand side by side; the largest deltas otherwise."""
-    how, who = agreement.compared, _who(agreement)
-    beside, asked = how.beside, how.asked or how.within
-    columns = {"who": who, "asked": asked}
+    declared, who_labels = agreement.compared, _who(agreement)
+    facet, question_labels = declared.beside, declared.asked or declared.within
+    columns = {"who": who_labels, "asked": question_labels}
     cells = cells.with_columns(
         pl.concat_str(*labels, separator=" " if name == "who" else ", ", ignore_nulls=True).alias(name)
         for name, labels in columns.items()
         if labels
     )
-    named = how.who[-1] if how.who else ", ".join(who)
-    heads = [(named, "who"), *([("asked", "asked")] if asked else [])]
-    levels = cells[beside].unique(maintain_order=True).to_list() if beside else []
+    heading_who = declared.who[-1] if declared.who else ", ".join(who_labels)
+    heads = [(heading_who, "who"), *([("asked", "asked")] if question_labels else [])]
+    levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS
-    title = f"By {named}: first → second (delta), * difference found"
+    title = f"By {heading_who}: first → second (delta), * difference found"
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -175,18 +175,18 @@ def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
     if side_by_side:
         for level in levels:
             table.add_column(level or "all", justify="right")
-        keys = [name for name in how.cells if name != beside]
-        for _, own in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
-            by = {row[beside]: _cell(row, digits) for row in own.iter_rows(named=True)}
-            table.add_row(*(escape(own[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
+        keys = [name for name in declared.cells if name != facet]
+        for _, row_cells in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
+            by = {row[facet]: _cell(row, digits) for row in row_cells.iter_rows(named=True)}
+            table.add_row(*(escape(row_cells[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
-    if beside:
-        table.add_column(beside)
+    if facet:
+        table.add_column(facet)
     table.add_column("", justify="right")
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):
         table.add_row(
-            *(escape(row[key]) for _, key in heads), *([row[beside] or "all"] if beside else []), _cell(row, digits)
+            *(escape(row[key]) for _, key in heads), *([row[facet] or "all"] if facet else []), _cell(row, digits)
         )
     return table
 

@@ -49,18 +49,18 @@ def corpus(files: tuple[Path, ...], column: str, terms: Path | None, as_json: bo
         raise DataError(f"There is no text in {', '.join(str(path) for path in files)}.")
     rows = _rows(counts)
     if as_json:
-        told = {"files": [str(path) for path in files], "records": passed.records, "texts": counts.texts,
+        summary = {"files": [str(path) for path in files], "records": passed.records, "texts": counts.texts,
                 "passed_over": dict(passed.reasons), **counts.words, "instances": rows}  # fmt: skip
-        click.echo(json.dumps(told, indent=2))
+        click.echo(json.dumps(summary, indent=2))
     else:
         _print(counts, rows)
 
 
 def _rows(counts: CorpusCounts) -> list[dict[str, Any]]:
     table = counts.table()
-    both = corpus_skew(table["male"].to_numpy(), table["female"].to_numpy())
+    estimates = corpus_skew(table["male"].to_numpy(), table["female"].to_numpy())
     rows = table.to_dicts()
-    for name, values in zip(("share_male", "skew"), both, strict=True):
+    for name, values in zip(("share_male", "skew"), estimates, strict=True):
         for end, column in zip(_ENDS, values, strict=True):
             for row, value in zip(rows, column.tolist(), strict=True):
                 row[name + end] = None if np.isnan(value) else value
@@ -69,13 +69,15 @@ def _rows(counts: CorpusCounts) -> list[dict[str, Any]]:
 
 def _print(counts: CorpusCounts, rows: list[dict[str, Any]]) -> None:
     title = f"{counts.texts:,} texts with {counts.words['male']:,} male and {counts.words['female']:,} female words"
-    shown = Table(title=title)
+    table = Table(title=title)
     for name in ("kind", "instance", "texts", "male", "female", "share male", "skew"):
-        shown.add_column(name, justify="left" if name in ("kind", "instance") else "right")
+        table.add_column(name, justify="left" if name in ("kind", "instance") else "right")
     for row in rows:
-        whole = (f"{row[name]:,}" for name in ("texts", "male", "female"))
-        shown.add_row(row["kind"], row["instance"], *whole, *(_interval(row, name) for name in ("share_male", "skew")))
-    terminal().print(shown)
+        word_counts = (f"{row[name]:,}" for name in ("texts", "male", "female"))
+        table.add_row(
+            row["kind"], row["instance"], *word_counts, *(_interval(row, name) for name in ("share_male", "skew"))
+        )
+    terminal().print(table)
 
 
 def _interval(row: dict[str, Any], name: str) -> str:

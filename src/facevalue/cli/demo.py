@@ -75,8 +75,8 @@ def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
     table.add_column(offer.heading)
     for name in ("planted", "estimated", "95% interval", ""):
         table.add_column(name, justify="right")
-    for one in rows[:SHOWN]:
-        e = one.estimate
-        both = [number(value, e.unit, signed=True) for value in (one.effect, e.value)]
-        table.add_row(one.title, *both, interval(e, signed=True), "found" if one.found else "")
+    for row in rows[:SHOWN]:
+        e = row.estimate
+        values = [number(value, e.unit, signed=True) for value in (row.effect, e.value)]
+        table.add_row(row.title, *values, interval(e, signed=True), "found" if row.found else "")
     return table

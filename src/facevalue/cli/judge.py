@@ -42,10 +42,12 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     if (offer := opened.study.extras.word_lists) is not None:
         return _look_through(run, offer, model, concurrency)
     if opened.study.judged is None:
-        what = opened.study.extras.judge
-        if not what:
+        judged_replies = opened.study.extras.judge
+        if not judged_replies:
             raise DataError(f"{run}: {lacking(opened.study.name, 'judge', 'replies that a judge may sort')}")
-        raise DataError(f"{run} ({opened.study.name}) has no {what}; a judge sorts what these say, and nothing else.")
+        raise DataError(
+            f"{run} ({opened.study.name}) has no {judged_replies}; a judge sorts what these say, and nothing else."
+        )
     for _ in answers(opened):
         pass  # reading the replies is what raises the doubts
     if not doubts.found:
@@ -53,19 +55,19 @@ def judge(run: Path, model: str, concurrency: int) -> int:
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
     try:
-        found = ask(run, list(doubts.found), judging)
+        outcome = ask(run, list(doubts.found), judging)
     finally:
         judging.close()
-    asked = len(doubts.found) - found.before
-    say(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {asked:,}.")
+    requests = len(doubts.found) - outcome.before
+    say(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {requests:,}.")
     say(
-        f"Got a category: {found.verdicts[Verdict.CATEGORY]:,}; none: {found.verdicts[Verdict.DECLINED]:,}; "
-        f"an invented one, which is not used: {found.verdicts[Verdict.INVENTED]:,}."
+        f"Got a category: {outcome.verdicts[Verdict.CATEGORY]:,}; none: {outcome.verdicts[Verdict.DECLINED]:,}; "
+        f"an invented one, which is not used: {outcome.verdicts[Verdict.INVENTED]:,}."
     )
-    silent = asked - found.failed - (sum(found.verdicts.values()) - found.before)
-    if found.failed or silent:
-        why = f" ({found.why})" if found.why else ""
-        say(f"Without an answer: {found.failed + silent:,}{why}. The same command asks them again.", err=True)
+    silent = requests - outcome.failed - (sum(outcome.verdicts.values()) - outcome.before)
+    if outcome.failed or silent:
+        reason = f" ({outcome.why})" if outcome.why else ""
+        say(f"Without an answer: {outcome.failed + silent:,}{reason}. The same command asks them again.", err=True)
         return 1
     say(f"Kept in {run / FOLDER}: facevalue report {run}")
     return 0
@@ -80,25 +82,26 @@ def _look_through(run: Path, offer: WordLists, model: str, concurrency: int) -> 
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
     try:
-        found = ask_words(run, lists, offer, judging)
+        outcome = ask_words(run, lists, offer, judging)
     finally:
         judging.close()
-    times, words = len(offer.seeds), sum(len(one.words) for one in lists)
-    asked = len(lists) * times - found.before
+    times, words = len(offer.seeds), sum(len(word_list.words) for word_list in lists)
+    requests = len(lists) * times - outcome.before
     say(
-        f"{len(lists):,} lists of {words:,} words, each judged {times} times; {judging.name} was asked {asked:,} times."
+        f"{len(lists):,} lists of {words:,} words, each judged {times} times; {judging.name} was asked {requests:,} "
+        "times."
     )
-    kinds = ", ".join(f"{kind} {found.kinds[kind]:,}" for kind in ReplyKind)
+    kinds = ", ".join(f"{kind} {outcome.kinds[kind]:,}" for kind in ReplyKind)
     say(f"Replies: {kinds}. What is no list is not used.")
     stored = judged_by([run])
-    said = [flagged for one in lists if (flagged := stored(one)) is not None]
-    called = sum(count > 0 for one in said for count in one.times.values())
-    invented = sum(len(one.invented) for one in said)
+    flags = [flagged for word_list in lists if (flagged := stored(word_list)) is not None]
+    called = sum(count > 0 for flagged in flags for count in flagged.times.values())
+    invented = sum(len(flagged.invented) for flagged in flags)
     say(f"Words that it calls stereotypes: {called:,}; words that it invented, which are not used: {invented:,}.")
-    silent = len(lists) * times - len(found.replies)
+    silent = len(lists) * times - len(outcome.replies)
     if silent:
-        why = f" ({found.why})" if found.why else ""
-        say(f"Without an answer: {silent:,}{why}. The same command asks them again.", err=True)
+        reason = f" ({outcome.why})" if outcome.why else ""
+        say(f"Without an answer: {silent:,}{reason}. The same command asks them again.", err=True)
         return 1
     say(f"Kept in {run / WORDS}: facevalue report {run}")
     return 0

@@ -43,5 +43,5 @@ class _OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Time in UTC, level and message."""
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        return f"{at} {record.levelname} {' '.join(printable(record.getMessage()).split())}"
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        return f"{time} {record.levelname} {' '.join(printable(record.getMessage()).split())}"

@@ -79,18 +79,18 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
     usage.
     """
     protocol = None if study is None else _takes(study)
-    found = check_manifest(file, protocol, root)
-    if found.pictures:
-        pictures = f"{found.pictures:,} {'picture' if found.pictures == 1 else 'pictures'}"
-        people = f"{found.identities:,} {'identity' if found.identities == 1 else 'identities'}"
-        say(f"{file}: {pictures} of {people}; factors: {', '.join(found.columns) or 'none'}")
-    if found.faults:
+    result = check_manifest(file, protocol, root)
+    if result.pictures:
+        pictures = f"{result.pictures:,} {'picture' if result.pictures == 1 else 'pictures'}"
+        people = f"{result.identities:,} {'identity' if result.identities == 1 else 'identities'}"
+        say(f"{file}: {pictures} of {people}; factors: {', '.join(result.columns) or 'none'}")
+    if result.faults:
         say("A run would refuse it:")
-        _list(found.faults)
-    if found.warnings:
+        _list(result.faults)
+    if result.warnings:
         say("A run would take this, and perhaps should not:")
-        _list(found.warnings)
-    if found.faults:
+        _list(result.warnings)
+    if result.faults:
         return 1
     rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
     say(f"A run takes it. Next: facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}")
@@ -100,7 +100,7 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
 def _takes(study: str) -> Protocol:
     protocol = look_up(study)
     if not _lists_pictures(protocol):
-        names = [name for name, known in STUDIES.items() if _lists_pictures(known)]
+        names = [name for name, protocol in STUDIES.items() if _lists_pictures(protocol)]
         raise click.UsageError(
             f"{protocol.name} takes no manifest; {', '.join(names)} do, and own studies of that kind."
         )
@@ -121,23 +121,23 @@ def _list(faults: Sequence[Fault]) -> None:
             say(f"    and {fault.count - SHOWN:,} more")
 
 
-def _tell(found: Guess, to: Path, needed: Sequence[str]) -> None:
+def _tell(guess: Guess, to: Path, needed: Sequence[str]) -> None:
     """Say what was guessed, and what could not be."""
-    total = len(found.rows)
+    total = len(guess.rows)
     say(f"{to}: {total:,} {'picture' if total == 1 else 'pictures'}. Guessed from names:")
-    for name in found.columns[1:]:
-        levels = Counter(row.get(name, "") for row in found.rows)
+    for name in guess.columns[1:]:
+        levels = Counter(row.get(name, "") for row in guess.rows)
         empty = levels.pop("", 0)
-        shown = ", ".join(f"{level} {count:,}" for level, count in levels.most_common(LEVELS))
+        commonest = ", ".join(f"{level} {count:,}" for level, count in levels.most_common(LEVELS))
         more = f" and {len(levels) - LEVELS:,} more" if len(levels) > LEVELS else ""
         blank = f"; empty for {empty:,}" if empty else ""
-        say(f"  {name}: {shown}{more}{blank}" if levels else f"  {name}: could not be told; fill it in")
-    missing = [name for name in needed if name not in found.columns and f"{name}_1" not in found.columns]
+        say(f"  {name}: {commonest}{more}{blank}" if levels else f"  {name}: could not be told; fill it in")
+    missing = [name for name in needed if name not in guess.columns and f"{name}_1" not in guess.columns]
     if missing:
         say(f"Could not be told, and is needed: {', '.join(missing)}.")
-    if found.unknown:
-        listed = ", ".join(found.unknown[:LEVELS]) + (" ..." if len(found.unknown) > LEVELS else "")
-        also = ", ".join(name for name in needed if any(not r.get(name) for r in found.rows))
+    if guess.unknown:
+        listed = ", ".join(guess.unknown[:LEVELS]) + (" ..." if len(guess.unknown) > LEVELS else "")
+        also = ", ".join(name for name in needed if any(not r.get(name) for r in guess.rows))
         say(f"None of the study's own, judged as cues of yours: {listed}. Fill in their {also or 'levels'}.")
-    for why, (count, one) in found.left_out.items():
-        say(f"Left out, {why}: {count:,}, such as {one}.")
+    for reason, (count, example) in guess.left_out.items():
+        say(f"Left out, {reason}: {count:,}, such as {example}.")

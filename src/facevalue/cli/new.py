@@ -61,7 +61,7 @@ def _written(setting: Setting) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return f"[{', '.join(one if setting.name == 'seeds' else _quoted(one) for one in value)}]"
+        return f"[{', '.join(member if setting.name == 'seeds' else _quoted(member) for member in value)}]"
     return _quoted(value) if isinstance(value, str) else str(value)
 
 

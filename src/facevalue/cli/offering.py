@@ -16,8 +16,8 @@ def offering(command: str, *, all_packages: bool = False) -> dict[str, Protocol]
     >>> list(offering("questionnaire"))
     ['visbias', 'counterfactuals']
     """
-    known = studies.available()[0] if all_packages else studies.STUDIES
-    return {name: one for name, one in known.items() if command in one.extras.commands}
+    protocols = studies.available()[0] if all_packages else studies.STUDIES
+    return {name: protocol for name, protocol in protocols.items() if command in protocol.extras.commands}
 
 
 def example(command: str) -> str:
@@ -25,15 +25,15 @@ def example(command: str) -> str:
     return next(iter(offering(command)))
 
 
-def offered(study: str, command: str, what: str) -> Protocol:
+def offered(study: str, command: str, noun: str) -> Protocol:
     """Look up a study that must offer a command."""
-    found = studies.protocol(study)
-    if command not in found.extras.commands:
-        raise click.UsageError(lacking(found.name, command, what))
-    return found
+    protocol = studies.protocol(study)
+    if command not in protocol.extras.commands:
+        raise click.UsageError(lacking(protocol.name, command, noun))
+    return protocol
 
 
-def lacking(study: str, command: str, what: str) -> str:
+def lacking(study: str, command: str, noun: str) -> str:
     """Say that a study does not offer a command, and which do.
 
     Examples
@@ -42,7 +42,7 @@ def lacking(study: str, command: str, what: str) -> str:
     'visbias offers no image prompts; stylisticbias, vignette and modscan do.'
     """
     others = list(offering(command, all_packages=True))
-    return f"{study} offers no {what}; {listed(others)} {'do' if len(others) > 1 else 'does'}."
+    return f"{study} offers no {noun}; {listed(others)} {'do' if len(others) > 1 else 'does'}."
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

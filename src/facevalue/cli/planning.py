@@ -77,7 +77,7 @@ def plan(
 def _printed(protocol: Protocol, name: str) -> PrintedPlan:
     plans = protocol.extras.plans
     if not plans:
-        others = [other for other, known in available()[0].items() if known.extras.plans]
+        others = [other_name for other_name, protocol in available()[0].items() if protocol.extras.plans]
         elsewhere = f"; {listed(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
         raise click.UsageError(f"{protocol.name} offers no plan of its paper{elsewhere}.")
     if name not in plans:
@@ -101,8 +101,8 @@ def _show_printed(printed: PrintedPlan, as_json: bool) -> None:
     for block in printed.blocks:
         table.add_row(block.name, *(f"{getattr(block, name):,}" for name in (*factors, "trials")))
     table.add_section()
-    for what, count in (("total", printed.total), ("distinct", printed.distinct)):
-        table.add_row(what, *[""] * len(factors), f"{count:,}", style="bold")
+    for label, count in (("total", printed.total), ("distinct", printed.distinct)):
+        table.add_row(label, *[""] * len(factors), f"{count:,}", style="bold")
     console.print(table)
     for note in printed.notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
@@ -117,19 +117,19 @@ def _show_detection(power: "Detection", precision: Precision) -> None:
         detects = f"this may miss {power.what} of any size"
     console.print(f"\nWith {per}, {detects}.", highlight=False)
     if len(power.reaches) > 1:
-        for part in power.reaches:
-            rest = "rests" if part.tests == 1 else "rest"
-            line = f"  {part.tests} of {power.tests} {rest} on {part.clusters:,} {precision.cluster}: "
-            console.print(line + _from(part.detectable), highlight=False)
+        for reach in power.reaches:
+            rest = "rests" if reach.tests == 1 else "rest"
+            line = f"  {reach.tests} of {power.tests} {rest} on {reach.clusters:,} {precision.cluster}: "
+            console.print(line + _from(reach.detectable), highlight=False)
     if power.effect is not None:
         console.print(
             f"To detect {power.effect:g}: {power.needed:,} {precision.cluster}, about {power.requests:,} requests",
             style="bold",
             highlight=False,
         )
-        for part in power.reaches[:-1]:
-            if part.needed is not None and part.needed != power.needed:
-                few = f"  {part.needed:,} {precision.cluster} are enough for {part.tests} of the {power.tests}"
+        for reach in power.reaches[:-1]:
+            if reach.needed is not None and reach.needed != power.needed:
+                few = f"  {reach.needed:,} {precision.cluster} are enough for {reach.tests} of the {power.tests}"
                 console.print(few, highlight=False)
         if power.sample is not None:
             console.print(
@@ -179,9 +179,9 @@ def show(plan: Plan, sampled: bool) -> None:
     for omission in plan.left_out:
         line = Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
         console.print(line)
-    what = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
+    scope = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
     base = ", base images included," if plan.baseline and not sampled else ""
-    console.print(f"{what}{base} takes {plan.asked:,} requests about {plan.shown:,} pictures.", highlight=False)
+    console.print(f"{scope}{base} takes {plan.asked:,} requests about {plan.shown:,} pictures.", highlight=False)
     console.print(
         f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.",
         highlight=False,

@@ -20,11 +20,11 @@ from facevalue.terminal import say
 @click.option("--portraits", is_flag=True, help="Only the portraits: without an activity, or without a variation.")
 def prompts(study: str, to: Path, portraits: bool) -> None:
     """Write image prompts."""
-    found = offered(study, "prompts", "image prompts").extras.image_prompts
-    assert found is not None
+    make_prompts = offered(study, "prompts", "image prompts").extras.image_prompts
+    assert make_prompts is not None
     if to.suffix not in (".csv", ".parquet"):
         raise RunError(f"{to.name} is neither .csv nor .parquet: the ending says how to write it.")
-    frame = found(portraits)
+    frame = make_prompts(portraits)
     buffer = io.BytesIO()
     if to.suffix == ".csv":
         write_csv(frame, buffer)

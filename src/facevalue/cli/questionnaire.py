@@ -109,18 +109,18 @@ def _texts(
         write_table(items, to)
         say(f"{items.height:,} replies, which may be offensive: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”.")
         return
-    found = agreement(items, ratings, threshold)
-    kappas = {f"{found.raters} people": _agreement(found.people)}
-    kappas[f"With {score} from {threshold:g} on"] = _agreement(found.with_scorer)
+    rated = agreement(items, ratings, threshold)
+    kappas = {f"{rated.raters} people": _agreement(rated.people)}
+    kappas[f"With {score} from {threshold:g} on"] = _agreement(rated.with_scorer)
     if as_json:
-        people, both = kappas.values()
-        told = {"raters": found.raters, "kappa": people, "with_scorer": both}
-        click.echo(json.dumps({**told, "score": score, "threshold": threshold}, indent=2))
+        people, with_scorer = kappas.values()
+        result = {"raters": rated.raters, "kappa": people, "with_scorer": with_scorer}
+        click.echo(json.dumps({**result, "score": score, "threshold": threshold}, indent=2))
         return
-    for said, kappa in kappas.items():
+    for label, kappa in kappas.items():
         value = "not measurable" if kappa["value"] is None else f"{kappa['value']:.2f}"
         between = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
-        say(f"{said}: Fleiss' kappa {value}{between}, {kappa['items']:,} replies")
+        say(f"{label}: Fleiss' kappa {value}{between}, {kappa['items']:,} replies")
 
 
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
@@ -130,41 +130,41 @@ def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
     if offer is None:
         raise DataError(f"{folder}: {lacking(stored.study.name, 'questionnaire', 'questionnaire')}")
     if offer.estimated:
-        found = taken([StoredRun.open(folder)])[0].filter(pl.col("intervention").is_null())
-        return offer, offer.statements([found], stored.study.options)
+        estimates = taken([StoredRun.open(folder)])[0].filter(pl.col("intervention").is_null())
+        return offer, offer.statements([estimates], stored.study.options)
     return offer, offer.statements(answers(stored), stored.study.options)
 
 
 def _read(run: Path, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     offer, statements = _opened(run)
-    found = offer.read(statements, paths)
+    rated = offer.read(statements, paths)
     if to is not None:
         buffer = io.BytesIO()
-        write_csv(found.pairs, buffer)
+        write_csv(rated.pairs, buffer)
         write_whole(to, buffer.getvalue())
-    agreement = _agreement(found.agreement)
+    agreement = _agreement(rated.agreement)
     if as_json:
-        left_out = {"left_out": list(found.left_out), "under_two_minutes": list(found.under_two_minutes)}
-        said = {"raters": found.raters, **left_out, "agreement": agreement}
-        click.echo(json.dumps({**said, "items": found.pairs.select(offer.told).to_dicts()}, indent=2))
+        left_out = {"left_out": list(rated.left_out), "under_two_minutes": list(rated.under_two_minutes)}
+        summary = {"raters": rated.raters, **left_out, "agreement": agreement}
+        click.echo(json.dumps({**summary, "items": rated.pairs.select(offer.told).to_dicts()}, indent=2))
     else:
-        _show(offer, found, agreement, terminal())
-    before = keep(run, found.ratings)
+        _show(offer, rated, agreement, terminal())
+    before = keep(run, rated.ratings)
     instead = f", in place of {before:,} given before" if before else ""
     say(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
 
 
-def _agreement(found: "Estimates") -> dict[str, Any]:
+def _agreement(alpha: "Estimates") -> dict[str, Any]:
     """Krippendorff's alpha; null where agreement cannot be known."""
-    numbers = {"value": found.value[0], "low": found.low[0], "high": found.high[0]}
-    known = {name: None if number != number else float(number) for name, number in numbers.items()}  # noqa: PLR0124
-    return {**known, "n": int(found.n[0]), "items": int(found.clusters[0]), "method": str(found.method[0])}
+    numbers = {"value": alpha.value[0], "low": alpha.low[0], "high": alpha.high[0]}
+    finite = {name: None if number != number else float(number) for name, number in numbers.items()}  # noqa: PLR0124
+    return {**finite, "n": int(alpha.n[0]), "items": int(alpha.clusters[0]), "method": str(alpha.method[0])}
 
 
-def _show(offer: Questionnaire, found: Rated, agreement: dict[str, Any], console: Console) -> None:
+def _show(offer: Questionnaire, rated: Rated, agreement: dict[str, Any], console: Console) -> None:
     """Print verdicts for people."""
-    pairs = found.pairs
-    for line in found.said:
+    pairs = rated.pairs
+    for line in rated.said:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     several = "task" in pairs.columns and pairs["task"].n_unique() > 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

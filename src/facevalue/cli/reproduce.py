@@ -23,9 +23,9 @@ def _help() -> str:
 
 
 def _data() -> str:
-    offers = [(name, found) for name, one in offering("reproduce").items() if (found := one.extras.reproduce)]
-    released = [name for name, found in offers if found.released]
-    others = [f"{found.checks} ({name})" for name, found in offers if found.checks]
+    offers = [(name, offer) for name, protocol in offering("reproduce").items() if (offer := protocol.extras.reproduce)]
+    released = [name for name, offer in offers if offer.released]
+    others = [f"{offer.checks} ({name})" for name, offer in offers if offer.checks]
     return listed([f"the released answers ({listed(released)})", *others], "or")
 
 
@@ -41,34 +41,34 @@ def reproduce(study: str, data: Path | None, as_json: bool) -> int:
         raise click.UsageError(f"{study} is recomputed from its released answers: say where they are, --data DIR.")
     if data is not None and not (paper.released or paper.checks):
         raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
-    found = paper.cells(data)
+    reproduction = paper.cells(data)
     if as_json:
-        click.echo(json.dumps(found.json(), indent=1, ensure_ascii=False))
-        for notice in found.notices:
+        click.echo(json.dumps(reproduction.json(), indent=1, ensure_ascii=False))
+        for notice in reproduction.notices:
             say(notice, err=True)
     else:
-        _print(found)
-    return 0 if found.explained else 1
+        _print(reproduction)
+    return 0 if reproduction.explained else 1
 
 
-def _print(found: Reproduction) -> None:
+def _print(reproduction: Reproduction) -> None:
     console = terminal()
-    for name, part in groupby(found.cells, key=lambda cell: cell.table):
-        cells = sorted(part, key=lambda cell: list(_SHOWN).index(cell.same))
-        console.print(_table(f"{found.titles[name]}: {_counts(cells)}", cells))
-    for notice in found.notices:
+    for name, group in groupby(reproduction.cells, key=lambda cell: cell.table):
+        cells = sorted(group, key=lambda cell: list(_SHOWN).index(cell.same))
+        console.print(_table(f"{reproduction.titles[name]}: {_counts(cells)}", cells))
+    for notice in reproduction.notices:
         console.print(notice, markup=False, highlight=False, soft_wrap=True)
-    line = f"In all: {_counts(found.cells)}"
-    unexplained = sum(cell.unexplained for cell in found.cells)
+    line = f"In all: {_counts(reproduction.cells)}"
+    unexplained = sum(cell.unexplained for cell in reproduction.cells)
     line += f", {unexplained} for no known reason." if unexplained else "."
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _counts(cells: Iterable[Cell]) -> str:
-    said = [cell.same for cell in cells]
-    compared = [one for one in said if one is not None]
+    matches = [cell.same for cell in cells]
+    compared = [match for match in matches if match is not None]
     text = f"{sum(compared)} of {len(compared)} the same"
-    return text + (f", {len(said) - len(compared)} not comparable" if len(said) > len(compared) else "")
+    return text + (f", {len(matches) - len(compared)} not comparable" if len(matches) > len(compared) else "")
 
 
 def _table(title: str, cells: Iterable[Cell]) -> Table:
@@ -82,7 +82,7 @@ def _table(title: str, cells: Iterable[Cell]) -> Table:
     for cell in cells:
         values = (_value(cell.published), _value(cell.recomputed))
         table.add_row(
-            *(_plain(part) for part in (cell.row, cell.column, *values)), _SHOWN[cell.same], _plain(cell.note or "")
+            *(_plain(text) for text in (cell.row, cell.column, *values)), _SHOWN[cell.same], _plain(cell.note or "")
         )
     return table
 

@@ -56,7 +56,9 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
     from facevalue.report.sections import page_of  # noqa: PLC0415
 
     exact = any(run.facts.exact for run in opened)
-    replies = [Replies(one.asked - one.failed, one.valid, one.na.get("refused", 0)) for one in tallies.values()]
+    replies = [
+        Replies(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0)) for tally in tallies.values()
+    ]
     page = page_of(opened[0].study)
     terminal().print(summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies))
     for run in opened:
@@ -67,8 +69,8 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
 
 def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     """Open RUN, or LABEL=RUN by that name."""
-    label, given, folder = text.partition("=")
-    if not given or is_url(text) or Path(text).exists():
+    label, separator, folder = text.partition("=")
+    if not separator or is_url(text) or Path(text).exists():
         return StoredRun.open(place(text), pictures=pictures)
     return StoredRun.open(place(folder), pictures=pictures).called(label)
 
@@ -84,21 +86,21 @@ _ALIKE = "missing_share, which has one meaning in every study; this one is the p
 def _explain(measures: tuple[Measure, ...], name: str) -> None:
     from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    known = {m.name: m for m in measures}
-    if name not in known:
-        raise UnknownNameError("measure", name, known)
-    found = known[name]
+    definitions = {m.name: m for m in measures}
+    if name not in definitions:
+        raise UnknownNameError("measure", name, definitions)
+    definition = definitions[name]
     console = terminal()
-    console.print(f"[bold]{found.name}[/bold]: {found.title}", highlight=False)
+    console.print(f"[bold]{definition.name}[/bold]: {definition.title}", highlight=False)
     for label, text in (
-        ("equation", found.equation),
-        ("unit", found.unit),
-        ("cluster", found.cluster),
-        ("paired", "yes" if found.paired else "no"),
-        ("signed", "yes" if found.signed else "no: shown beside its noise floor"),
-        ("source", found.source),
+        ("equation", definition.equation),
+        ("unit", definition.unit),
+        ("cluster", definition.cluster),
+        ("paired", "yes" if definition.paired else "no"),
+        ("signed", "yes" if definition.signed else "no: shown beside its noise floor"),
+        ("source", definition.source),
         *((("beside", _ALIKE),) if name in PUBLISHED else ()),
-        *((("bounds", f"none for missing answers: {found.unbounded}"),) if found.unbounded else ()),
+        *((("bounds", f"none for missing answers: {definition.unbounded}"),) if definition.unbounded else ()),
     ):
         console.print(f"  {label:9} {text}", highlight=False, markup=False)
 
@@ -160,9 +162,9 @@ def export(run: Path | str, to: Path) -> None:
     say(f"{rows:,} responses: {to}")
 
 
-def _margins(given: tuple[str, ...]) -> dict[str, float]:
+def _margins(texts: tuple[str, ...]) -> dict[str, float]:
     out = {}
-    for text in given:
+    for text in texts:
         name, _, size = text.partition("=")
         try:
             out[name.strip()] = float(size)

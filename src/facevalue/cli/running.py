@@ -43,13 +43,13 @@ def run(
     """Prepare, load, ask, and say how it went: the exit status."""
     settings = RunSettings(**{name: given.pop(name) for name in _OF_RUN})
     with logged(log):
-        where = _cluster(cluster, cluster_config, out)
+        target = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
         rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
-        if where is not None:
+        if target is not None:
             from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 
-            return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**given), where))
+            return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**given), target))
         loaded = load(model, ModelOptions(**given))
         try:
             return execute(prepared, loaded)

@@ -36,20 +36,21 @@ def check(folder: Path, detector: Path, to: Path, threshold: float) -> int:
     if to.suffix != ".csv":
         raise RunError(f"{to.name} is no .csv file: a check is written as CSV.")
     table = read_scenes(folder)
-    found = load_detector(detector)
+    people_detector = load_detector(detector)
     rows: list[dict[str, object]] = []
-    with click.progressbar(check_scenes(table, folder, found, threshold), table.height, "Looking for people",
-                           file=sys.stderr) as looked:  # fmt: skip
-        rows.extend(looked)
+    with click.progressbar(check_scenes(table, folder, people_detector, threshold), table.height, "Looking for people",
+                           file=sys.stderr) as progress:  # fmt: skip
+        rows.extend(progress)
     checked = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
     buffer = io.BytesIO()
     write_csv(checked, buffer)
     write_whole(to, buffer.getvalue())
     lost = False
-    for (scene,), part in checked.group_by("scene", maintain_order=True):
-        kept, broken = (part["kept"] == "true").sum(), part["score"].null_count()
+    for (scene,), pictures in checked.group_by("scene", maintain_order=True):
+        clear, broken = (pictures["kept"] == "true").sum(), pictures["score"].null_count()
         damaged = f", {broken:,} cannot be read" if broken else ""
-        say(f"{scene}: {kept:,} of {part.height:,} kept; {part.height - kept - broken:,} show a person{damaged}.")
-        lost = lost or not kept
-    say(f"Scores of {found.name}: {to}")
+        peopled = pictures.height - clear - broken
+        say(f"{scene}: {clear:,} of {pictures.height:,} kept; {peopled:,} show a person{damaged}.")
+        lost = lost or not clear
+    say(f"Scores of {people_detector.name}: {to}")
     return int(lost)

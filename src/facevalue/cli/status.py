@@ -35,44 +35,44 @@ def status(run: Path | str) -> int:
 def _of_objects(objects: Objects) -> Iterator[str]:
     run, _ = read_run(objects)
     units = len(listed_units(objects))
-    told = _told(objects)
+    status = _told(objects)
     yield f"{objects.url}: {run.study} on {run.model}"
-    answered, rate = _number(told, "answered"), _number(told, "answers_per_second")
+    answered, rate = _number(status, "answered"), _number(status, "answers_per_second")
     done = run.counts.ok + run.counts.refused + run.counts.truncated if answered is None else answered
     yield f"{_share(done, run.counts.requests)}, {units:,} units stored"
     if run.end is not None:
         yield f"Complete since {run.end:%Y-%m-%d %H:%M} UTC."
-    state = told.get("state")
+    state = status.get("state")
     if state == "running" and rate:
         left = max(run.counts.requests - done, 0) / rate
         yield f"{rate:,.3g} answers/s, {duration(left)} to go"
-    if (cost := _number(told, "cost")) is not None:
+    if (cost := _number(status, "cost")) is not None:
         yield f"cost of this session: {cost:,.2f}"
-    for what, key in (
+    for label, key in (
         ("workers", "workers_by_node"),
         ("failed requests", "failures_by_node"),
         ("lost workers", "units_lost_by_node"),
     ):
-        if counts := _counts(told.get(key)):
-            yield f"{what}: {counts}"
-    if given_up := _number(told, "units_given_up"):
+        if counts := _counts(status.get(key)):
+            yield f"{label}: {counts}"
+    if given_up := _number(status, "units_given_up"):
         yield f"units given up: {given_up:,.0f}; the same command tries them again"
-    yield from _driver(told, state)
+    yield from _driver(status, state)
 
 
-def _driver(told: Mapping[str, object], state: object) -> Iterator[str]:
-    driver = told.get("driver")
-    at = _time(told.get("at"))
-    if not isinstance(driver, dict) or at is None:
+def _driver(status: Mapping[str, object], state: object) -> Iterator[str]:
+    driver = status.get("driver")
+    last = _time(status.get("at"))
+    if not isinstance(driver, dict) or last is None:
         return
-    ago = max((datetime.now(UTC) - at).total_seconds(), 0)
-    who = f"process {driver.get('pid')} on {driver.get('host')}"
+    ago = max((datetime.now(UTC) - last).total_seconds(), 0)
+    process = f"process {driver.get('pid')} on {driver.get('host')}"
     if state != "running":
-        yield f"Nobody drives it: {who} ended {duration(ago)} ago."
+        yield f"Nobody drives it: {process} ended {duration(ago)} ago."
     elif ago > _SILENT:
-        yield f"{who} drove it and was last heard of {duration(ago)} ago; the same command goes on."
+        yield f"{process} drove it and was last heard of {duration(ago)} ago; the same command goes on."
     else:
-        yield f"{who} drives it, last heard of {duration(ago)} ago."
+        yield f"{process} drives it, last heard of {duration(ago)} ago."
 
 
 def _of_folder(folder: Path) -> Iterator[str]:
@@ -97,16 +97,16 @@ def _share(done: float, requests: int) -> str:
 
 def _told(objects: Objects) -> Mapping[str, object]:
     """What the driver last wrote; nothing if it is not to be understood."""
-    found = objects.get(STATUS)
+    stored = objects.get(STATUS)
     try:
-        told = json.loads(found[0]) if found is not None else {}
+        status = json.loads(stored[0]) if stored is not None else {}
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return status if isinstance(status, dict) else {}
 
 
-def _number(told: Mapping[str, object], key: str) -> float | None:
-    value = told.get(key)
+def _number(status: Mapping[str, object], key: str) -> float | None:
+    value = status.get(key)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -120,7 +120,7 @@ def _time(value: object) -> datetime | None:
 def _counts(value: object) -> str:
     if not isinstance(value, dict):
         return ""
-    known = [(str(node), count) for node, count in value.items() if isinstance(count, int)]
-    known.sort(key=lambda one: (-one[1], one[0]))
-    rest = len(known) - _NODES
-    return ", ".join(f"{node} {count:,}" for node, count in known[:_NODES]) + (f" and {rest} more" if rest > 0 else "")
+    counts = [(str(node), count) for node, count in value.items() if isinstance(count, int)]
+    counts.sort(key=lambda pair: (-pair[1], pair[0]))
+    rest = len(counts) - _NODES
+    return ", ".join(f"{node} {count:,}" for node, count in counts[:_NODES]) + (f" and {rest} more" if rest > 0 else "")

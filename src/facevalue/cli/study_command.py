@@ -45,8 +45,8 @@ class StudyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List studies with their titles, and why one is unavailable."""
-        found, missing = available()
-        lines = [(name, one.title) for name, one in found.items()]
+        protocols, missing = available()
+        lines = [(name, protocol.title) for name, protocol in protocols.items()]
         with formatter.section("Studies"):
             formatter.write_dl([*lines, *missing.items()])
 
@@ -95,4 +95,4 @@ class _Names(click.ParamType[list[str]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
         if isinstance(value, list):
             return value
-        return [part.strip() for part in str(value).split(",") if part.strip()]
+        return [name.strip() for name in str(value).split(",") if name.strip()]

@@ -9,15 +9,15 @@ from facevalue.protocol.offers import Table
 
 def rich_table(table: Table) -> RichTable:
     """A table of a study's, for the terminal."""
-    made = RichTable(title=table.title, header_style="bold", caption=table.caption)
+    rendered = RichTable(title=table.title, header_style="bold", caption=table.caption)
     if not table.boxed:
-        made.box, made.pad_edge, made.padding = None, False, (0, 1, 0, 0)
-        made.title_justify = made.caption_justify = "left"
+        rendered.box, rendered.pad_edge, rendered.padding = None, False, (0, 1, 0, 0)
+        rendered.title_justify = rendered.caption_justify = "left"
     for i, name in enumerate(table.columns):  # nothing is cut: what is too long goes on below
-        made.add_column(name, justify="right" if i else "left", overflow="fold")
+        rendered.add_column(name, justify="right" if i else "left", overflow="fold")
     for row in table.rows:
-        made.add_row(*row)
-    return made
+        rendered.add_row(*row)
+    return rendered
 
 
 def markdown(title: str, tables: Sequence[Table]) -> str:

@@ -23,10 +23,10 @@ def verify(runs: tuple[Path | str, ...]) -> int:
         if isinstance(run, str):
             mirrored(run, again=True)
         sound = check(StoredRun.open(run))
-        what = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
+        note = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
         for line in sound.odd:
             say(f"{line} `facevalue run` sets them aside and asks again.", err=True)
             status = 1
         state = "whole" if sound.odd else "sound"
-        say(f"{run}: {state}. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
+        say(f"{run}: {state}. {sound.replies:,} replies that count in {sound.shards:,} shards.{note}")
     return status

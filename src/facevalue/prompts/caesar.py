@@ -147,7 +147,7 @@ def conversation(question: str, system: str | None = None) -> tuple[tuple[str, s
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _OptionNames:
     """What the options of a question are called: their words and letters, and both as they were shown."""
 
     words: frozenset[str]
@@ -159,14 +159,14 @@ class _Named:
 
 
 @lru_cache(maxsize=4096)
-def _named(options: tuple[Option, ...]) -> _Named:
+def _option_names(options: tuple[Option, ...]) -> _OptionNames:
     words = frozenset(word.lower() for option in options for word in _WORD.findall(option.text) if len(word) > 1)
     words -= _SHIFTED | frozenset(map(encode, words))  # what could be either says nothing
     letters = frozenset(letter.lower() for option in options for letter in _LETTER.findall(option.label))
-    shown = frozenset(map(encode, words)) - _COMMON
+    shown_words = frozenset(map(encode, words)) - _COMMON
     signs = ((option.text, option.label) for option in options if option.text and not _WORD.search(option.text))
     wordless = tuple(sorted(signs, key=lambda sign: -len(sign[0])))
-    return _Named(words, shown, letters, frozenset(map(encode, letters)), wordless)
+    return _OptionNames(words, shown_words, letters, frozenset(map(encode, letters)), wordless)
 
 
 def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) -> Reading:
@@ -192,116 +192,118 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
     >>> read("D", listed).text, read("Option G", listed).text, read("C", listed).text
     ('A', 'Option D', 'C')
     """
-    said = reply[:LIMIT]
-    named = _named(tuple(options))
-    words = [(match.start(), match.end()) for match in _WORD.finditer(said)]
-    alone = [_known(said[start:end], named) for start, end in words]
-    judged = _by_part(said, words, alone, named)
+    clipped = reply[:LIMIT]
+    names = _option_names(tuple(options))
+    words = [(match.start(), match.end()) for match in _WORD.finditer(clipped)]
+    alone = [_known(clipped[start:end], names) for start, end in words]
+    judged = _by_part(clipped, words, alone, names)
     coded = _with_neighbours(judged)
-    kinds = {one for one in judged if one is not None}
-    if letters and named.letters:
-        for at, one in _letters(said, words, coded, named):
-            coded[at] = one
-            kinds.add(one)
+    kinds = {mark for mark in judged if mark is not None}
+    if letters and names.letters:
+        for at, mark in _letters(clipped, words, coded, names):
+            coded[at] = mark
+            kinds.add(mark)
     if not kinds:
         return Reading(Kind.UNREADABLE, reply)
-    text = _decoded(said, words, coded)
+    text = _decoded(clipped, words, coded)
     if _UNABLE.search(text.lower().replace("’", "'")):
         return Reading(Kind.UNABLE, text)
     return Reading(Kind.MIXED if len(kinds) > 1 else Kind.DECODED if True in kinds else Kind.PLAIN, text)
 
 
 _Words = list[tuple[int, int]]
-_Told = list[bool | None]
+_Marks = list[bool | None]
 """For each word whether it is encoded; None where that is not known."""
 
 
-def _known(word: str, named: _Named) -> bool | None:
+def _known(word: str, names: _OptionNames) -> bool | None:
     lower = word.lower()
     if len(word) == 1:
         return None
-    if lower in _COMMON or lower in named.words:
+    if lower in _COMMON or lower in names.words:
         return False
-    return True if lower in _SHIFTED or lower in named.shown_words else None
+    return True if lower in _SHIFTED or lower in names.shown_words else None
 
 
-def _by_part(said: str, words: _Words, alone: _Told, named: _Named) -> _Told:
+def _by_part(text: str, words: _Words, alone: _Marks, names: _OptionNames) -> _Marks:
     """Judge parts with words of one kind as a whole; where there are both, each word stands for itself."""
     out = list(alone)
-    ends = [match.end() for match in _SEGMENT.finditer(said)]
+    ends = [match.end() for match in _SEGMENT.finditer(text)]
     at = 0
     for end in ends:
         first = at
         while at < len(words) and words[at][0] < end:
             at += 1
         counts = {kind: alone[first:at].count(kind) for kind in (False, True)}
-        told = {kind for kind, count in counts.items() if count}
-        if len(told) == 2:
-            telling = {one for i in range(first, at) if (one := alone[i]) is not None and _tells(said, words[i], named)}
+        kinds = {kind for kind, count in counts.items() if count}
+        if len(kinds) == 2:
+            telling = {
+                mark for i in range(first, at) if (mark := alone[i]) is not None and _tells(text, words[i], names)
+            }
             more = counts[True] > counts[False]
-            if telling != told and counts[True] != counts[False]:
-                told = {more} | telling
-            elif telling != told:
-                told = telling
-        if len(told) < 2:
-            whole = told.pop() if told else None
-            out[first:at] = [whole] * (at - first)
+            if telling != kinds and counts[True] != counts[False]:
+                kinds = {more} | telling
+            elif telling != kinds:
+                kinds = telling
+        if len(kinds) < 2:
+            shared = kinds.pop() if kinds else None
+            out[first:at] = [shared] * (at - first)
     return out
 
 
-def _tells(said: str, word: tuple[int, int], named: _Named) -> bool:
-    text = said[word[0] : word[1]].lower()
-    return len(text) >= _LEAST or text in named.words or text in named.shown_words
+def _tells(reply: str, word: tuple[int, int], names: _OptionNames) -> bool:
+    text = reply[word[0] : word[1]].lower()
+    return len(text) >= _LEAST or text in names.words or text in names.shown_words
 
 
-def _with_neighbours(told: _Told) -> list[bool]:
-    out = list(told)
+def _with_neighbours(marks: _Marks) -> list[bool]:
+    out = list(marks)
     for step in (range(len(out) - 1, -1, -1), range(len(out))):
         last: bool | None = None
         for at in step:
             last = out[at] = last if out[at] is None else out[at]
-    return [one is True for one in out]
+    return [mark is True for mark in out]
 
 
-def _letters(said: str, words: _Words, coded: list[bool], named: _Named) -> list[tuple[int, bool]]:
+def _letters(text: str, words: _Words, coded: list[bool], names: _OptionNames) -> list[tuple[int, bool]]:
     """The options' letters in a reply, as places among its words, and whether each is encoded."""
-    found = []
+    places = []
     for at, (start, end) in enumerate(words):
-        letter = said[start:end].lower()
-        shown = letter in named.shown_letters
-        if not (shown or letter in named.letters) or not _LETTER.match(said, start):
+        letter = text[start:end].lower()
+        encoded_letter = letter in names.shown_letters
+        if not (encoded_letter or letter in names.letters) or not _LETTER.match(text, start):
             continue
-        if said[start] == "I" and not coded[at] and re.match(r"\s+[a-z]", said[end:]):
+        if text[start] == "I" and not coded[at] and re.match(r"\s+[a-z]", text[end:]):
             continue  # the pronoun
-        beside = [_with_signs(said, start, end, named)]
-        beside += [_beside(said, words, pair, named) for pair in ((at, at + 1), (at - 1, at))]
-        found.append((at, next((one for one in beside if one is not None), shown)))
-    return found
+        neighbours = [_with_signs(text, start, end, names)]
+        neighbours += [_beside(text, words, pair, names) for pair in ((at, at + 1), (at - 1, at))]
+        places.append((at, next((mark for mark in neighbours if mark is not None), encoded_letter)))
+    return places
 
 
-def _beside(said: str, words: _Words, pair: tuple[int, int], named: _Named) -> bool | None:
+def _beside(text: str, words: _Words, pair: tuple[int, int], names: _OptionNames) -> bool | None:
     """Whether a word of an option next to a letter is encoded; None where there is none."""
     left, right = pair
-    if left < 0 or right >= len(words) or not _BESIDE.fullmatch(said, words[left][1], words[right][0]):
+    if left < 0 or right >= len(words) or not _BESIDE.fullmatch(text, words[left][1], words[right][0]):
         return None
     start, end = max((words[left], words[right]), key=lambda word: word[1] - word[0])
-    word = said[start:end].lower()
-    return False if word in named.words else True if word in named.shown_words else None
+    word = text[start:end].lower()
+    return False if word in names.words else True if word in names.shown_words else None
 
 
-def _with_signs(said: str, start: int, end: int, named: _Named) -> bool | None:
+def _with_signs(reply: str, start: int, end: int, names: _OptionNames) -> bool | None:
     """Whether a letter before an option's text without words is that option's encoded label; None where it is none."""
-    rest = said[end : end + _LONGEST].lstrip(_MARKS)
-    label = next((label for text, label in named.wordless if rest.startswith(text)), None)
+    rest = reply[end : end + _LONGEST].lstrip(_MARKS)
+    label = next((label for text, label in names.wordless if rest.startswith(text)), None)
     if label is None:
         return None
-    letter = said[start:end].lower()
-    return next((one for one, own in ((False, label), (True, encode(label))) if letter in own.lower()), None)
+    letter = reply[start:end].lower()
+    return next((encoded for encoded, name in ((False, label), (True, encode(label))) if letter in name.lower()), None)
 
 
-def _decoded(said: str, words: _Words, coded: Sequence[bool]) -> str:
+def _decoded(text: str, words: _Words, coded: Sequence[bool]) -> str:
     out, last = [], 0
-    for (start, end), one in zip(words, coded, strict=True):
-        out += [said[last:start], decode(said[start:end]) if one else said[start:end]]
+    for (start, end), encoded in zip(words, coded, strict=True):
+        out += [text[last:start], decode(text[start:end]) if encoded else text[start:end]]
         last = end
-    return "".join([*out, said[last:]])
+    return "".join([*out, text[last:]])

@@ -162,9 +162,9 @@ class Intervention:
         if not self.cipher:
             return replace(plain, prompt=prompt, system=system, turns=turns)
         (_, explained), *examples, (_, coded) = caesar.conversation(prompt, system)
-        said = [(role, caesar.encode(text)) for role, text in turns]
+        coded_turns = [(role, caesar.encode(text)) for role, text in turns]
         options = tuple(Option(caesar.encode(o.label), caesar.encode(o.text), o.level) for o in plain.options)
-        return replace(plain, prompt=coded, options=options, system=explained, turns=(*examples, *said))
+        return replace(plain, prompt=coded, options=options, system=explained, turns=(*examples, *coded_turns))
 
     def text(self) -> str:
         """Everything about it as one line of JSON, always the same; `stored` reads it."""
@@ -187,10 +187,10 @@ def canonical(table: Mapping[str, Any]) -> str:
 def builtin() -> Mapping[str, Intervention]:
     """Interventions that come with FaceValue, by name."""
     data = files("facevalue.prompts").joinpath("interventions.toml").read_bytes()
-    return {one.name: one for one in parse_interventions(data, "interventions.toml")}
+    return {intervention.name: intervention for intervention in parse_interventions(data, "interventions.toml")}
 
 
-def chosen(wanted: Sequence[str | Intervention]) -> tuple[Intervention, ...]:
+def chosen(choices: Sequence[str | Intervention]) -> tuple[Intervention, ...]:
     """Look interventions up, each by name or as a TOML file with one or several; an intervention stands for itself.
 
     Examples
@@ -198,29 +198,29 @@ def chosen(wanted: Sequence[str | Intervention]) -> tuple[Intervention, ...]:
     >>> [one.title for one in chosen(["no-image"])]
     ['No picture']
     """
-    found: list[Intervention] = []
-    for name in wanted:
+    interventions: list[Intervention] = []
+    for name in choices:
         if isinstance(name, Intervention):
-            found.append(name)
+            interventions.append(name)
         elif name.endswith(".toml"):
-            found += read_interventions(Path(name))
+            interventions += read_interventions(Path(name))
         elif name in builtin():
-            found.append(builtin()[name])
+            interventions.append(builtin()[name])
         else:
             raise UnknownNameError("intervention", name, [*builtin(), "FILE.toml"])
-    return checked(found)
+    return checked(interventions)
 
 
 def checked(interventions: Iterable[Intervention]) -> tuple[Intervention, ...]:
     """The interventions of one run; a `DataError` if two share a name or there are more than 16."""
-    found = tuple(interventions)
-    names = [one.name for one in found]
+    listed = tuple(interventions)
+    names = [intervention.name for intervention in listed]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise DataError(f"Two interventions are called {twice[0]!r}: answers are told apart by that name.")
-    if len(found) > MOST:
-        raise DataError(f"{len(found)} interventions are too many for one run: at most {MOST}.")
-    return found
+    if len(listed) > MOST:
+        raise DataError(f"{len(listed)} interventions are too many for one run: at most {MOST}.")
+    return listed
 
 
 def read_interventions(path: Path) -> tuple[Intervention, ...]:
@@ -261,30 +261,30 @@ def stored(texts: Iterable[str]) -> tuple[Intervention, ...]:
     return checked(_parsed(table, "the stored interventions") for table in tables)
 
 
-def _parsed(table: Mapping[str, Any], where: str) -> Intervention:
+def _parsed(table: Mapping[str, Any], source: str) -> Intervention:
     for key in table:
         if key not in _KEYS:
-            raise UnknownNameError(f"key of an intervention in {where}", key, _KEYS)
+            raise UnknownNameError(f"key of an intervention in {source}", key, _KEYS)
     if "name" not in table:
-        raise DataError(f"An intervention in {where} has no name.")
+        raise DataError(f"An intervention in {source} has no name.")
     values = dict(table)
     for key, value in table.items():
         if key == "turns":
-            values[key] = _turns(value, where)
+            values[key] = _turns(value, source)
         elif not isinstance(value, bool if key == "cipher" else str):
             raise DataError(
-                f"{key} of an intervention in {where} is {'true or false' if key == 'cipher' else 'a text'}."
+                f"{key} of an intervention in {source} is {'true or false' if key == 'cipher' else 'a text'}."
             )
     return Intervention(**values)
 
 
-def _turns(value: object, where: str) -> tuple[tuple[str, str], ...]:
+def _turns(value: object, source: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, list):
-        raise DataError(f'turns of an intervention in {where} are a list: [["user", "..."], ["assistant", "..."]].')
+        raise DataError(f'turns of an intervention in {source} are a list: [["user", "..."], ["assistant", "..."]].')
     out = []
     for turn in value:
-        if not isinstance(turn, list) or len(turn) != 2 or not all(isinstance(part, str) for part in turn):
-            raise DataError(f'Each turn of an intervention in {where} is a role and a text: ["user", "..."].')
+        if not isinstance(turn, list) or len(turn) != 2 or not all(isinstance(text, str) for text in turn):
+            raise DataError(f'Each turn of an intervention in {source} is a role and a text: ["user", "..."].')
         out.append((str(turn[0]), str(turn[1])))
     return tuple(out)
 

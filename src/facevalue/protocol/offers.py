@@ -91,7 +91,7 @@ def cell(value: object) -> str:
 class Track(Protocol):
     """Passes items on, one after the other, and shows how far they are."""
 
-    def __call__(self, items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
+    def __call__(self, items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
         """Pass items on."""
         ...
 
