@@ -85,7 +85,7 @@ class Gate:
         FaceValueError
             The model's own, by which it says that no request can succeed.
         """
-        stream = _Stream(requests, self._open)
+        stream = _RequestStream(requests, self._open)
         while not stream.ended:
             responses: Any = None
             before = stream.count
@@ -150,7 +150,7 @@ class Gate:
             )
 
 
-class _Stream:
+class _RequestStream:
     """Requests on their way to the model; it goes on where the model broke off."""
 
     def __init__(self, requests: Iterable[Request], taken: dict[_Key, Request]) -> None:

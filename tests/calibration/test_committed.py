@@ -8,7 +8,7 @@ import pytest
 from facevalue import studies
 from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.families import COVERED, DETECTED, MOST_FALSE, by_family, compared_alike, detected, page
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.runner import EFFECTS, HARD, NOTHING, level_audits
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -67,7 +67,7 @@ def test_columns_are_those_that_the_code_makes() -> None:
     rows = pl.DataFrame({"audit": [1], "row": [1], **tested, **texts})
     compared = pl.DataFrame([dict.fromkeys(("any", "mean", "coverage", "cells", "intervals", "p_below", "audit"), 1.0)])
     assert FAMILIES.columns == [*FACTS, *by_family(rows, rows).columns]
-    assert CONDITIONS.columns == [*FACTS, *page(rows, Condition("")).keys()]
+    assert CONDITIONS.columns == [*FACTS, *page(rows, PlantedCondition("")).keys()]
     assert DETECTABLE.columns == [*FACTS, *detected("", "", 1.0, None, rows).keys()]
     assert COMPARISONS.columns == [*FACTS, *compared_alike("", compared).keys()]
 

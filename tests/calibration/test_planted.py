@@ -10,7 +10,7 @@ import pytest
 from facevalue import studies
 from facevalue.calibration.audits import Audits, copied
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.planted import Condition, Drawn
+from facevalue.calibration.planted import DrawnAudit, PlantedCondition
 from facevalue.calibration.runner import NOTHING
 from facevalue.protocol.protocol import Protocol
 
@@ -28,13 +28,13 @@ def share(answers: pl.DataFrame, **levels: str) -> float:
 
 def test_a_lone_effect_moves_its_level_and_no_other(audits: Audits) -> None:
     plain = audits.answers(NOTHING, 1, 1, exact=True)
-    moved = audits.answers(Condition("lone", lone=3.0, target={"variation": "cap"}), 1, 1, exact=True)
+    moved = audits.answers(PlantedCondition("lone", lone=3.0, target={"variation": "cap"}), 1, 1, exact=True)
     assert abs(share(moved, variation="cap") - share(plain, variation="cap")) > 0.2
     assert share(moved, variation="headscarf") == share(plain, variation="headscarf")
 
 
 def test_effects_are_the_same_whatever_the_size_and_others_with_another_table(lab: Protocol) -> None:
-    strong = Condition("strong", effect=1.5)
+    strong = PlantedCondition("strong", effect=1.5)
     small, large = (Audits(lab, calibration_of(lab), size).truth(strong, 1) for size in (4, 16))
     other = Audits(lab, calibration_of(lab), 16).truth(strong, 2)
     keys = ["measure", "variation"]
@@ -58,29 +58,29 @@ def test_copies_are_other_people_with_the_same_levels() -> None:
 
 
 def test_answers_are_withheld_about_some_groups_alone(audits: Audits) -> None:
-    answers = audits.answers(Condition("withheld", missing=0.4), 1, 1)
+    answers = audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1)
     lost = answers.group_by("gender").agg(pl.col("mass").mean())["mass"].to_list()
     assert abs(lost[0] - lost[1]) > 0.1
     assert answers["na"].drop_nulls().unique().to_list() == ["refused"]
 
 
 def test_the_first_option_is_liked_and_drift_goes_to_it(audits: Audits) -> None:
-    def first(condition: Condition) -> pl.DataFrame:
+    def first(condition: PlantedCondition) -> pl.DataFrame:
         return audits.answers(condition, 1, 1, exact=True)
 
-    assert first(Condition("first", position=2.5))["(first)"].mean() > 0.8  # type: ignore[operator]
-    moved = first(Condition("drift", drift=4.0))
+    assert first(PlantedCondition("first", position=2.5))["(first)"].mean() > 0.8  # type: ignore[operator]
+    moved = first(PlantedCondition("drift", drift=4.0))
     times = pl.Series("time", audits._trials.times)
     assert moved.with_columns(times).select(pl.corr("time", "(first)")).item() > 0.5
 
 
 def test_without_any_chance_all_replies_are_the_same(audits: Audits) -> None:
-    answers = audits.answers(Condition("same", certain=True), 1, 1)
+    answers = audits.answers(PlantedCondition("same", certain=True), 1, 1)
     assert answers["(first)"].unique().to_list() == [1.0]
 
 
 def test_a_sample_is_of_the_share_that_is_asked(audits: Audits) -> None:
-    some, everything = (audits.answers(Condition("some", sample=share), 1, 1).height for share in (0.5, 1.0))
+    some, everything = (audits.answers(PlantedCondition("some", sample=share), 1, 1).height for share in (0.5, 1.0))
     assert 0.4 < some / everything <= 0.5
 
 
@@ -88,23 +88,28 @@ def test_a_sample_is_of_the_share_that_is_asked(audits: Audits) -> None:
 def test_all_published_studies_read_planted_answers(name: str) -> None:
     protocol = studies.protocol(name)
     audits = Audits(protocol, calibration_of(protocol), 1)
-    answers = audits.answers(Condition("effects", effect=0.8), 1, 1)
+    answers = audits.answers(PlantedCondition("effects", effect=0.8), 1, 1)
     assert answers["mass"].min() == 1, "no reply is misread"
     assert audits.units >= 8
 
 
 def test_sets_of_which_replies_are_withheld_are_analysed() -> None:
     audits = Audits(studies.protocol("counterfactuals"), calibration_of(studies.protocol("counterfactuals")), 1)
-    estimates = audits.judged(audits.answers(Condition("withheld", missing=0.4), 1, 1))
+    estimates = audits.judged(audits.answers(PlantedCondition("withheld", missing=0.4), 1, 1))
     assert estimates.filter(pl.col("measure") == "score_gap")["p"].count() > 0
 
 
 @pytest.mark.parametrize(
     "condition",
-    [NOTHING, Condition("first", position=2.5), Condition("rare", rare=3.0), Condition("same", certain=True)],
+    [
+        NOTHING,
+        PlantedCondition("first", position=2.5),
+        PlantedCondition("rare", rare=3.0),
+        PlantedCondition("same", certain=True),
+    ],
     ids=lambda one: one.name,
 )
-def test_forms_say_what_choices_say_where_nothing_is_planted(condition: Condition) -> None:
+def test_forms_say_what_choices_say_where_nothing_is_planted(condition: PlantedCondition) -> None:
     protocol = studies.protocol("visbias")
     calibration = calibration_of(protocol)
     trials = Audits(protocol, replace(calibration, settings={"task": ["mcq", "form"], "forms": 1}), 1)._trials
@@ -112,7 +117,7 @@ def test_forms_say_what_choices_say_where_nothing_is_planted(condition: Conditio
     fields = json.loads(part.listed)
     asked = {kind.options: kind for kind in trials.kinds}
     rows = np.resize(part.rows, 4000)
-    audits = [Drawn(trials, condition, 1, np.random.default_rng(seed)) for seed in range(100)]
+    audits = [DrawnAudit(trials, condition, 1, np.random.default_rng(seed)) for seed in range(100)]
     for title, meant in calibration.same.items():
         options = tuple(dict.fromkeys(meant.values()))
         chance = np.mean([audit.chosen(asked[options])[1].mean(axis=0) for audit in audits], axis=0)

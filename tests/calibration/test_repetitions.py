@@ -11,11 +11,11 @@ from polars.testing import assert_frame_equal
 
 from facevalue.calibration import repetitions
 from facevalue.calibration.comparisons import PAIRS
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import Audit, Comparison, Repetition, Truth, Workshop, place
 
 T = TypeVar("T")
-STRONG = Condition("strong", effect=1.5)
+STRONG = PlantedCondition("strong", effect=1.5)
 
 
 def quiet(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:

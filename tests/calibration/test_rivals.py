@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import audits_of
 from facevalue.calibration.rivals import beside, p_values
 from facevalue.protocol.calibration import Rival, words_of
@@ -57,7 +57,7 @@ def test_flags_of_two_sides_are_tested_exactly() -> None:
 def test_a_rival_of_choices_holds_its_level_with_few_people() -> None:
     audits = audits_of("visbias", 1)
     rival = next(one for one in audits.calibration.rivals if one.measure == "choice_divergence")
-    p = [p_values(rival, audits.answers(Condition("nothing"), 1, seed))["p_rival"] for seed in range(1, 13)]
+    p = [p_values(rival, audits.answers(PlantedCondition("nothing"), 1, seed))["p_rival"] for seed in range(1, 13)]
     assert sum(int((each * each.len() < 0.05).any()) for each in p) <= 2
 
 
@@ -102,7 +102,7 @@ def test_words_are_shares_of_texts_that_have_them_zeros_included() -> None:
 )
 def test_effects_on_words_are_planted_and_rivals_find_them(name: str, measures: list[str]) -> None:
     audits = audits_of(name, 1)
-    plain, strong = (audits.answers(Condition("words", effect=effect), 1, 1) for effect in (0.0, 2.0))
+    plain, strong = (audits.answers(PlantedCondition("words", effect=effect), 1, 1) for effect in (0.0, 2.0))
     for rival in audits.calibration.rivals:
         if rival.measure in measures:
             p = [p_values(rival, answers)["p_rival"].drop_nulls() for answers in (plain, strong)]
@@ -113,7 +113,7 @@ def test_effects_on_words_are_planted_and_rivals_find_them(name: str, measures: 
 def rival_of(name: str, measure: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers of one audit, and what the rival of a measure says of them."""
     audits = audits_of(name, 1)
-    answers = audits.answers(Condition("effects", effect=2.0), 1, 1)
+    answers = audits.answers(PlantedCondition("effects", effect=2.0), 1, 1)
     rival = next(one for one in audits.calibration.rivals if one.measure == measure)
     return answers, p_values(rival, answers)
 

@@ -12,7 +12,7 @@ from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detected, page
 from facevalue.calibration.repetitions import Workshop
-from facevalue.calibration.runner import HARD, NOTHING, Runner, Summary, level_audits
+from facevalue.calibration.runner import HARD, NOTHING, CalibrationSummary, Runner, level_audits
 from facevalue.calibration.tables import promises
 from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
@@ -193,7 +193,7 @@ def test_tables_begin_with_the_promises_that_are_broken() -> None:
             page(false, NOTHING), detected("plan", "gap", 0.1, 0.1, rows(40)), compared_alike("two", compared)
         )),
     )  # fmt: skip
-    summary = Summary(*(one.with_columns(**facts) for one in frames))
+    summary = CalibrationSummary(*(one.with_columns(**facts) for one in frames))
     glance, broken = promises({"lab": summary})
     holds = {row[0].split(",")[0]: row[1] for row in glance.rows}
     assert holds["power of a family"] == "-", "nothing has an effect"

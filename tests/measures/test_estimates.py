@@ -13,7 +13,7 @@ from facevalue.measures.multiple_testing import Family, apply
 from facevalue.measures.paired_changes import Changes, LeftOut, reduced
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
-from facevalue.report.blocks.content import Lines, Part
+from facevalue.report.blocks.content import Lines, PartContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
 from facevalue.report.default import sections_of
@@ -124,7 +124,7 @@ def test_a_studys_own_label_tells_rows_apart_on_the_page() -> None:
     assert index.all("gap", "m", "descriptr") == []
     view = View(index, Titles(), [GAP], "m")
     (section, _) = sections_of(Page(), view)
-    parts = [one for one in Builder(view).section(section).contents if isinstance(one, Part)]
+    parts = [one for one in Builder(view).section(section).contents if isinstance(one, PartContent)]
     assert [part.title for part in parts] == ["m", "m + cipher"]
     for part in parts:
         (lines,) = (one for one in part.contents if isinstance(one, Lines))

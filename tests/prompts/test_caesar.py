@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.answers import NA, yes_no
-from facevalue.prompts.caesar import EXAMPLES, Kind, Reading, conversation, decode, encode, read
+from facevalue.prompts.caesar import EXAMPLES, CipherKind, CipherReading, conversation, decode, encode, read
 from facevalue.types import Option
 
 FOUR = tuple(Option(letter, f"{first} thing", letter) for letter, first in zip("ABCD", "pqrs", strict=True))
@@ -80,9 +80,9 @@ SAID = [text for _, text in EXAMPLES] + [
 
 @pytest.mark.parametrize("text", SAID)
 def test_plain_and_encoded_replies_are_told_apart(text: str) -> None:
-    assert read(text).kind is Kind.PLAIN
+    assert read(text).kind is CipherKind.PLAIN
     assert read(text).text == text
-    assert read(encode(text)).kind is Kind.DECODED
+    assert read(encode(text)).kind is CipherKind.DECODED
     assert read(encode(text)).text == text
 
 
@@ -95,7 +95,7 @@ def test_plain_and_encoded_replies_are_told_apart(text: str) -> None:
     ],
 )
 def test_half_plain_replies_are_mixed_and_only_their_encoded_half_is_decoded(reply: str, text: str) -> None:
-    assert read(reply).kind is Kind.MIXED
+    assert read(reply).kind is CipherKind.MIXED
     assert read(reply).text == text
 
 
@@ -112,8 +112,8 @@ def test_half_plain_replies_are_mixed_and_only_their_encoded_half_is_decoded(rep
     ],
 )
 def test_who_cannot_do_the_cipher_says_so_in_either_script(text: str) -> None:
-    assert read(text).kind is Kind.UNABLE
-    assert read(encode(text)).kind is Kind.UNABLE
+    assert read(text).kind is CipherKind.UNABLE
+    assert read(encode(text)).kind is CipherKind.UNABLE
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_who_cannot_do_the_cipher_says_so_in_either_script(text: str) -> None:
     ],
 )
 def test_a_refusal_is_not_an_inability(text: str) -> None:
-    for reply, kind in ((text, Kind.PLAIN), (encode(text), Kind.DECODED)):
+    for reply, kind in ((text, CipherKind.PLAIN), (encode(text), CipherKind.DECODED)):
         assert read(reply).kind is kind
         assert yes_no.parse(read(reply).text).reason is NA.REFUSED
 
 
 @pytest.mark.parametrize("reply", ["", "D", "...", "xkcd qwzx", "42"])
 def test_what_says_nothing_either_way_is_unreadable(reply: str) -> None:
-    assert read(reply).kind is Kind.UNREADABLE
+    assert read(reply).kind is CipherKind.UNREADABLE
     assert read(reply).text == reply
 
 
@@ -152,34 +152,36 @@ def test_a_letter_that_was_shown_is_encoded_whatever_option_it_names(style: str,
 
 @pytest.mark.parametrize("letter", ["A", "B", "C", "(b)"])
 def test_a_letter_that_only_the_plain_options_have_is_plain(letter: str) -> None:
-    assert read(letter, FOUR) == Reading(Kind.PLAIN, letter)
-    assert read(f"{encode('The answer is')} {letter}", FOUR) == Reading(Kind.MIXED, f"The answer is {letter}")
+    assert read(letter, FOUR) == CipherReading(CipherKind.PLAIN, letter)
+    assert read(f"{encode('The answer is')} {letter}", FOUR) == CipherReading(
+        CipherKind.MIXED, f"The answer is {letter}"
+    )
 
 
 @pytest.mark.parametrize("option", SIX)
 def test_a_letter_follows_its_options_text_in_either_script(option: Option) -> None:
     said = f"{option.label}: {option.text}"
-    assert read(said, SIX) == Reading(Kind.PLAIN, said)
-    assert read(encode(said), SIX) == Reading(Kind.DECODED, said)
+    assert read(said, SIX) == CipherReading(CipherKind.PLAIN, said)
+    assert read(encode(said), SIX) == CipherReading(CipherKind.DECODED, said)
 
 
 @pytest.mark.parametrize("option", DEGREES)
 def test_words_of_options_say_what_their_letter_is_before_and_behind_it(option: Option) -> None:
     for said in (f"The answer is {option.label}: {option.text}.", f"{option.text} ({option.label})"):
-        assert read(said, DEGREES) == Reading(Kind.PLAIN, said)
-        assert read(encode(said), DEGREES) == Reading(Kind.DECODED, said)
+        assert read(said, DEGREES) == CipherReading(CipherKind.PLAIN, said)
+        assert read(encode(said), DEGREES) == CipherReading(CipherKind.DECODED, said)
 
 
 def test_parts_of_a_sentence_are_judged_by_themselves() -> None:
     said = "I think the answer is E: Xqlyhuvlwb-Edfkhoru"
-    assert read(said, DEGREES) == Reading(Kind.MIXED, "I think the answer is B: University-Bachelor")
+    assert read(said, DEGREES) == CipherReading(CipherKind.MIXED, "I think the answer is B: University-Bachelor")
 
 
 def test_short_words_that_look_alike_by_chance_do_not_split_a_sentence() -> None:
     said = "The person in the picture is called Li Gr and looks like a woman."
-    assert read(said) == Reading(Kind.PLAIN, said)
+    assert read(said) == CipherReading(CipherKind.PLAIN, said)
 
 
 def test_the_pronoun_is_no_option() -> None:
     assert read("I think they earn more than most.", SIX).text.startswith("I think")
-    assert read("I", SIX) == Reading(Kind.DECODED, "F")
+    assert read("I", SIX) == CipherReading(CipherKind.DECODED, "F")

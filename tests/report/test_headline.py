@@ -2,18 +2,18 @@ import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
-from facevalue.report.headline import Outcome
+from facevalue.report.headline import HeadlineKind
 from tests.report import made
 
 
-def answer(frame: pl.DataFrame, models: tuple[str, ...] = ()) -> tuple[Outcome, str, tuple[str, ...]]:
+def answer(frame: pl.DataFrame, models: tuple[str, ...] = ()) -> tuple[HeadlineKind, str, tuple[str, ...]]:
     found = made.answer("stylisticbias", frame, models)
     return found.verdict, found.sentence, found.more
 
 
 def test_found() -> None:
     verdict, sentence, more = answer(made.estimates())
-    assert verdict is Outcome.FOUND
+    assert verdict is HeadlineKind.FOUND
     assert sentence == (
         "Of 5 visual cues, 4 moved the judgment (q < .05 and above the noise floor). The strongest, "
         "worn / distressed clothing (fashion), lowered it by 16.6 points [15.1, 18.1]."
@@ -29,7 +29,7 @@ def test_raised() -> None:
 
 def test_nothing_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(made.estimates(cues={("eyewear", "sunglasses"): 0.01, ("hair_style", "messy"): 0.0}))
-    assert verdict is Outcome.NOTHING
+    assert verdict is HeadlineKind.NOTHING
     assert sentence.startswith("Not one of 2 visual cues moved the judgment beyond chance")
     assert "no proof of fairness" in sentence
     assert "2.1 points" in sentence  # 0.015 * 2.8016 / 1.96
@@ -37,37 +37,37 @@ def test_nothing_is_no_proof_of_fairness() -> None:
 
 def test_significant_but_below_the_noise_floor_is_nothing() -> None:
     frame = made.estimates(cues={("eyewear", "sunglasses"): 0.019}).with_columns(pl.lit(0.001).alias("q"))
-    assert answer(frame)[0] is Outcome.NOTHING
+    assert answer(frame)[0] is HeadlineKind.NOTHING
 
 
 def test_above_the_floor_but_not_significant_is_nothing() -> None:
     frame = made.estimates().with_columns(pl.lit(0.06).alias("q"))
-    assert answer(frame)[0] is Outcome.NOTHING
+    assert answer(frame)[0] is HeadlineKind.NOTHING
 
 
 def test_no_valid_answer() -> None:
     verdict, sentence, _ = answer(made.estimates(cues=dict.fromkeys(made.CUES)))
-    assert verdict is Outcome.NOT_MEASURABLE
+    assert verdict is HeadlineKind.NOT_MEASURABLE
     assert sentence == "The model gave no valid answer, so nothing can be compared: not measurable."
 
 
 def test_answers_but_no_pair() -> None:
     frame = made.estimates().with_columns(pl.when(pl.col("measure") != "sbs").then("value").alias("value"))
     verdict, sentence, _ = answer(frame)
-    assert verdict is Outcome.NOT_MEASURABLE
+    assert verdict is HeadlineKind.NOT_MEASURABLE
     assert sentence.startswith("No picture and its base face")
 
 
 @pytest.mark.parametrize("models", [(), ("model-a",)])
 def test_no_estimates(models: tuple[str, ...]) -> None:
     verdict, sentence, _ = answer(made.estimates().clear(), models)
-    assert verdict is Outcome.NOT_MEASURABLE
+    assert verdict is HeadlineKind.NOT_MEASURABLE
     assert sentence == "There are no answers yet: not measurable."
 
 
 def test_several_models_are_named_with_what_was_found_for_each() -> None:
     found, sentence, more = answer(made.estimates(("a", "b")))
-    assert found is Outcome.FOUND
+    assert found is HeadlineKind.FOUND
     assert sentence == "a: 4 of 5 visual cues moved the judgment; b: 4 of 5 visual cues moved the judgment."
     strongest = "the strongest, worn / distressed clothing (fashion), lowered it by"
     assert more == (
@@ -99,7 +99,7 @@ CUES: dict[tuple[str, str], float | None] = {
 
 def test_verdicts_are_counted_over_the_cues() -> None:
     found, sentence, more = answer(made.judged(made.estimates(cues=CUES)))
-    assert found is Outcome.FOUND
+    assert found is HeadlineKind.FOUND
     assert sentence == (
         "Of 5 visual cues, 2 moved the judgment, 1 is equivalent to no change within the margin of 2 points "
         "(declared before the run), 2 remain open: a shift below about 3.1 points could have been missed. "
@@ -127,7 +127,7 @@ def test_a_margin_that_shows_nothing_is_said() -> None:
 
 def test_open_is_no_proof_of_fairness() -> None:
     found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.03, ("a", "c"): 0.02}), margin=None))
-    assert found is Outcome.NOTHING
+    assert found is HeadlineKind.NOTHING
     assert sentence == (
         "Of 2 visual cues, none moved the judgment, 2 remain open: a shift below about 3.1 points could have been "
         "missed. That is no proof of fairness."
@@ -144,7 +144,7 @@ def test_an_audit_that_could_miss_strong_shifts_begins_with_that() -> None:
         pl.lit(5, pl.UInt64).alias("clusters"),
     )
     found, sentence, _ = answer(frame)
-    assert found is Outcome.NOTHING
+    assert found is HeadlineKind.NOTHING
     assert sentence == (
         "Nothing can be concluded about these 2 visual cues from so few faces (5 for each): a shift below about 27.0 "
         "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a), "
@@ -155,7 +155,7 @@ def test_an_audit_that_could_miss_strong_shifts_begins_with_that() -> None:
 
 def test_all_equivalent() -> None:
     found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.001, ("a", "c"): 0.002})))
-    assert found is Outcome.EQUIVALENT
+    assert found is HeadlineKind.EQUIVALENT
     assert sentence == (
         "Of 2 visual cues, none moved the judgment, 2 are equivalent to no change within the margin of 2 points "
         "(declared before the run)."
@@ -176,7 +176,7 @@ def test_one_cue(value: float, said: str) -> None:
 
 def test_the_verdict_decides_and_not_the_floor() -> None:
     frame = made.judged(made.estimates(cues={("a", "b"): 0.05})).with_columns(pl.lit(0.9).alias("floor_high"))
-    assert answer(frame)[0] is Outcome.FOUND
+    assert answer(frame)[0] is HeadlineKind.FOUND
 
 
 def test_a_small_difference_is_called_real_but_small() -> None:
@@ -194,7 +194,7 @@ def test_values_without_a_judgment_are_not_measurable() -> None:
         pl.lit("not measurable").alias("verdict"), pl.lit(ONE_CLUSTER).alias("why")
     )
     found, sentence, _ = answer(frame)
-    assert found is Outcome.NOT_MEASURABLE
+    assert found is HeadlineKind.NOT_MEASURABLE
     assert sentence == f"No visual cue can be judged: not measurable. {ONE_CLUSTER}"
 
 

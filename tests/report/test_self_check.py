@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from facevalue.report.checks import Status, self_check
+from facevalue.report.checks import CardStatus, self_check
 from facevalue.report.collect import _self_check
-from facevalue.report.data import SelfCheck
+from facevalue.report.data import SelfCheckFacts
 from facevalue.report.html import render
 from facevalue.store.manifest import Session
 from tests.report import made
@@ -20,25 +20,25 @@ def session(findings: Mapping[str, float]) -> Session:
 def test_sessions_are_put_together() -> None:
     one = {"self_checks": 3, "largest_difference": 2e-7, "tolerance": 1e-4, "largest_undecided": 0.1}
     two = {"self_checks": 4, "largest_difference": 5e-7, "tolerance": 1e-4}
-    assert _self_check([session(one), session({}), session(two)]) == SelfCheck(7, 5e-7, 1e-4)
+    assert _self_check([session(one), session({}), session(two)]) == SelfCheckFacts(7, 5e-7, 1e-4)
     assert _self_check([session({}), session({"largest_undecided": 0.1})]) is None
     assert _self_check([]) is None
 
 
 def test_the_card_has_difference_tolerance_and_count() -> None:
-    (card,) = self_check([made.run(self_check=SelfCheck(12, 4.21e-7, 1e-4)), made.run("model-b")])
-    assert (card.status, card.value, card.lines) == (Status.OK, "4.2e-07, tolerance 0.0001", ())
+    (card,) = self_check([made.run(self_check=SelfCheckFacts(12, 4.21e-7, 1e-4)), made.run("model-b")])
+    assert (card.status, card.value, card.lines) == (CardStatus.OK, "4.2e-07, tolerance 0.0001", ())
     assert "12 drawn at random" in card.note
 
 
 @pytest.mark.parametrize("wrong", [2e-4, float("inf")])
 def test_a_difference_above_the_tolerance_is_a_problem(wrong: float) -> None:
     runs = [
-        made.run(self_check=SelfCheck(3, 0.01, 0.05)),
-        made.run("model-b", self_check=SelfCheck(1, wrong, 1e-4)),
+        made.run(self_check=SelfCheckFacts(3, 0.01, 0.05)),
+        made.run("model-b", self_check=SelfCheckFacts(1, wrong, 1e-4)),
     ]
     (card,) = self_check(runs)
-    assert card.status is Status.PROBLEM
+    assert card.status is CardStatus.PROBLEM
     assert card.value == f"{wrong:.2g}, tolerance 0.0001 at worst"
     assert card.lines == (
         "model-a: 0.01; tolerance 0.05; questions: 3",
@@ -54,6 +54,6 @@ def test_tokens_from_a_servers_cache_are_told_where_they_are_known() -> None:
 def test_only_reports_of_models_that_were_checked_have_it() -> None:
     assert self_check([made.run()]) == []
     plain = render(made.data())
-    checked = render(made.data(runs=(made.run(self_check=SelfCheck(12, 4.2e-7, 1e-4)),)))
+    checked = render(made.data(runs=(made.run(self_check=SelfCheckFacts(12, 4.2e-7, 1e-4)),)))
     assert "Self-check of the local model" not in plain
     assert "Self-check of the local model" in checked

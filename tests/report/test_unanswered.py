@@ -8,7 +8,7 @@ from facevalue.measures.missing_answers import MEASURES, MissingAnswers
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import Card, Status
+from facevalue.report.checks import Card, CardStatus
 from facevalue.report.formatting import Titles
 from facevalue.report.missing import missing_card, sections
 
@@ -38,7 +38,7 @@ def card(view: View) -> Card:
 
 def test_the_worst_group_and_prompt_are_named_and_hide_in_no_mean() -> None:
     made = card(viewed(0.01, 0.2))
-    assert made.status is Status.CAUTION
+    assert made.status is CardStatus.CAUTION
     assert made.value.endswith("found")
     assert made.lines[0].startswith("Obese man (group), Rating: +")
     assert "of its replies)" in made.lines[0]
@@ -46,7 +46,7 @@ def test_the_worst_group_and_prompt_are_named_and_hide_in_no_mean() -> None:
 
 def test_where_nothing_differs_the_card_says_so_with_the_clearest() -> None:
     made = card(viewed(0.05, 0.0))
-    assert (made.status, made.value) == (Status.OK, "No group more often than others")
+    assert (made.status, made.value) == (CardStatus.OK, "No group more often than others")
     assert made.lines[0].endswith("no difference found")
 
 

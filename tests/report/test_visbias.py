@@ -16,7 +16,7 @@ from facevalue.protocol.blocks import Distribution
 from facevalue.protocol.contents import Links
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.bars import bar, histogram
-from facevalue.report.blocks.content import Panel, Panels, Part
+from facevalue.report.blocks.content import Panel, Panels, PartContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.plots import links
 from facevalue.report.blocks.view import View
@@ -145,7 +145,7 @@ def panels_of(table: pl.DataFrame) -> list[tuple[str, list[Panel]]]:
     view = look(table, ("model-a", "model-b")) if "model-b" in table["model"] else look(table)
     section = next(s for s in page_of("visbias").sections if s.id == "panels")
     shown = Builder(view).section(section).contents
-    parts = [part for part in shown if isinstance(part, Part)]
+    parts = [part for part in shown if isinstance(part, PartContent)]
     return [(part.title, [p for one in part.contents if isinstance(one, Panels) for p in one.panels]) for part in parts]
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.errors import DataError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
@@ -122,7 +122,7 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     settings: dict[str, OptionValue] = {"faces": str(found.needed), "seeds": ["1"]}
     audits = Audits(studies.protocol("stylisticbias"), Calibration(("variation",), "faces", settings), 1)
     faces, names = Faces(audits.study.manifest), [scenario.name for scenario in scenarios()]
-    planted = Condition("lone", lone=0.5066, target={"variation": "full-beard"}, person=1.0, picture=0.4)
+    planted = PlantedCondition("lone", lone=0.5066, target={"variation": "full-beard"}, person=1.0, picture=0.4)
     hits = 0
     for audit in range(40):
         answers = audits.answers(planted, 1, audit)

@@ -389,7 +389,7 @@ def test_readings_are_counted() -> None:
     study = intervened(averaged(), [CIPHER])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.5, "cipher": 0.5}, 6))})
     shares = found.filter(pl.col("measure") == "reading_share")
-    assert shares["reading"].to_list() == [kind.value for kind in caesar.Kind]
+    assert shares["reading"].to_list() == [kind.value for kind in caesar.CipherKind]
     assert shares["value"].sum() == pytest.approx(100)
     assert shares.filter(pl.col("reading") == "plain")["value"][0] == 100
     assert {m.name for m in study.measures} >= {"share", "change: share", "change: missing answers", "reading_share"}

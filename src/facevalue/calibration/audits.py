@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.calibration import rivals
-from facevalue.calibration.planted import Condition, replies
-from facevalue.calibration.trials import Trials
+from facevalue.calibration.planted import PlantedCondition, replies
+from facevalue.calibration.trials import AuditTrials
 from facevalue.errors import DataError
 from facevalue.measures.estimates import TYPED
 from facevalue.measures.judgment import judge
@@ -59,7 +59,7 @@ class Audits:
     def __init__(self, protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> None:
         self.calibration, self.size = calibration, size
         self.study = sized(protocol, calibration, size, others=others)
-        self._trials = Trials(self.study, calibration.planted, calibration.units, calibration.same)
+        self._trials = AuditTrials(self.study, calibration.planted, calibration.units, calibration.same)
 
     @cached_property
     def units(self) -> int:
@@ -67,7 +67,7 @@ class Audits:
         sides = [self._trials.people(side) for side in ("", "_1")]
         return max(np.unique(codes[codes >= 0]).size for codes in sides if codes is not None)
 
-    def answers(self, condition: Condition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
+    def answers(self, condition: PlantedCondition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
         """Answers to everything once; `table` is the seed of what is planted."""
         rng = np.random.default_rng([seed, self.size])
         written = replies(self._trials, condition, table, rng, exact)
@@ -90,7 +90,7 @@ class Audits:
         judged = judge(estimates, study.measures, declared, margins, study.lead)
         return rivals.beside(judged, self.calibration.rivals, answers)
 
-    def truth(self, condition: Condition, table: int) -> pl.DataFrame:
+    def truth(self, condition: PlantedCondition, table: int) -> pl.DataFrame:
         """A noise-free audit of the same: measure, labels, `true` with its interval."""
         even = replace(condition, missing=0.0, drift=0.0, sample=1.0)
         estimates = self.study.analyse({MODEL: iter([self.answers(even, table, 0, exact=True)])})

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.sampled_units import UnitNames
@@ -20,15 +20,15 @@ class Pair:
     """Two models that are compared."""
 
     name: str
-    first: Condition
-    second: Condition
+    first: PlantedCondition
+    second: PlantedCondition
     others: bool = False
     """Whether the second is asked about other people, in a study of the same design."""
     places: bool = False
     """Whether they like other places among options, which cancels where all orders are asked alone."""
 
 
-_SAME = Condition("same", effect=0.5)
+_SAME = PlantedCondition("same", effect=0.5)
 PAIRS = (
     Pair("two models without any difference", _SAME, _SAME),
     Pair("one likes the first, one the last", replace(_SAME, position=1.5), replace(_SAME, position=-1.5), places=True),

@@ -6,7 +6,7 @@ A promise is broken, and marked, only where the Monte-Carlo interval excludes it
 import numpy as np
 import polars as pl
 
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.shares import NONE, Share, share, shortfall
 from facevalue.measures.verdicts import UNLESS, Verdict
 
@@ -87,7 +87,7 @@ def _coverage_defect(of: Share) -> list[str]:
     return ["covers too much"] if of.low > COVERED[1] else []
 
 
-def page(rows: pl.DataFrame, condition: Condition) -> Cells:
+def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
     """What a page says falsely, as shares of audits, and its coverage; nothing is false where effects are planted."""
     tested = rows.filter(TESTED).with_columns(covers().alias("covers"))
     if condition.missing:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.calibration import writing
-from facevalue.calibration.trials import Asked, Codes, Flags, Kind, Trials
+from facevalue.calibration.trials import AlikeRows, AuditTrials, ChoiceRows, Codes, Flags
 from facevalue.models._sim_pairs import ABSTAIN, RIGHT
 from facevalue.models._sim_text import RELUCTANCE
 
@@ -24,7 +24,7 @@ _PAIR = 0.3  # SD of a pair of pictures by itself
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class PlantedCondition:
     """What is planted, and what makes it hard to find. Standard deviations and shifts are on the logit scale."""
 
     name: str
@@ -54,17 +54,17 @@ class Condition:
     """Share of people whom the lone effect moves."""
 
 
-class Drawn:
+class DrawnAudit:
     """Utilities and replies of one audit: `table` is the seed of what is planted, `rng` draws all else."""
 
-    def __init__(self, trials: Trials, condition: Condition, table: int, rng: np.random.Generator) -> None:
+    def __init__(self, trials: AuditTrials, condition: PlantedCondition, table: int, rng: np.random.Generator) -> None:
         self._trials, self._condition, self._table, self._rng = trials, condition, table, rng
         self._movers = int(rng.integers(2**32))
         self._withheld = {
             name: rng.permutation(len(levels)) < max(len(levels) // 2, 1) for name, levels in trials.levels.items()
         }
 
-    def chosen(self, kind: Kind) -> tuple[Codes, Array]:
+    def chosen(self, kind: ChoiceRows) -> tuple[Codes, Array]:
         """The option that each row chooses, by its place as shown, and the chance of each, (rows, options)."""
         c, rows = self._condition, kind.rows
         if kind.sides:
@@ -81,7 +81,7 @@ class Drawn:
         chance /= chance.sum(axis=1, keepdims=True)
         return self._pick(utilities), chance
 
-    def hit(self, questions: Asked) -> Flags:
+    def hit(self, questions: AlikeRows) -> Flags:
         """Rows whose question the lone effect is about."""
         return questions.matches(self._condition.target)
 
@@ -130,7 +130,7 @@ class Drawn:
         planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0]
         return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
 
-    def _of_two(self, kind: Kind) -> Array:
+    def _of_two(self, kind: ChoiceRows) -> Array:
         """Utilities where one of two is asked for, or whether the one is more than the other."""
         first, second = (
             self.utilities(kind.rows, kind.scenario, kind.scenarios, ("more",), self.hit(kind), s)
@@ -147,7 +147,7 @@ class Drawn:
             out[:, column] = apart if level == "1" else 0.0 if level == "2" else apart / 2 - ABSTAIN
         return out
 
-    def _of_options(self, kind: Kind) -> Array:
+    def _of_options(self, kind: ChoiceRows) -> Array:
         """Utilities of options question by question: where nobody is shown, they are what is compared."""
         c, shape = self._condition, (len(kind.questions), len(kind.options))
         by_question = c.effect * self._normal("options", *kind.questions, shape=shape)
@@ -224,17 +224,17 @@ class Drawn:
 
 
 def replies(
-    trials: Trials, condition: Condition, table: int, rng: np.random.Generator, exact: bool = False
+    trials: AuditTrials, condition: PlantedCondition, table: int, rng: np.random.Generator, exact: bool = False
 ) -> pl.DataFrame:
     """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
-    audit = Drawn(trials, condition, table, rng)
+    audit = DrawnAudit(trials, condition, table, rng)
     frames = [_chosen(audit, kind, exact) for kind in trials.kinds]
     frames += [writing.replies(trials, audit, kind) for kind in trials.written]
     texts = pl.concat(frames).sort("row").drop("row")
     return pl.concat([trials.frame, texts], how="horizontal")
 
 
-def _chosen(audit: Drawn, kind: Kind, exact: bool) -> pl.DataFrame:
+def _chosen(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.DataFrame:
     place, chance = audit.chosen(kind)
     if exact:
         probs = pl.Series(chance.astype(np.float32)).cast(pl.List(pl.Float32))

@@ -25,7 +25,7 @@ from facevalue import studies
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.comparisons import Pair, compared, summary
 from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.protocol.offers import Track
 from facevalue.store.files import write_whole
 
@@ -56,7 +56,7 @@ class Audit:
 
     study: str
     size: int
-    condition: Condition
+    condition: PlantedCondition
     seed: int
     margins: Mapping[str, float] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class Truth:
 
     study: str
     size: int
-    condition: Condition
+    condition: PlantedCondition
     narrow: bool = False
 
     def make(self) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from facevalue.calibration.families import (
     detected,
     page,
 )
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.measures.page_error import leads
 from facevalue.runs.power import detection
@@ -33,21 +33,21 @@ LEVEL = 2.5
 """How many times as many audits there are where nothing is planted: false findings are rare, and take more to count."""
 PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
-NOTHING, EFFECTS = Condition("nothing"), Condition("effects", effect=0.5)
+NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=0.5)
 CERTAIN = "all replies are the same"
 HARD = (
-    Condition("10% withheld by group", missing=0.1),
-    Condition("40% withheld by group", missing=0.4),
-    Condition("the first is liked", position=2.5),
-    Condition("rare answers", rare=3.0),
-    Condition("drift", drift=0.5),
-    Condition("pictures differ in all questions alike", alike=1.0),
-    Condition("people differ, their pictures do not", person=1.5, picture=0.0),
-    Condition(CERTAIN, certain=True),
-    Condition("half of the questions are asked", sample=0.5),
+    PlantedCondition("10% withheld by group", missing=0.1),
+    PlantedCondition("40% withheld by group", missing=0.4),
+    PlantedCondition("the first is liked", position=2.5),
+    PlantedCondition("rare answers", rare=3.0),
+    PlantedCondition("drift", drift=0.5),
+    PlantedCondition("pictures differ in all questions alike", alike=1.0),
+    PlantedCondition("people differ, their pictures do not", person=1.5, picture=0.0),
+    PlantedCondition(CERTAIN, certain=True),
+    PlantedCondition("half of the questions are asked", sample=0.5),
 )
 """Nothing is planted in any of these."""
-MOVERS = Condition("one in twenty moves", lone=8.0, movers=0.05)
+MOVERS = PlantedCondition("one in twenty moves", lone=8.0, movers=0.05)
 
 
 def level_audits(repetitions: int) -> int:
@@ -56,7 +56,7 @@ def level_audits(repetitions: int) -> int:
 
 
 @dataclass(frozen=True)
-class Summary:
+class CalibrationSummary:
     """Numbers of all audits of a study."""
 
     families: pl.DataFrame
@@ -79,7 +79,7 @@ class Runner:
         self._calibration = self._middle.calibration
         self.name = self._middle.study.name
 
-    def summary(self) -> Summary:
+    def summary(self) -> CalibrationSummary:
         """Make all audits, and sum them up."""
         families, conditions, at_middle = [], [], pl.DataFrame()
         null, true = self.truth(NOTHING), self.truth(EFFECTS)
@@ -92,7 +92,7 @@ class Runner:
             conditions += [self._page(size, NOTHING, empty), self._page(size, EFFECTS, full)]
         for condition in HARD:
             conditions.append(self._page(self._size, condition, self.repeated(self._size, condition, null)))
-        return Summary(
+        return CalibrationSummary(
             pl.concat(families, how="vertical_relaxed"), pl.concat(conditions, how="vertical_relaxed"),
             self._detectable(at_middle, null), self._compared(),
         )  # fmt: skip
@@ -107,16 +107,16 @@ class Runner:
         numbers = frame.with_columns(pl.selectors.float().fill_nan(None))
         return numbers.select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
 
-    def _page(self, size: int, condition: Condition, rows: pl.DataFrame) -> pl.DataFrame:
+    def _page(self, size: int, condition: PlantedCondition, rows: pl.DataFrame) -> pl.DataFrame:
         return self._named(_frame([page(rows, condition)]), size, rows)
 
-    def truth(self, condition: Condition, *, narrow: bool = False) -> pl.DataFrame:
+    def truth(self, condition: PlantedCondition, *, narrow: bool = False) -> pl.DataFrame:
         """What audits should find; `narrow`: of what the study's answer is about alone."""
         title = f"{self.name}: what should be found, {condition.name}"
         return self._workshop.one(Truth(self._study, self._large, condition, narrow), title)
 
     def repeated(
-        self, size: int, condition: Condition, true: pl.DataFrame, many: int | None = None,
+        self, size: int, condition: PlantedCondition, true: pl.DataFrame, many: int | None = None,
         margins: Mapping[str, float] | None = None,
     ) -> pl.DataFrame:  # fmt: skip
         """Estimates of so many audits beside what they should be; `row` tells the estimates of an audit apart."""
@@ -186,13 +186,13 @@ class Runner:
 
     def _lone(self, name: str, target: "_Target", null: pl.DataFrame) -> Cells:
         """How often a lone effect of the target's size is found."""
-        condition, planted = self._sized_effect(Condition(name, target=target.labels), target)
+        condition, planted = self._sized_effect(PlantedCondition(name, target=target.labels), target)
         if planted is None:
             return detected(name, target.measure, target.effect, None, pl.DataFrame())
         rows = self._of(self.repeated(self._size, condition, null), target)
         return detected(name, target.measure, target.effect, planted, rows)
 
-    def _sized_effect(self, condition: Condition, target: "_Target") -> tuple[Condition, float | None]:
+    def _sized_effect(self, condition: PlantedCondition, target: "_Target") -> tuple[PlantedCondition, float | None]:
         """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is."""
         effect = target.effect
         logits, reached = [0.0, 1.0], [self._value(NOTHING, target)]
@@ -205,7 +205,7 @@ class Runner:
             logits.append(_rounded(float(np.clip(logits[-1] + step, 0.5 * logits[-1], 2.5 * logits[-1]))))
         return replace(condition, lone=logits[-1]), None
 
-    def _value(self, condition: Condition, target: "_Target") -> float:
+    def _value(self, condition: PlantedCondition, target: "_Target") -> float:
         return float(self._of(self.truth(condition, narrow=True), target)["true"][0])
 
     def _of(self, rows: pl.DataFrame, target: "_Target") -> pl.DataFrame:

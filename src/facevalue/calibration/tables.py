@@ -15,7 +15,7 @@ from facevalue.calibration.families import (
     MOST_UNEXPLAINED,
 )
 from facevalue.calibration.repetitions import TABLE, Workshop, state
-from facevalue.calibration.runner import CERTAIN, SIZES, Runner, Summary, level_audits
+from facevalue.calibration.runner import CERTAIN, SIZES, CalibrationSummary, Runner, level_audits
 from facevalue.protocol.offers import Calibrated, Table
 
 _FAMILIES = (
@@ -118,12 +118,12 @@ def _made(setup: pl.DataFrame) -> Table:
     )  # fmt: skip
 
 
-def promises(summaries: Mapping[str, Summary]) -> tuple[Table, Table]:
+def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[Table, Table]:
     """How many promises hold, and those that are broken, with the numbers that break them."""
     return _glance(summaries), _marks(summaries)
 
 
-def _glance(summaries: Mapping[str, Summary]) -> Table:
+def _glance(summaries: Mapping[str, CalibrationSummary]) -> Table:
     rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in _PROMISES]
     return Table(
         "Promises: how many hold / are open / are broken", ("promise", *summaries), rows,
@@ -133,7 +133,7 @@ def _glance(summaries: Mapping[str, Summary]) -> Table:
     )  # fmt: skip
 
 
-def _counted(promise: _Promise, summary: Summary) -> str:
+def _counted(promise: _Promise, summary: CalibrationSummary) -> str:
     rows: pl.DataFrame = getattr(summary, promise.table).filter(*promise.only).drop_nulls(promise.columns[0])
     if rows.is_empty():
         return "-"
@@ -148,14 +148,14 @@ def _counted(promise: _Promise, summary: Summary) -> str:
     return f"{holds} / {rows.height - holds - broken} / {broken}"
 
 
-def _marks(summaries: Mapping[str, Summary]) -> Table:
+def _marks(summaries: Mapping[str, CalibrationSummary]) -> Table:
     return Table(
         "Promises that are broken", ("study", "what", "size", "mark", "number", "95% interval"),
         list(_broken(summaries)), "power: of effects found, less .8 of the rival's.", boxed=False,
     )  # fmt: skip
 
 
-def _broken(summaries: Mapping[str, Summary]) -> Iterator[tuple[str, ...]]:
+def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, ...]]:
     labels = {"families": "family", "conditions": "condition", "detectable": "stated", "comparisons": "pair"}
     for name, summary in summaries.items():
         for table, column in labels.items():
@@ -184,7 +184,7 @@ def _number(mark: str, row: dict[str, object]) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _tables(summaries: Mapping[str, Summary]) -> Iterator[Table]:
+def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[Table]:
     for name, summary in summaries.items():
         yield Table.of(
             f"{name}: families", _FAMILIES, summary.families.iter_rows(named=True),

@@ -26,7 +26,7 @@ _TEXTS = (FIELDS, STATED, KEYWORDS)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AlikeRows:
     """Rows that are asked alike; `question` is the number of each row's question among `questions`."""
 
     rows: Codes
@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Kind(Asked):
+class ChoiceRows(AlikeRows):
     """Rows that are asked to choose among the same options."""
 
     options: tuple[str, ...]
@@ -63,7 +63,7 @@ class Kind(Asked):
 
 
 @dataclass(frozen=True)
-class Written(Asked):
+class WritingRows(AlikeRows):
     """Rows that are asked for words or numbers of their own: `wants` is the factor that says which, if any."""
 
     scenario: str
@@ -71,7 +71,7 @@ class Written(Asked):
     listed: str
 
 
-class Trials:
+class AuditTrials:
     """All trials and repeats of a study, with what its `Calibration` says is planted, who is a person, what is same."""
 
     def __init__(
@@ -199,7 +199,7 @@ _Facts = tuple[tuple[str, ...], Codes, list[Mapping[str, str | None]]]
 
 def _kinds(
     distinct: Sequence[Question], codes: Codes, columns: Sequence[str], planted: Mapping[str, Sequence[str]]
-) -> tuple[list[Kind], list[Written]]:
+) -> tuple[list[ChoiceRows], list[WritingRows]]:
     """Group rows by what is asked."""
     together: dict[tuple[object, ...], list[int]] = {}
     for index, question in enumerate(distinct):
@@ -227,7 +227,9 @@ def _kinds(
             kinds.append(_kind(questions, rows, number, facts, two))
         else:
             wants = next((name for name in _TEXTS if questions[0].factors.get(name)), "")
-            written.append(Written(rows, *facts, _scenario(questions[0]), wants, questions[0].factors.get(wants) or ""))
+            written.append(
+                WritingRows(rows, *facts, _scenario(questions[0]), wants, questions[0].factors.get(wants) or "")
+            )
     return kinds, written
 
 
@@ -235,7 +237,7 @@ def _told(factors: Mapping[str, str | None], planted: Mapping[str, Sequence[str]
     return {name: level for name, level in factors.items() if name not in planted}
 
 
-def _kind(questions: Sequence[Question], rows: Codes, number: Codes, facts: _Facts, two: bool) -> Kind:
+def _kind(questions: Sequence[Question], rows: Codes, number: Codes, facts: _Facts, two: bool) -> ChoiceRows:
     levels = tuple(option.level for option in questions[0].options)
     scenarios = sorted({_scenario(question) for question in questions})
     scenario = np.array([scenarios.index(_scenario(question)) for question in questions])
@@ -245,7 +247,7 @@ def _kind(questions: Sequence[Question], rows: Codes, number: Codes, facts: _Fac
     compared = set(levels) in (set(PAIR), set(FOUR)) or (
         set(levels) == set(YES_NO) and two and ABOUT in questions[0].factors
     )
-    return Kind(
+    return ChoiceRows(
         rows, *facts, levels, tuple(scenarios), scenario[number], order[number], pl.Series(texts, dtype=pl.String),
         number, compared, about[number],
     )  # fmt: skip

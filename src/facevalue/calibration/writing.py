@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.calibration.trials import Trials, Written
+from facevalue.calibration.trials import AuditTrials, WritingRows
 from facevalue.models._sim_text import FIELDS, FILLED, KEYWORDS, SENTENCES, STATED
 from facevalue.models.sim import REFUSAL
 
 if TYPE_CHECKING:
-    from facevalue.calibration.planted import Drawn
+    from facevalue.calibration.planted import DrawnAudit
 
 Codes = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def refusing(text: pl.Series, refused: npt.NDArray[np.bool_]) -> pl.Series:
     return pl.select(instead.alias("text")).to_series()
 
 
-def replies(trials: Trials, audit: "Drawn", written: Written) -> pl.DataFrame:
+def replies(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> pl.DataFrame:
     """Replies to rows that are asked for words or numbers."""
     hit = audit.hit(written)
     if written.wants == STATED:
@@ -71,7 +71,7 @@ def _score(words: Codes, lists: Sequence[Sequence[str]]) -> Array:
     return np.asarray(1 - (words / np.array([max(len(choices) - 1, 1) for choices in lists])).mean(axis=1))
 
 
-def _described(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _described(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     lists = [words for _, words in SENTENCES]
     words = audit.words(
         written.rows, [(f"{written.scenario} {index}", choices) for index, choices in enumerate(lists)], hit
@@ -85,7 +85,7 @@ def _described(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> 
     return _joined(sentences, " "), _score(words, lists)
 
 
-def _stated(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+def _stated(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
     fields: Mapping[str, Sequence[str | float]] = json.loads(written.listed)
     columns, scores = {}, []
     for name, listed in fields.items():
@@ -105,7 +105,7 @@ def _stated(audit: "Drawn", written: Written, hit: npt.NDArray[np.bool_]) -> tup
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
 
 
-def _forms(trials: Trials, audit: "Drawn", written: Written) -> tuple[pl.Series, Array]:
+def _forms(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> tuple[pl.Series, Array]:
     """Forms whose filled fields stay, and shift what is put in the others."""
     fields: Mapping[str, list[str]] = json.loads(written.listed)
     column = trials.frame[FILLED].cast(pl.String).gather(written.rows)

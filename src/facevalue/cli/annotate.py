@@ -8,7 +8,7 @@ from facevalue.annotate.loading import SCORERS, load_scorer
 from facevalue.annotate.scorers import LEXICAL
 from facevalue.annotate.scores import ANNOTATIONS, read
 from facevalue.cli.offering import lacking
-from facevalue.cli.places import Folder
+from facevalue.cli.places import FolderPath
 from facevalue.errors import DataError
 from facevalue.models.base import ModelOptions
 from facevalue.runs.annotated import annotate as score
@@ -21,7 +21,7 @@ _SCORERS = ", ".join(SCORERS)
 
 
 @click.command()
-@click.argument("run", type=Folder())
+@click.argument("run", type=FolderPath())
 @click.option("--with", "scorer", default=LEXICAL, show_default=True, metavar="SCORER", help=f"{_SCORERS}.")
 @click.option("--name", default="", metavar="NAME", help="What the scores are called; another scorer, another name.")
 @click.option("--prompt", multiple=True, metavar="PROMPT", help="Replies to this prompt alone; repeat for each.")

@@ -57,7 +57,7 @@ _STYLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownTrial:
     """One trial, ready to be asked again."""
 
     trial: int
@@ -73,7 +73,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class _AttentionMap:
     """One map of a trial, and what the index says of it."""
 
     name: str
@@ -152,7 +152,7 @@ def _path(model: str | None, run: StoredRun) -> str:
     )
 
 
-def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
+def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_ShownTrial]:
     """Yield what each trial shows and says."""
     from facevalue.models.hf.adapter import decoded  # noqa: PLC0415
 
@@ -168,7 +168,7 @@ def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
                 raise DataError(f"Trial {number} shows no picture, so there is nothing to look at.")
             levels = study.design.trials([number]).row(0, named=True)
             pair = _paired(levels)
-            yield _Shown(number, chunk.questions[0], stimulus, pictures, bool(pair), _people(run, number, pair))
+            yield _ShownTrial(number, chunk.questions[0], stimulus, pictures, bool(pair), _people(run, number, pair))
 
 
 def _paired(levels: Mapping[str, object]) -> list[str]:
@@ -191,7 +191,7 @@ def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     return (first, second) if row[column] else (second, first)
 
 
-def _written(folder: Path, trial: _Shown, attended: "Attended") -> list[_Map]:
+def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_AttentionMap]:
     """Write a trial's arrays and pictures."""
     from facevalue.models.hf import overlays  # noqa: PLC0415
     from facevalue.models.hf.attention import sides  # noqa: PLC0415
@@ -212,17 +212,17 @@ def _written(folder: Path, trial: _Shown, attended: "Attended") -> list[_Map]:
     share = None if crossing else float(attended.mean.sum())  # else all of it, in the layers that look at pictures
     layers = "all layers that look at it" if crossing else "all layers"
     maps = [
-        _Map("attention", "", None, shares(attended.mean), share, save(
+        _AttentionMap("attention", "", None, shares(attended.mean), share, save(
             "attention", f"Trial {trial.trial}: mean attention of the answer, {layers}, all heads", attended.mean)),
     ]  # fmt: skip
     if not crossing:
         title = f"Trial {trial.trial}: attention of the answer to the picture, by head"
         file = _png(folder / f"trial-{trial.trial}-heads.png", overlays.heads(attended.by_head, title))
-        maps.append(_Map("heads", "", None, None, share, (file,)))
+        maps.append(_AttentionMap("heads", "", None, None, share, (file,)))
     for number, option in enumerate(attended.options, 1):
         title = f"Trial {trial.trial}: relevancy for option {number}, {option.label[:40]}"
         files = save(f"relevancy-{number}", title, option.relevancy)
-        maps.append(_Map("relevancy", option.label, option.probability, shares(option.relevancy), None, files))
+        maps.append(_AttentionMap("relevancy", option.label, option.probability, shares(option.relevancy), None, files))
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
@@ -247,7 +247,7 @@ def _png(path: Path, picture: "Image") -> str:
     return path.name
 
 
-def _table(model: str, written: Sequence[tuple[_Shown, Sequence[_Map]]]) -> bytes:
+def _table(model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionMap]]]) -> bytes:
     """Return one row per map, without those of heads, as CSV."""
     rows = []
     for trial, maps in written:
@@ -266,7 +266,7 @@ def _table(model: str, written: Sequence[tuple[_Shown, Sequence[_Map]]]) -> byte
     return out.getvalue()
 
 
-def _page(run: StoredRun, model: str, written: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
+def _page(run: StoredRun, model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionMap]]]) -> str:
     """Return the index for people: what was asked, how likely each option was, whom the model looked at."""
     kind = run.study.source.kind
     notes = [run.study.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
@@ -283,7 +283,7 @@ def _page(run: StoredRun, model: str, written: Sequence[tuple[_Shown, Sequence[_
     return f"<!doctype html>\n{page}\n"
 
 
-def _section(trial: _Shown, maps: Sequence[_Map]) -> Iterator[Markup]:
+def _section(trial: _ShownTrial, maps: Sequence[_AttentionMap]) -> Iterator[Markup]:
     yield tag("h2", f"Trial {trial.trial}")
     yield tag("pre", trial.question.prompt)
     if any(trial.people):

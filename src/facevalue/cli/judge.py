@@ -7,7 +7,7 @@ import polars as pl
 
 from facevalue.answers.listed_words import ReplyKind
 from facevalue.cli.offering import lacking
-from facevalue.cli.places import Folder
+from facevalue.cli.places import FolderPath
 from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
@@ -22,7 +22,7 @@ from facevalue.terminal import say
 
 
 @click.command()
-@click.argument("run", type=Folder())
+@click.argument("run", type=FolderPath())
 @click.option(
     "--model", required=True, metavar="MODEL", help="Model that judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."
 )

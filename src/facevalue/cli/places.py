@@ -18,7 +18,7 @@ class Place(click.ParamType[Path | str]):
         return place(value)
 
 
-class Folder(click.ParamType[Path]):
+class FolderPath(click.ParamType[Path]):
     """The folder of a run that is written into."""
 
     name = "run"

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from facevalue.annotate.questionnaires import write_table
 from facevalue.cli.offering import lacking
-from facevalue.cli.places import Folder
+from facevalue.cli.places import FolderPath
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.protocol.offers import Questionnaire, Rated
@@ -29,7 +29,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.argument("run", type=Folder())
+@click.argument("run", type=FolderPath())
 @click.option("--to", type=_FILE, help="The questionnaire (.html or .csv); with --ratings, the judged pairs (.csv).")
 @click.option("--least-kl", type=float, help="Ask about pairs with a greater divergence, in nats; 1, as published.")
 @click.option(

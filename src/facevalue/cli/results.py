@@ -52,12 +52,12 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
     if to is not None:
         write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
-    from facevalue.report.answer import Replies  # noqa: PLC0415
+    from facevalue.report.answer import ReplyCounts  # noqa: PLC0415
     from facevalue.report.sections import page_of  # noqa: PLC0415
 
     exact = any(run.facts.exact for run in opened)
     replies = [
-        Replies(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0)) for tally in tallies.values()
+        ReplyCounts(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0)) for tally in tallies.values()
     ]
     page = page_of(opened[0].study)
     terminal().print(summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies))

@@ -74,7 +74,7 @@ def _option(setting: Setting) -> click.Option:
     if setting.choices:
         kind = click.Choice(setting.choices)
     elif isinstance(default, list):
-        kind, default = _Names(), ",".join(default)
+        kind, default = _NameList(), ",".join(default)
     else:
         kind = type(default)
     return click.Option(
@@ -87,7 +87,7 @@ def _option(setting: Setting) -> click.Option:
     )
 
 
-class _Names(click.ParamType[list[str]]):
+class _NameList(click.ParamType[list[str]]):
     """A list of names, separated by commas."""
 
     name = "names"

@@ -54,7 +54,7 @@ EXAMPLES = (
 """The neutral example turns of B.1 in plain text; they are sent encoded. "U:uu" becomes the "X:xx" that is printed."""
 
 
-class Kind(StrEnum):
+class CipherKind(StrEnum):
     """What a reply to an encoded question is written in."""
 
     DECODED = "decoded"
@@ -70,10 +70,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CipherReading:
     """A reply made plain."""
 
-    kind: Kind
+    kind: CipherKind
     # In plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
     # answers.
     text: str
@@ -169,7 +169,7 @@ def _option_names(options: tuple[Option, ...]) -> _OptionNames:
     return _OptionNames(words, shown_words, letters, frozenset(map(encode, letters)), wordless)
 
 
-def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) -> Reading:
+def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) -> CipherReading:
     """Make a reply to an encoded question plain.
 
     Each word is judged by itself where a part of the reply (a sentence, a line, what stands in quotes) has words of
@@ -183,11 +183,11 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
     Examples
     --------
     >>> read("Wkh dqvzhu lv E.")
-    Reading(kind=<Kind.DECODED: 'decoded'>, text='The answer is B.')
+    CipherReading(kind=<CipherKind.DECODED: 'decoded'>, text='The answer is B.')
     >>> read("I'm sorry, I can't help with that.").kind
-    <Kind.PLAIN: 'plain'>
+    <CipherKind.PLAIN: 'plain'>
     >>> read("I don't understand this cipher.").kind
-    <Kind.UNABLE: 'unable'>
+    <CipherKind.UNABLE: 'unable'>
     >>> listed = [Option(letter, "", letter) for letter in "ABCD"]
     >>> read("D", listed).text, read("Option G", listed).text, read("C", listed).text
     ('A', 'Option D', 'C')
@@ -204,11 +204,13 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
             coded[at] = mark
             kinds.add(mark)
     if not kinds:
-        return Reading(Kind.UNREADABLE, reply)
+        return CipherReading(CipherKind.UNREADABLE, reply)
     text = _decoded(clipped, words, coded)
     if _UNABLE.search(text.lower().replace("’", "'")):
-        return Reading(Kind.UNABLE, text)
-    return Reading(Kind.MIXED if len(kinds) > 1 else Kind.DECODED if True in kinds else Kind.PLAIN, text)
+        return CipherReading(CipherKind.UNABLE, text)
+    return CipherReading(
+        CipherKind.MIXED if len(kinds) > 1 else CipherKind.DECODED if True in kinds else CipherKind.PLAIN, text
+    )
 
 
 _Words = list[tuple[int, int]]

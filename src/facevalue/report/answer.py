@@ -11,10 +11,10 @@ from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import findings
 from facevalue.report.blocks import intervals
-from facevalue.report.blocks.content import Cell, Content, Facts, Head, Strips, Table
+from facevalue.report.blocks.content import Content, Facts, StripsContent, TableCell, TableContent, TableHead
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.formatting import DASH, NOT_MEASURABLE
-from facevalue.report.headline import Headline, Outcome, detectable, upper
+from facevalue.report.headline import Headline, HeadlineKind, detectable, upper
 
 MOST = 5
 """Findings that the answer shows."""
@@ -22,10 +22,16 @@ KINDS = ("Compared", "Found different", "Smallest surely found")
 """Columns of `kinds`."""
 _NAMED = 3
 """Models up to which the sentence says of each what was found."""
-_ORDER = (Outcome.FOUND, Outcome.NOTHING, Outcome.EQUIVALENT, Outcome.DESCRIBED, Outcome.NOT_MEASURABLE)
+_ORDER = (
+    HeadlineKind.FOUND,
+    HeadlineKind.NOTHING,
+    HeadlineKind.EQUIVALENT,
+    HeadlineKind.DESCRIBED,
+    HeadlineKind.NOT_MEASURABLE,
+)
 
 
-class Replies(NamedTuple):
+class ReplyCounts(NamedTuple):
     """How many replies a run has, and how many of them are valid answers and refusals."""
 
     asked: int
@@ -42,10 +48,10 @@ def answered(page: Page, view: View) -> Headline:
     compared = {model: counted for model in models if (counted := _counted(page, view.at(model)))}
     if not compared:
         outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
-        if outcome is Outcome.NOT_MEASURABLE:
+        if outcome is HeadlineKind.NOT_MEASURABLE:
             return findings.headline(page, view)
         return Headline(outcome, " ".join(headline.sentence for headline in headlines.values()))
-    differing = [model for model in compared if headlines[model].verdict is Outcome.FOUND]
+    differing = [model for model in compared if headlines[model].verdict is HeadlineKind.FOUND]
     texts = {model: compared[model][1] if model in compared else NOT_MEASURABLE for model in models}
     more = [headline.top for model in differing if (headline := headlines[model]).top][:MOST]
     if len(models) <= _NAMED:
@@ -59,14 +65,14 @@ def answered(page: Page, view: View) -> Headline:
         )
     if view.numbers.pooled and (mean := _counted(page, view.at(POOLED))):
         more.append(f"Averaged over the models: {mean[1]}.")
-    silent = [model for model in compared if headlines[model].verdict is Outcome.NOTHING]
+    silent = [model for model in compared if headlines[model].verdict is HeadlineKind.NOTHING]
     if silent:
         more.append(_silent(page, view, silent))
     outcome = min((headlines[model].verdict for model in compared), key=_ORDER.index)
     return Headline(outcome, sentence, tuple(more))
 
 
-def unanswered(replies: Sequence[Replies]) -> Headline | None:
+def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
     """The answer of runs without any valid answer, with what there was instead; None for others."""
     total = sum(run.asked for run in replies)
     if not total or any(run.valid for run in replies):
@@ -75,10 +81,10 @@ def unanswered(replies: Sequence[Replies]) -> Headline | None:
     refused = sum(run.refused for run in replies)
     if refused == total:
         sentence = f"{subject} refused every question: all {total:,} replies are refusals, so nothing can be compared."
-        return Headline(Outcome.NO_ANSWER, sentence)
+        return Headline(HeadlineKind.NO_ANSWER, sentence)
     breakdown = f"{refused / total:.1%} of the replies are refusals, and the others name no answer"
     sentence = f"{subject} gave no valid answer to {total:,} questions, so nothing can be compared: {breakdown}."
-    return Headline(Outcome.NO_ANSWER, sentence)
+    return Headline(HeadlineKind.NO_ANSWER, sentence)
 
 
 def _counted(page: Page, view: View) -> tuple[int, str] | None:
@@ -128,9 +134,11 @@ def shown(page: Page, view: View) -> list[Content]:
             rows.sort(key=lambda row: (not row[0].numbers.moved(row[2]), -abs(row[2].value or 0.0)))
             picked += rows[: max(1, MOST // len(models))]
     picked = sorted(picked, key=lambda row: not row[0].numbers.moved(row[2]))[: max(MOST, 2 * len(models))]
-    kind_rows: list[tuple[Cell, ...]] = [tuple(map(Cell, cells)) for cells in kinds(page, view)]
-    heads = tuple(Head(title, sort=False) for title in KINDS)
-    contents: list[Content] = [Table("What was compared, and what was found", heads, kind_rows)] if kind_rows else []
+    kind_rows: list[tuple[TableCell, ...]] = [tuple(map(TableCell, cells)) for cells in kinds(page, view)]
+    heads = tuple(TableHead(title, sort=False) for title in KINDS)
+    contents: list[Content] = (
+        [TableContent("What was compared, and what was found", heads, kind_rows)] if kind_rows else []
+    )
     if len(picked) < 2:
         return contents
     surely = sum(model_view.numbers.moved(e) for model_view, _, e in picked)
@@ -169,11 +177,8 @@ def _chart(
     plot = intervals.plotted(view, rows, blocks.Strips(of=(rows[0][0],), title=title, first=""))
     if plot is None:
         return []
-    contents: list[Content] = [
-        Strips(plot.axis, [replace(row, label=label, note="") for row, label in zip(plot.rows, labels, strict=True)],
-               plot.what, plot.judged, plot.margin, plot.title, plot.first)
-    ]  # fmt: skip
-    return contents
+    relabelled = [replace(row, label=label, note="") for row, label in zip(plot.rows, labels, strict=True)]
+    return [StripsContent(plot.axis, relabelled, plot.what, plot.judged, plot.margin, plot.title, plot.first)]
 
 
 def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
 from facevalue.protocol.page import Findings, Page, selections
 from facevalue.report import model_differences, planted
-from facevalue.report.answer import Replies, answered, shown, unanswered
+from facevalue.report.answer import ReplyCounts, answered, shown, unanswered
 from facevalue.report.blocks.content import Content, Facts, SectionContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
@@ -56,7 +56,7 @@ def built(data: ReportData) -> Built:
     view = View(numbers, titles, data.study.measures, conditions=page.conditions)
     view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view), conditions=page.conditions)
     counted = all(run.valid is not None for run in data.runs)
-    replies = [Replies((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
+    replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
     none = unanswered(replies) if counted else None
     checks = [*cards(page, data, view), *missing_card(view), *drift_card(numbers, data.runs), *self_check(data.runs)]
     sections = (*sections_of(page, view), *missing_sections(view))

@@ -10,7 +10,7 @@ from facevalue.protocol.cards import Rate, Stated
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import FEW, Card, Status, kind_card, of_runs, worst
+from facevalue.report.checks import FEW, Card, CardStatus, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
 from facevalue.report.findings import leading, row, rows_of, sized
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
@@ -38,13 +38,13 @@ def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
 
 def warnings(page: Page, view: View, *, exact: bool) -> list[str]:
     """What to be careful about, for the terminal: cards that are no more than cautions."""
-    grave = [c for c in of_estimates(page, view, exact=exact) if c.status in (Status.CAUTION, Status.PROBLEM)]
+    grave = [c for c in of_estimates(page, view, exact=exact) if c.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
     return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
 
 
-def _judged(rate: Rate, e: Estimate) -> Status:
+def _judged(rate: Rate, e: Estimate) -> CardStatus:
     away = abs((e.value or 0.0) - rate.neutral)
-    return Status.OK if away < rate.fine else Status.CAUTION if away < rate.problem else Status.PROBLEM
+    return CardStatus.OK if away < rate.fine else CardStatus.CAUTION if away < rate.problem else CardStatus.PROBLEM
 
 
 def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
@@ -59,8 +59,8 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
         if not rate.missing and not any(rows_by_model.values()):
             return None
         if rate.exact and exact:
-            return Card(name, rate.title, NOT_MEASURABLE, rate.exact, Status.NOTE)
-        status = Status(rate.missing) if rate.missing else Status.PROBLEM
+            return Card(name, rate.title, NOT_MEASURABLE, rate.exact, CardStatus.NOTE)
+        status = CardStatus(rate.missing) if rate.missing else CardStatus.PROBLEM
         return Card(name, rate.title, rate.unmeasured, rate.unmeasured_note or rate.note, status)
 
     def text(e: Estimate | None) -> str:
@@ -75,10 +75,10 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     lines = tuple(f"{model}: {text(extremes.get(model))}" for model in view.models) if many else ()
     gravest = max(extremes.values(), key=lambda e: abs((e.value or 0.0) - rate.neutral))
     lost = len(extremes) < len(view.models) and rate.missing != "note"
-    status = worst([_judged(rate, e) for e in extremes.values()] + [Status.PROBLEM] * lost)
+    status = worst([_judged(rate, e) for e in extremes.values()] + [CardStatus.PROBLEM] * lost)
     note = rate.note
-    if rate.exact and status is Status.PROBLEM and exact:
-        note, status = rate.exact, Status.CAUTION
+    if rate.exact and status is CardStatus.PROBLEM and exact:
+        note, status = rate.exact, CardStatus.CAUTION
     return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
 
 
@@ -88,7 +88,7 @@ def _stated(statement: Stated, view: View) -> Card | None:
         return None
     if any(e.value is not None for model_view in views for of in statement.unless for e in model_view.rows(of)):
         return None
-    return Card(statement.name, statement.title, statement.value, statement.note, Status(statement.status))
+    return Card(statement.name, statement.title, statement.value, statement.note, CardStatus(statement.status))
 
 
 def _bounds(lead: Findings, view: View) -> list[Card]:
@@ -101,17 +101,17 @@ def _bounds(lead: Findings, view: View) -> list[Card]:
     turned = [e for e in moved if e.open_to_missing]
     rule = "Worst case: every missing answer one way on one side of a comparison and the other way on the other."
     if not moved:
-        return [Card("bounds", title, "No difference to check", rule, Status.NOTE)]
+        return [Card("bounds", title, "No difference to check", rule, CardStatus.NOTE)]
     if not turned:
         note = f"{rule} Each {lead.effect} found keeps its sign, whatever the missing answers were."
-        return [Card("bounds", title, "Every sign holds", note, Status.OK)]
+        return [Card("bounds", title, "Every sign holds", note, CardStatus.OK)]
     many = len(view.models) > 1
     lines = tuple(f"{e.model + ': ' if many else ''}{row(lead, view, e)}: {worst_case(e, signed=True)}" for e in turned)
     note = (
         f"{rule} The direction of the {lead.effect}s named here is not certain: a difference found may be due to who "
         "answered."
     )
-    return [Card("bounds", title, f"{len(turned)} of {len(moved)} signs not certain", note, Status.CAUTION, lines)]
+    return [Card("bounds", title, f"{len(turned)} of {len(moved)} signs not certain", note, CardStatus.CAUTION, lines)]
 
 
 def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
@@ -125,8 +125,8 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
             if has_floors:
                 note += " Other numbers of this page are never zero, and stand beside what chance gives."
             value = f"None for {leads[0].noun[1]}" if has_floors else "None needed"
-            return Card("floor", title, value, note, Status.NOTE)
-        status = Status.PROBLEM if rows else Status.NOTE
+            return Card("floor", title, value, note, CardStatus.NOTE)
+        status = CardStatus.PROBLEM if rows else CardStatus.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
     lead, unit = leads[0], rows[0].unit
     noun, typical = lead.noun[0], median(floors)
@@ -143,7 +143,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
         above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
         note += f" {above} of {len(rows)} are above their own floor."
     size = sized(lead, typical if lead.largest is None else min(typical, lead.largest), unit)
-    return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, Status.NOTE)
+    return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, CardStatus.NOTE)
 
 
 def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
@@ -152,12 +152,12 @@ def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
     sizes = [e.clusters for e in rows if e.clusters]
     if not sizes:
         return Card(
-            units.name, units.title, NOT_MEASURABLE, units.none, Status.PROBLEM if units.strict else Status.NOTE
+            units.name, units.title, NOT_MEASURABLE, units.none, CardStatus.PROBLEM if units.strict else CardStatus.NOTE
         )
     fewest, middle = min(sizes), int(median(sizes))
     value = count(middle) if fewest == middle else f"{count(middle)} typical, {count(fewest)} at least"
     if fewest < FEW:
         some = "" if fewest == middle else " for some"
-        status = Status.CAUTION if fewest >= 10 else Status.PROBLEM
+        status = CardStatus.CAUTION if fewest >= 10 else CardStatus.PROBLEM
         return Card(units.name, units.title, value, f"Fewer than {FEW}{some}: {units.few}", status)
-    return Card(units.name, units.title, value, units.enough, Status.OK)
+    return Card(units.name, units.title, value, units.enough, CardStatus.OK)

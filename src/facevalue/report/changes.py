@@ -122,7 +122,7 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
     out = []
     for model, estimates in rows.items():
         base, name = numbers.condition(model)
-        maker = _Rows(numbers, titles, definitions, base, estimates)
+        maker = _RowMaker(numbers, titles, definitions, base, estimates)
         tested = [e for e in estimates if e.q is not None and e.measure != MISSING]
         changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
         missing = next((e for e in estimates if e.measure == MISSING), None)
@@ -154,7 +154,7 @@ def _found_before(numbers: EstimateIndex, rows: Sequence[Estimate], base: str) -
     return [e for _, e in sorted(out, key=lambda pair: -pair[0])]
 
 
-class _Rows:
+class _RowMaker:
     """Makes rows of one model and intervention."""
 
     def __init__(

@@ -25,7 +25,7 @@ _CAP = 4  # pixels of the end of a thin interval, either way
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """A linear axis."""
 
     low: float
@@ -39,7 +39,7 @@ class Scale:
         return round(min(max(100 * (value - self.low) / (self.high - self.low), 0), 100), 2)
 
 
-def scale(low: float, high: float, most: int = 7) -> Scale:
+def scale(low: float, high: float, most: int = 7) -> AxisScale:
     """Choose an axis over at least this range, with round ticks.
 
     Examples
@@ -54,7 +54,7 @@ def scale(low: float, high: float, most: int = 7) -> Scale:
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
     ticks = tuple(round(i * step, 12) for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1))
     pad = 0.03 * (high - low)
-    return Scale(low - pad if low else 0.0, high + pad, ticks)
+    return AxisScale(low - pad if low else 0.0, high + pad, ticks)
 
 
 def mark(x: float, y: float, shape: int = 0, class_: str = "dot") -> Markup:
@@ -70,7 +70,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return tag("line", x1=f"{x1}%", y1=y1, x2=f"{x2}%", y2=y2, class_=class_)
 
 
-def axis(over: Scale, labels: Sequence[str]) -> Markup:
+def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
     """Tick labels to stand above strips of the same width."""
     shapes = []
     for value, label in zip(over.ticks, labels, strict=True):
@@ -81,7 +81,7 @@ def axis(over: Scale, labels: Sequence[str]) -> Markup:
 
 
 def strip(
-    over: Scale,
+    over: AxisScale,
     value: float | None,
     low: float | None,
     high: float | None,
@@ -121,7 +121,7 @@ def strip(
     return tag("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
 
 
-def dumbbell(over: Scale, plain: float | None, changed: float | None, title: str) -> Markup:
+def dumbbell(over: AxisScale, plain: float | None, changed: float | None, title: str) -> Markup:
     """One row of two values: hollow without, filled with what was done, a line between them."""
     middle = _STRIP / 2
     shapes = [tag("title", title), *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t)]
@@ -150,8 +150,8 @@ class Point:
 
 def scatter(
     points: Sequence[Point],
-    x: Scale,
-    y: Scale,
+    x: AxisScale,
+    y: AxisScale,
     names: tuple[str, str],
     *,
     line: float | None = None,

@@ -35,7 +35,7 @@ KINDS = {
 }
 
 
-class Status(StrEnum):
+class CardStatus(StrEnum):
     """A card's verdict; shown as an icon and a word, never as a colour alone."""
 
     OK = "fine"
@@ -44,7 +44,7 @@ class Status(StrEnum):
     PROBLEM = "problem"
 
 
-_ORDER = (Status.OK, Status.NOTE, Status.CAUTION, Status.PROBLEM)
+_ORDER = (CardStatus.OK, CardStatus.NOTE, CardStatus.CAUTION, CardStatus.PROBLEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class Card:
     value: str
     note: str
     """What it is about, its number or word, and what follows."""
-    status: Status
+    status: CardStatus
     """The verdict."""
     lines: tuple[str, ...] = ()
     """One per model, where there are several."""
 
 
-def worst(statuses: Sequence[Status]) -> Status:
+def worst(statuses: Sequence[CardStatus]) -> CardStatus:
     """The gravest of them."""
-    return max(statuses, key=_ORDER.index, default=Status.NOTE)
+    return max(statuses, key=_ORDER.index, default=CardStatus.NOTE)
 
 
 def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
@@ -73,7 +73,7 @@ def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
     value, note = KINDS[kind]
     texts = (wording or {}).get(kind.value, "|").split("|")
     value, note = texts[0] or value, texts[1] or note
-    return Card("kind", "Pictures", value, note, Status.OK if kind is Kind.PHOTOGRAPHS else Status.CAUTION)
+    return Card("kind", "Pictures", value, note, CardStatus.OK if kind is Kind.PHOTOGRAPHS else CardStatus.CAUTION)
 
 
 def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
@@ -87,16 +87,16 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
             "The reference model was trained on FaceValue's own drawings alone. It answers whatever it is shown, but "
             "what it says of other pictures means nothing."
         )
-        out.append(Card("planted", "Pictures it does not know", ", ".join(reference), note, Status.PROBLEM))
+        out.append(Card("planted", "Pictures it does not know", ", ".join(reference), note, CardStatus.PROBLEM))
     elif reference:
         note = (
             "FaceValue's reference model: its bias was drawn at random and is published with it, to check audits by. "
             "It says nothing about anybody, nor about other models."
         )
-        out.append(Card("planted", "Bias planted", ", ".join(reference), note, Status.CAUTION))
+        out.append(Card("planted", "Bias planted", ", ".join(reference), note, CardStatus.CAUTION))
     if simulated:
         note = "A simulation that sees no pictures: its bias was drawn at random. It says nothing about anybody."
-        out.append(Card("simulated", "Simulated", ", ".join(simulated), note, Status.CAUTION))
+        out.append(Card("simulated", "Simulated", ", ".join(simulated), note, CardStatus.CAUTION))
     return out
 
 
@@ -122,13 +122,13 @@ def mode(runs: Sequence[RunFacts]) -> Card:
             "Where too little of the probability could be read, one reply was drawn instead. Means are as good as "
             "with probabilities; shares of zero and of large shifts and measures of spread are inflated."
         )
-        return Card("mode", title, "Exact, in part drawn", note, Status.CAUTION, lines)
+        return Card("mode", title, "Exact, in part drawn", note, CardStatus.CAUTION, lines)
     if len(modes) == 1:
         value, note = words[modes[0]]
-        return Card("mode", title, value, note, Status.CAUTION if modes[0] is None else Status.OK)
+        return Card("mode", title, value, note, CardStatus.CAUTION if modes[0] is None else CardStatus.OK)
     lines = tuple(f"{run.model}: {words[run.exact][0].lower()}" for run in runs)
     note = "Shares of zero and of large shifts are not comparable between exact and sampled runs."
-    return Card("mode", title, "Differs between models", note, Status.CAUTION, lines)
+    return Card("mode", title, "Differs between models", note, CardStatus.CAUTION, lines)
 
 
 def failed(runs: Sequence[RunFacts]) -> list[Card]:
@@ -158,7 +158,9 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
     )
     grave = (gravest.errors or 0) / (gravest.asked or 1) >= _MANY_FAILED
     value = text(gravest) + (" at worst" if many else "")
-    return [Card("failed", "Requests that failed", value, note, Status.PROBLEM if grave else Status.CAUTION, lines)]
+    return [
+        Card("failed", "Requests that failed", value, note, CardStatus.PROBLEM if grave else CardStatus.CAUTION, lines)
+    ]
 
 
 def completeness(runs: Sequence[RunFacts]) -> Card:
@@ -176,9 +178,8 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
     errors = sum(run.errors or 0 for run in runs)
     sampled = any(run.sample for run in runs)
     texts = [text(run) for run in runs]
-    status = worst([
-        Status.OK if run.complete else Status.CAUTION if run.complete is None else Status.PROBLEM for run in runs
-    ])  # fmt: skip
+    of_complete = {True: CardStatus.OK, None: CardStatus.CAUTION, False: CardStatus.PROBLEM}
+    status = worst([of_complete[run.complete] for run in runs])
     note = f"{count(errors)} requests failed." if errors else "No request failed."
     if any(run.complete is False for run in runs):
         note += " Resume the run with the same command; the estimates cover what is there."
@@ -206,7 +207,7 @@ def self_check(runs: Sequence[RunFacts]) -> list[Card]:
         f"to {top.tolerance:g} in this number format; a session ends above it."
     )
     status = worst([
-        Status.OK if check.difference <= check.tolerance else Status.PROBLEM for _, check in checked
+        CardStatus.OK if check.difference <= check.tolerance else CardStatus.PROBLEM for _, check in checked
     ])  # fmt: skip
     value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(checked) > 1 else "")
     return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(checked) > 1 else ())]

@@ -10,7 +10,7 @@ from facevalue import __version__
 from facevalue.models.cached import cached_share
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheck, StudyFacts
+from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheckFacts, StudyFacts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
@@ -141,7 +141,7 @@ def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
     )
 
 
-def _self_check(sessions: Sequence[Session]) -> SelfCheck | None:
+def _self_check(sessions: Sequence[Session]) -> SelfCheckFacts | None:
     """Put together what the self-checks of a run's sessions found; those that were killed have left nothing."""
     names = ("self_checks", "largest_difference", "tolerance")
     values = [
@@ -152,7 +152,7 @@ def _self_check(sessions: Sequence[Session]) -> SelfCheck | None:
     if not values:
         return None
     checks, differences, tolerances = zip(*values, strict=True)
-    return SelfCheck(int(sum(checks)), max(differences), min(tolerances))
+    return SelfCheckFacts(int(sum(checks)), max(differences), min(tolerances))
 
 
 def _statement(study: Study) -> DataStatement:

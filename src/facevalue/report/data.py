@@ -38,7 +38,7 @@ class StudyFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class SelfCheck:
+class SelfCheckFacts:
     """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run."""
 
     questions: int
@@ -100,7 +100,7 @@ class RunFacts:
     """Families declared in it."""
     replayed: bool = False
     """Whether the answers had been recorded before the run."""
-    self_check: SelfCheck | None = None
+    self_check: SelfCheckFacts | None = None
     """What a local model's self-check found; None if there was none."""
 
     @property

@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW
 from facevalue.measures.kept_cells import PART
 from facevalue.protocol.lookup import Estimate, EstimateIndex
-from facevalue.report.checks import Card, Status
+from facevalue.report.checks import Card, CardStatus
 from facevalue.report.data import RunFacts
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
@@ -53,7 +53,7 @@ def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
         value = "Found" + (f": {', '.join(clear)}" if many else "")
     else:
         value = NOT_MEASURABLE if len(unknown) == len(runs) else "None found"
-    status = Status.CAUTION if clear or old or partly else Status.NOTE if unknown else Status.OK
+    status = CardStatus.CAUTION if clear or old or partly else CardStatus.NOTE if unknown else CardStatus.OK
     return [Card("drift", _TITLE, value[:1].upper() + value[1:], note, status, tuple(lines))]
 
 

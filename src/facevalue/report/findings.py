@@ -13,7 +13,7 @@ from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.formatting import NOT_MEASURABLE, number, when_declared
-from facevalue.report.headline import Headline, Outcome, detectable, upper
+from facevalue.report.headline import Headline, HeadlineKind, detectable, upper
 
 _UNITS = {
     **{"nat/1000": " thousandths of a nat", "nat": " nats", "log odds": " in log odds", "pp": "", "%": ""},
@@ -43,7 +43,7 @@ def _answer(page: Page, view: View) -> Headline:
                 return _counted(lead, view, rows)
         elif measurable and not compared:  # where a comparison was asked and failed, that is the answer
             return _described(lead, view, measurable)
-    return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
+    return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view))
 
 
 def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
@@ -93,7 +93,7 @@ def _everything(view: View) -> Headline:
     rows = view.known(e for estimates in _by_measure(view).values() for e in estimates)
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     if not rows:
-        return Headline(Outcome.NOT_MEASURABLE, "No comparison can be judged: not measurable.")
+        return Headline(HeadlineKind.NOT_MEASURABLE, "No comparison can be judged: not measurable.")
     moved = [e for e in rows if view.found(e)]
     same = [e for e in rows if e.verdict == Verdict.EQUIVALENT]
     of = f"of {len(rows):,} comparisons" if len(rows) > 1 else "of the one comparison"
@@ -102,10 +102,10 @@ def _everything(view: View) -> Headline:
     if moved:
         top = view.row_label(Of(moved[0].measure), moved[0])
         value_text = view.said("{value}", moved[0])
-        return Headline(Outcome.FOUND, f"{sentence}; the clearest, {top}: {value_text}.", more)
+        return Headline(HeadlineKind.FOUND, f"{sentence}; the clearest, {top}: {value_text}.", more)
     smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
     small = "" if smallest is None else f": {missed(Findings(of=()), smallest, rows[0].unit)} could have been missed"
-    outcome = Outcome.EQUIVALENT if len(same) == len(rows) else Outcome.NOTHING
+    outcome = HeadlineKind.EQUIVALENT if len(same) == len(rows) else HeadlineKind.NOTHING
     return Headline(outcome, f"{sentence}. {PROOF}{small}.", more)
 
 
@@ -140,7 +140,9 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
         and smallest is not None
         and smallest >= lead.strong
     ):
-        return Headline(Outcome.NOTHING, _nothing(lead, view, still, smallest), _more(lead, view, rows, measurable))
+        return Headline(
+            HeadlineKind.NOTHING, _nothing(lead, view, still, smallest), _more(lead, view, rows, measurable)
+        )
     size = len(measurable)
     about = f" ({lead.about})" if lead.about else ""
     counts = [f"{len(moved) or 'none'} {lead.found[len(moved) != 1]}{about}"]
@@ -168,7 +170,7 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
         sentence += f" {upper(_strongest(lead, view, moved))}."
     elif still:
         sentence += f" {PROOF}."
-    outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
+    outcome = HeadlineKind.FOUND if moved else HeadlineKind.NOTHING if still else HeadlineKind.EQUIVALENT
     more = (*_margins(lead, measurable, moved, same), *_more(lead, view, rows, measurable))
     start = f"{view.whose}{'' if lead.both else 'the strongest, '}"
     top = f"{upper(start)}{strongest(lead, view, moved[0])}." if moved else ""
@@ -310,7 +312,7 @@ def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headl
     if len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
         sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
-    return Headline(Outcome.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
+    return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
 
 
 def by_kind(page: Page, view: View) -> list[tuple[Findings, list[Estimate], list[Estimate]]]:
@@ -327,7 +329,7 @@ def _together(page: Page, view: View) -> Headline:
     """In how many kinds of comparison a difference was found, and the clearest of each."""
     kinds = by_kind(page, view)
     if not kinds:
-        return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
+        return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view))
     size = sum(len(rows) for _, rows, _ in kinds)
     amount = f"{size:,} {kinds[0][0].noun[1]}"
     many = f"{len(kinds)} kinds of comparison ({size:,} in all)" if len(kinds) > 1 else amount
@@ -340,12 +342,12 @@ def _together(page: Page, view: View) -> Headline:
         first = max(clear, key=lambda kind: max(map(beyond, kind[2])))
         top = f"{strongest(first[0], view, first[2][0])}."
         others = [f"{upper(strongest(lead, view, moved[0]))}." for lead, _, moved in clear]
-        return Headline(Outcome.FOUND, upper(sentence), (*others, *control), f"{upper(view.whose)}{top}")
+        return Headline(HeadlineKind.FOUND, upper(sentence), (*others, *control), f"{upper(view.whose)}{top}")
     if all(e.verdict == Verdict.EQUIVALENT for _, rows, _ in kinds for e in rows):
         sentence = f"{view.whose}no difference that matters in {many}."
-        return Headline(Outcome.EQUIVALENT, upper(sentence), tuple(control))
+        return Headline(HeadlineKind.EQUIVALENT, upper(sentence), tuple(control))
     sentence = f"{view.whose}no difference was found in {many}. {PROOF}: smaller ones than could be found are possible."
-    return Headline(Outcome.NOTHING, upper(sentence), tuple(control))
+    return Headline(HeadlineKind.NOTHING, upper(sentence), tuple(control))
 
 
 def _control(lead: Findings, view: View) -> list[str]:

@@ -12,7 +12,7 @@ _DETECTABLE = (1.959964 + 0.841621) / 1.959964
 """Half a 95% interval times this is the effect found with 80% power, on the normal approximation."""
 
 
-class Outcome(StrEnum):
+class HeadlineKind(StrEnum):
     """What an audit came to."""
 
     FOUND = "difference found"
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 class Headline:
     """The answer."""
 
-    verdict: Outcome
+    verdict: HeadlineKind
     """What the audit came to."""
     sentence: str
     """In plain words."""

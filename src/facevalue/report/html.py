@@ -14,13 +14,13 @@ from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import formatting
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
-from facevalue.report.checks import KINDS, Status, planted
+from facevalue.report.checks import KINDS, CardStatus, planted
 from facevalue.report.data import ReportData
-from facevalue.report.headline import Headline, Outcome
+from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
-_GRAVE = (Status.CAUTION, Status.PROBLEM)
+_GRAVE = (CardStatus.CAUTION, CardStatus.PROBLEM)
 LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
 """Sections that follow a study's own."""
 
@@ -115,10 +115,10 @@ def _policy(style: str, script: str) -> str:
 
 def _verdict_class(answer: Headline) -> str:
     names = {
-        Outcome.FOUND: "found",
-        Outcome.EQUIVALENT: "equal",
-        Outcome.NOTHING: "nothing",
-        Outcome.DESCRIBED: "nothing",
+        HeadlineKind.FOUND: "found",
+        HeadlineKind.EQUIVALENT: "equal",
+        HeadlineKind.NOTHING: "nothing",
+        HeadlineKind.DESCRIBED: "nothing",
     }
     return names.get(answer.verdict, "unknown")
 

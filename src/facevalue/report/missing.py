@@ -6,7 +6,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Section
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import Card, Status
+from facevalue.report.checks import Card, CardStatus
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 _TITLE = "Who was left without an answer"
@@ -76,7 +76,7 @@ def missing_card(view: View) -> list[Card]:
         value = "Every reply has an answer"
     else:
         value = "No group more often than others" if lines else NOT_MEASURABLE
-    status = Status.CAUTION if clear else Status.OK if lines or not lost else Status.NOTE
+    status = CardStatus.CAUTION if clear else CardStatus.OK if lines or not lost else CardStatus.NOTE
     return [Card("unanswered", _TITLE, value[:1].upper() + value[1:], _NOTE if lost else "", status, tuple(lines))]
 
 

@@ -12,7 +12,7 @@ from facevalue.runs.ratings import with_ratings
 from facevalue.runs.stored import StoredRun, Tally
 
 
-class Written(NamedTuple):
+class WrittenReport(NamedTuple):
     """What is to be said of a report."""
 
     tallies: Mapping[str, Tally]
@@ -23,7 +23,7 @@ class Written(NamedTuple):
 
 def report(
     runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
-) -> Written:
+) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it."""
     estimates, tallies = taken(runs, margins)
     rated, notes = with_ratings(estimates, runs)
@@ -33,4 +33,4 @@ def report(
     if data is not None:
         write_json(data, page)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
-    return Written(tallies, [*notes, *answers])
+    return WrittenReport(tallies, [*notes, *answers])

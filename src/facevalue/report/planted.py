@@ -5,13 +5,13 @@ from typing import NamedTuple
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.report.blocks.content import Cell, Head, SectionContent, Table, Text
+from facevalue.report.blocks.content import SectionContent, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.formatting import interval, number
 
 _SHOWN = 12
 
 
-class Planted(NamedTuple):
+class PlantedEffect(NamedTuple):
     """A planted effect: what of, how large, and what was estimated."""
 
     title: str
@@ -20,19 +20,19 @@ class Planted(NamedTuple):
     found: bool
 
 
-def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[Planted]:
+def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[PlantedEffect]:
     """Effects that were planted in these very pictures, the largest first."""
     truth = offer.planted(study).select(*offer.labels, "title", "planted")
     effects = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
     rows = [
-        Planted(*effects[key], e, numbers.moved(e))
+        PlantedEffect(*effects[key], e, numbers.moved(e))
         for e in numbers.all(offer.measure, model, *offer.labels)
         if (key := tuple(e[name] for name in offer.labels)) in effects
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))
 
 
-def counted(offer: Demo, rows: list[Planted]) -> str:
+def counted(offer: Demo, rows: list[PlantedEffect]) -> str:
     """Of how many a difference was found, with and without a planted effect."""
     outcomes = [[row.found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
     return (
@@ -41,20 +41,20 @@ def counted(offer: Demo, rows: list[Planted]) -> str:
     )
 
 
-def section(offer: Demo, rows: list[Planted]) -> SectionContent:
+def section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
     """A table for the page."""
-    heads = (Head(offer.heading[:1].upper() + offer.heading[1:]), Head("Planted", number=True),
-             Head("Estimated [95% interval]", number=True), Head(""))  # fmt: skip
-    table: list[tuple[Cell, ...]] = []
+    heads = (TableHead(offer.heading[:1].upper() + offer.heading[1:]), TableHead("Planted", number=True),
+             TableHead("Estimated [95% interval]", number=True), TableHead(""))  # fmt: skip
+    table: list[tuple[TableCell, ...]] = []
     for row in rows[:_SHOWN]:
         e = row.estimate
-        estimated = Cell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
-        effect = Cell(number(row.effect, e.unit, signed=True), sort=row.effect)
-        table.append((Cell(row.title), effect, estimated, Cell("found" if row.found else "")))
-    lead = Text(
+        estimated = TableCell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
+        effect = TableCell(number(row.effect, e.unit, signed=True), sort=row.effect)
+        table.append((TableCell(row.title), effect, estimated, TableCell("found" if row.found else "")))
+    lead = TextContent(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
         f"the audit found. {counted(offer, rows)}"
     )
-    note = [Text(f"The {_SHOWN} largest of {len(rows)}.", "small")] if len(rows) > _SHOWN else []
+    note = [TextContent(f"The {_SHOWN} largest of {len(rows)}.", "small")] if len(rows) > _SHOWN else []
     title = "Planted and found"
-    return SectionContent("planted", title, title, [lead, Table(title, heads, table), *note])
+    return SectionContent("planted", title, title, [lead, TableContent(title, heads, table), *note])

@@ -12,13 +12,13 @@ from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
-from facevalue.report.answer import KINDS, Replies, answered, kinds, unanswered
+from facevalue.report.answer import KINDS, ReplyCounts, answered, kinds, unanswered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
 from facevalue.report.findings import leading, row, rows_of
-from facevalue.report.headline import Outcome
+from facevalue.report.headline import HeadlineKind
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
 from facevalue.report.sections import page_of
@@ -31,7 +31,7 @@ def summary(
     strongest: int = 10,
     page: Page | None = None,
     exact: bool = False,
-    replies: Sequence[Replies] = (),
+    replies: Sequence[ReplyCounts] = (),
 ) -> Group:
     """Summarise the estimates of one study.
 
@@ -55,7 +55,7 @@ def summary(
         )
     answer = answered(page, view)
     blocks: list[RenderableType] = [
-        Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
+        Text(answer.sentence, style="bold yellow" if answer.verdict is HeadlineKind.NOT_MEASURABLE else "bold")
     ]
     blocks += [Text(more) for more in answer.more]
     if kind_rows := kinds(page, view):

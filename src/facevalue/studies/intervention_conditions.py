@@ -22,7 +22,7 @@ READING = "reading"
 CAPTIONED = "captioned"
 """Column that tells `Study.answer` which text stood on a band below the picture, null if none; there only with such
 interventions."""
-_KINDS = pl.Enum([kind.value for kind in caesar.Kind])
+_KINDS = pl.Enum([kind.value for kind in caesar.CipherKind])
 _STAYS = (NA.REFUSED, NA.HEDGED)
 _KEPT = 65_536  # questions kept, so that equal ones stay one object
 
@@ -165,9 +165,9 @@ class Conditions:
         return out
 
 
-def _readings(texts: Sequence[str], questions: Sequence[Question]) -> list[caesar.Reading]:
+def _readings(texts: Sequence[str], questions: Sequence[Question]) -> list[caesar.CipherReading]:
     """What replies to ciphered questions say, each distinct (reply, question) read once; empty if they say nothing."""
-    known: dict[tuple[str, int], caesar.Reading] = {}
+    known: dict[tuple[str, int], caesar.CipherReading] = {}
     out = []
     for text, question in zip(texts, questions, strict=True):
         key = (text, id(question))
@@ -177,23 +177,23 @@ def _readings(texts: Sequence[str], questions: Sequence[Question]) -> list[caesa
     return out
 
 
-def _reading(text: str, options: tuple[Option, ...]) -> caesar.Reading:
+def _reading(text: str, options: tuple[Option, ...]) -> caesar.CipherReading:
     """Read one reply; where that names no option, see whether another way of reading it names exactly one.
 
     A refusal stays one, and so does a reply that names an option without committing to it.
     """
     reading = caesar.read(text, options)
-    if reading.kind is caesar.Kind.UNABLE:
-        return caesar.Reading(reading.kind, "")
+    if reading.kind is caesar.CipherKind.UNABLE:
+        return caesar.CipherReading(reading.kind, "")
     if len(options) < 2 or (first := parse(reading.text, options)).choice is not None or first.reason in _STAYS:
         return reading
     by_words = caesar.read(text, options, letters=False)
     if parse(by_words.text, options).choice is not None:
         return by_words
     whole = text[: caesar.LIMIT]
-    others = {caesar.Kind.PLAIN: whole, caesar.Kind.DECODED: caesar.decode(whole)}
+    others = {caesar.CipherKind.PLAIN: whole, caesar.CipherKind.DECODED: caesar.decode(whole)}
     naming = {kind: said for kind, said in others.items() if parse(said, options).choice is not None}
     if len(naming) != 1:
         return reading
     ((kind, said),) = naming.items()
-    return caesar.Reading(kind if reading.kind is caesar.Kind.UNREADABLE else caesar.Kind.MIXED, said)
+    return caesar.CipherReading(kind if reading.kind is caesar.CipherKind.UNREADABLE else caesar.CipherKind.MIXED, said)

@@ -129,7 +129,7 @@ def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None
     counted = pl.concat(parts).group_by(_UNIT, READING).agg(pl.col("len").sum()).sort(_UNIT)
     if not counted.height:
         return
-    kinds = [kind.value for kind in caesar.Kind]
+    kinds = [kind.value for kind in caesar.CipherKind]
     cluster = counted[_UNIT].rank("dense").to_numpy().astype(np.int64) - 1
     kind = counted[READING].cast(pl.Enum(kinds)).to_physical().to_numpy().astype(np.int64)
     counts = np.zeros((int(cluster.max()) + 1, len(kinds)))

@@ -6,7 +6,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.planted import Condition
+from facevalue.calibration.planted import PlantedCondition
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.calibration import CALIBRATION
 
@@ -121,7 +121,7 @@ def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
 
 
 def test_planted_respondents_name_both_and_none_and_are_audited_as_planted() -> None:
-    audits, condition = Audits(studies.protocol("vignette"), CALIBRATION, 6), Condition("strong", effect=1.5)
+    audits, condition = Audits(studies.protocol("vignette"), CALIBRATION, 6), PlantedCondition("strong", effect=1.5)
     keys = ["measure", *audits.keys]
     found = audits.judged(audits.answers(condition, 3, 1)).filter(pl.col("measure") == "selection_frequency")
     both = found.join(audits.truth(condition, 3), on=keys, nulls_equal=True)

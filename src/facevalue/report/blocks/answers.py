@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from facevalue.protocol import blocks
-from facevalue.report.blocks.content import Answer, Answers, Content, Picture, Row, Text
+from facevalue.report.blocks.content import (
+    AnswerCard,
+    AnswersContent,
+    CaptionedPicture,
+    Content,
+    PictureRow,
+    TextContent,
+)
 from facevalue.report.blocks.view import View
 from facevalue.report.data import AnyExample, Example, Gallery, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import NOT_MEASURABLE, number
@@ -14,32 +21,34 @@ _SMALL = 144
 """Longest side of pictures in a gallery, in pixels."""
 
 
-def pictures(gallery: Gallery) -> Row:
+def pictures(gallery: Gallery) -> PictureRow:
     """What was shown of one unit."""
-    thumbnails = (Picture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
-    return Row(gallery.title, tuple(picture for picture in thumbnails if picture.uri))
+    thumbnails = (CaptionedPicture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
+    return PictureRow(gallery.title, tuple(picture for picture in thumbnails if picture.uri))
 
 
-def widest(whole_set: WholeSet) -> Row:
+def widest(whole_set: WholeSet) -> PictureRow:
     """A set with what was said of each picture, the highest score first."""
     replies = sorted(whole_set.replies, key=lambda reply: -reply[1])
-    thumbnails = (Picture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=text)
-            for caption, score, text, data in replies)  # fmt: skip
-    return Row(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
+    thumbnails = (
+        CaptionedPicture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=text)
+        for caption, score, text, data in replies
+    )
+    return PictureRow(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
 
 
 def answers(block: blocks.Answers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
     """Stored answers, a dozen at most."""
     picked = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
-    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if not picked:
-        return [*heading, Text(block.empty, "empty")] if block.empty else []
+        return [*heading, TextContent(block.empty, "empty")] if block.empty else []
     contents = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in picked]
     wide = any(isinstance(e, PairExample) for e in picked)
-    return [*heading, Text(block.lead), Answers(contents, wide)]
+    return [*heading, TextContent(block.lead), AnswersContent(contents, wide)]
 
 
-def _compared(e: Example, view: View) -> Answer:
+def _compared(e: Example, view: View) -> AnswerCard:
     """A stimulus without and with what was changed."""
     cue = view.titles.variation(e.attribute, e.variation)
     attribute = view.titles.get("attribute", e.attribute)
@@ -48,7 +57,7 @@ def _compared(e: Example, view: View) -> Answer:
         shift = number(e.variant_phi - e.base_phi, "probability", signed=True)
     sides = tuple(
         (
-            Picture(caption, data_uri(picture), e.no_picture),
+            CaptionedPicture(caption, data_uri(picture), e.no_picture),
             (("preference score", NOT_MEASURABLE if phi is None else number(phi, "probability")),),
             reply,
             choice,
@@ -59,9 +68,9 @@ def _compared(e: Example, view: View) -> Answer:
         )
     )
     finding = f"{view.titles.poles(e.scenario)}: shift {shift} · {attribute}"
-    return Answer(e.title, finding, e.model, sides, e.prompt)
+    return AnswerCard(e.title, finding, e.model, sides, e.prompt)
 
 
-def _answer(e: PairExample) -> Answer:
-    side = (Picture("", data_uri(e.image, e.longest), e.no_picture), (), e.answer, e.choice)
-    return Answer(e.title, e.finding, e.model, (side,), e.prompt, e.options, e.left, e.right)
+def _answer(e: PairExample) -> AnswerCard:
+    side = (CaptionedPicture("", data_uri(e.image, e.longest), e.no_picture), (), e.answer, e.choice)
+    return AnswerCard(e.title, e.finding, e.model, (side,), e.prompt, e.options, e.left, e.right)

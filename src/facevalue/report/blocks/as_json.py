@@ -50,23 +50,23 @@ def content_json(content: ready.Content) -> Data:
 
 def _fields(content: ready.Content) -> Data:
     match content:
-        case ready.Text():
+        case ready.TextContent():
             return {"text": content.text, "how": content.how, "note": content.note}
         case ready.Facts():
             return {"items": list(content.items)}
-        case ready.Strips():
+        case ready.StripsContent():
             rows = [{"label": r.label, "note": r.note, **estimate_json(r.of)} for r in content.rows]
             return {"title": content.title, "first": content.first, "what": content.what, "rows": rows}
         case ready.Lines():
             rows = [{"texts": list(r.labels), **estimate_json(r.of)} for r in content.rows]
             return {"title": content.title, "heads": list(content.heads), "rows": rows}
-        case ready.Heat():
+        case ready.HeatContent():
             rows = [
                 {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in content.rows
             ]
             columns = [title for title, _ in content.columns]
             return {"title": content.title, "first": content.first, "columns": columns, "rows": rows}
-        case ready.Grid():
+        case ready.GridContent():
             rows = [{"row": row, "column": column, **_row(cell)} for row, column, cell in content.values]
             return {"title": content.title, "scale": content.scale, "rows": rows}
         case ready.Bars():
@@ -83,7 +83,7 @@ def _fields(content: ready.Content) -> Data:
             }
         case ready.Figure():
             return {"title": content.title, "words": content.words, "rows": list(map(estimate_json, content.rows))}
-        case ready.Table():
+        case ready.TableContent():
             table = [[_cell(cell) for cell in row] for row in content.rows]
             return {"title": content.title, "heads": [head.text for head in content.heads], "rows": table}
         case ready.Panels():
@@ -94,12 +94,12 @@ def _fields(content: ready.Content) -> Data:
                     for p in content.panels
                 ]
             }  # fmt: skip
-        case ready.Row():
+        case ready.PictureRow():
             replies = [p.said for p in content.pictures if p.said]
             return {"title": content.title, "captions": [p.caption for p in content.pictures]} | (
                 {"replies": replies} if replies else {}
             )
-        case ready.Answers():
+        case ready.AnswersContent():
             return {
                 "answers": [
                     {"title": a.title, "finding": a.finding, "model": a.model, "prompt": a.prompt,
@@ -107,9 +107,9 @@ def _fields(content: ready.Content) -> Data:
                     for a in content.items
                 ]
             }  # fmt: skip
-        case ready.Part():
+        case ready.PartContent():
             return {"title": content.title, "note": content.note, "blocks": list(map(content_json, content.contents))}
-        case ready.Side():
+        case ready.SideContent():
             return {"blocks": list(map(content_json, content.contents))}
 
 
@@ -132,6 +132,6 @@ def _row(cell: Mapping[str, object]) -> Data:
     return {name: cell[name] for name in ("measure", "model", *_NUMBERS, *_WORDS) if name in cell}
 
 
-def _cell(cell: ready.Cell) -> Data:
+def _cell(cell: ready.TableCell) -> Data:
     text = "".join(piece for piece, _ in cell.marked) or cell.text
     return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _known(cell.of)}

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.blocks.content import BarRow, Bars, Content, Figure, Key, Text
+from facevalue.report.blocks.content import BarRow, Bars, Content, Figure, Key, TextContent
 from facevalue.report.blocks.intervals import numbers, said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import number
@@ -27,7 +27,7 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     """Bars of shares, one per set of labels, under one legend."""
     rows = [(of, e) for of in block.of for e in view.rows(of)]
     if not rows:
-        return [Text(block.empty, "empty")] if block.empty else []
+        return [TextContent(block.empty, "empty")] if block.empty else []
     keys = _legend(block, view, rows)
     bars: dict[str, list[Estimate]] = {}
     for of, e in rows:
@@ -35,8 +35,8 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     beside_rows = {view.row_label(block.beside, e): e for e in view.rows(block.beside)} if block.beside else {}
     bar_rows = [_row(view, block, label, estimates, keys, beside_rows.get(label)) for label, estimates in bars.items()]
     judged = any(row.verdict for row in bar_rows)
-    heading: list[Content] = [Text(block.heading, "h4")] if block.heading else []
-    lead: list[Content] = [Text(block.lead)] if block.lead else []
+    heading: list[Content] = [TextContent(block.heading, "h4")] if block.heading else []
+    lead: list[Content] = [TextContent(block.lead)] if block.lead else []
     bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, block.what, block.first, judged)
     behind = (
         numbers(blocks.Numbers(of=block.rows or block.of, title=block.numbers, heads=block.heads), view)
@@ -157,7 +157,7 @@ def distribution(block: blocks.Distribution, view: View) -> list[Content]:
     """How many estimates have which value."""
     measurable = [e for e in view.rows(block.of) if e.value is not None]
     if not measurable:
-        return [Text(block.empty, "empty")] if block.empty else []
+        return [TextContent(block.empty, "empty")] if block.empty else []
     enough = [e for e in measurable if (e.n or 0) >= block.least]
     values = [e.value for e in enough if e.value is not None]
     above = sum(v >= block.flag for v in values)
@@ -166,7 +166,7 @@ def distribution(block: blocks.Distribution, view: View) -> list[Content]:
     sentence += f"; {few:,} with fewer than {block.least} observations are left out." if few else "."
     svg = histogram(values, block)
     if svg is None:
-        return [Text(sentence, "empty")]
+        return [TextContent(sentence, "empty")]
     return [Figure(block.title, sentence, svg, tuple(enough), narrow=True)]
 
 

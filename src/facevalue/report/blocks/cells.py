@@ -9,7 +9,15 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.blocks.content import Content, Grid, Heat, HeatCell, HeatRow, Part, Text
+from facevalue.report.blocks.content import (
+    Content,
+    GridContent,
+    HeatCell,
+    HeatContent,
+    HeatRow,
+    PartContent,
+    TextContent,
+)
 from facevalue.report.blocks.intervals import numbers
 from facevalue.report.blocks.view import MOST, TITLED, View
 from facevalue.report.formatting import DASH, MINUS, NOT_MEASURABLE, group_key, number, share_of_chance
@@ -25,20 +33,20 @@ _MANY = 30
 def heat(block: blocks.Heat, view: View) -> list[Content]:
     """A heat map, with the numbers behind it."""
     heat_map = _heat(block, view)
-    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if heat_map is None:
-        return [*heading, Text(block.empty, "empty")] if block.empty else []
+        return [*heading, TextContent(block.empty, "empty")] if block.empty else []
     of = block.rows or (block.of,)
     behind = numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
-    lead = [Text(block.lead)] if block.lead else []
-    note = [Text(block.note, "small")] if block.note else []
+    lead = [TextContent(block.lead)] if block.lead else []
+    note = [TextContent(block.note, "small")] if block.note else []
     contents: list[Content] = [*lead, heat_map, *note, *behind]
     if block.fold:
-        return [*heading, Part(block.fold, contents)]
+        return [*heading, PartContent(block.fold, contents)]
     return [*heading, *contents]
 
 
-def _heat(block: blocks.Heat, view: View) -> Heat | None:
+def _heat(block: blocks.Heat, view: View) -> HeatContent | None:
     models = list(view.models) if block.models else [view.model]
     estimates = [e for model in models for e in view.at(model).rows(block.of)]
     totals = view.rows(block.whole) if block.whole else []
@@ -70,7 +78,7 @@ def _heat(block: blocks.Heat, view: View) -> Heat | None:
     if totals:
         bands = [(block.whole_title[1], 1), *bands] if bands else []
     titles = [*([block.whole_title] if totals else []), *(heads[c] for c in columns)]
-    return Heat(bands, titles, rows, block.corner, block.title, block.tools, block.legend)
+    return HeatContent(bands, titles, rows, block.corner, block.title, block.tools, block.legend)
 
 
 def _column(block: blocks.Heat, view: View, e: Estimate) -> tuple[str, str]:
@@ -157,7 +165,7 @@ def grid(block: blocks.Grid, view: View) -> list[Content]:
     rows = _row_order(block, view, cells, first)
     by = {(row[block.row], row[block.column]): row for row in cells.iter_rows(named=True)}
     before = {row[block.row]: row for row in first.iter_rows(named=True)} if first is not None else {}
-    maker = _Cells(block, view, neutral, titled=view.cells <= TITLED)
+    maker = _CellMaker(block, view, neutral, titled=view.cells <= TITLED)
     kind = " ".join(
         ["cells", *(["turned"] if _turned(block, columns) else []), *(["many"] if len(columns) > _MANY else [])]
     )
@@ -181,7 +189,7 @@ def grid(block: blocks.Grid, view: View) -> list[Content]:
     out.append("</tbody></table>")
     values = [(r, c, row) for (r, c), row in by.items()]
     html = Markup("".join(out))  # noqa: S704 every text in it was escaped
-    return [Grid(block.title, html, len(by), maker.found, block.scale, values)]
+    return [GridContent(block.title, html, len(by), maker.found, block.scale, values)]
 
 
 def _turned(block: blocks.Grid, columns: Sequence[str]) -> bool:
@@ -253,7 +261,7 @@ def _tests(view: View, of: Of, measure: str, names: Sequence[str]) -> dict[tuple
     return {_key(row, names): row for row in frame.iter_rows(named=True)}
 
 
-class _Cells:
+class _CellMaker:
     """Writes cells, and counts in how many a difference was found."""
 
     def __init__(self, block: blocks.Grid, view: View, neutral: float, *, titled: bool) -> None:

@@ -15,7 +15,7 @@ NO_ICON = Markup("")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextContent:
     """A paragraph ("lead", "small", "empty", "plain", "warning") or a heading ("h3", "h4")."""
 
     text: str
@@ -50,7 +50,7 @@ class StripRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Strips:
+class StripsContent:
     """An interval plot: its axis and its rows; `margin` in words if lines are drawn for one."""
 
     axis: Markup
@@ -120,7 +120,7 @@ class HeatRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatContent:
     """A heat map; `bands` are (title, number of columns) over the columns' titles."""
 
     bands: list[tuple[str, int]]
@@ -134,7 +134,7 @@ class Heat:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class GridContent:
     """A compact table of cells, ready for the page."""
 
     title: str
@@ -202,7 +202,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of a table."""
 
     text: str
@@ -227,7 +227,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TableHead:
     """A column's title; `number` for columns of numbers, `sort` if rows can be sorted by it."""
 
     text: str
@@ -237,12 +237,12 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableContent:
     """A table of any cells; the first of a row is its title."""
 
     title: str
-    heads: tuple[Head, ...]
-    rows: list[tuple[Cell, ...]]
+    heads: tuple[TableHead, ...]
+    rows: list[tuple[TableCell, ...]]
     tall: bool = False
     strong: tuple[int, ...] = ()
     kind: ClassVar[str] = "table"
@@ -267,7 +267,7 @@ class Panels:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class CaptionedPicture:
     """A picture as a data URI, and what was said of it; `why` there is none."""
 
     caption: str
@@ -277,23 +277,23 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PictureRow:
     """Pictures of one unit."""
 
     title: str
-    pictures: tuple[Picture, ...]
+    pictures: tuple[CaptionedPicture, ...]
     kind: ClassVar[str] = "pictures"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerCard:
     """A stored answer, or two of which one is without what was changed."""
 
     title: str
     finding: str
     model: str
     """What it is, the number that it stands behind, and who answered."""
-    sides: tuple[tuple[Picture, tuple[tuple[str, str], ...], str, str], ...]
+    sides: tuple[tuple[CaptionedPicture, tuple[tuple[str, str], ...], str, str], ...]
     """Picture, lines below it, reply and choice of each."""
     prompt: str
     options: tuple[str, ...] = ()
@@ -303,16 +303,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswersContent:
     """Stored answers beside each other."""
 
-    items: list[Answer]
+    items: list[AnswerCard]
     wide: bool
     kind: ClassVar[str] = "answers"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartContent:
     """Contents under a title: folded, or under a heading of a level.
 
     Attributes
@@ -342,14 +342,29 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideContent:
     """Contents beside each other."""
 
     contents: "list[Content]"
     kind: ClassVar[str] = "side"
 
 
-Content = Text | Facts | Strips | Lines | Heat | Grid | Bars | Figure | Table | Panels | Row | Answers | Part | Side
+Content = (
+    TextContent
+    | Facts
+    | StripsContent
+    | Lines
+    | HeatContent
+    | GridContent
+    | Bars
+    | Figure
+    | TableContent
+    | Panels
+    | PictureRow
+    | AnswersContent
+    | PartContent
+    | SideContent
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import charts
-from facevalue.report.blocks.content import Content, StripRow, Strips
+from facevalue.report.blocks.content import Content, StripRow, StripsContent
 from facevalue.report.blocks.intervals import numbers, wrapped
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH, number
@@ -36,7 +36,7 @@ def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
             axis = charts.axis(over, [number(tick, pairs[0][1].unit) for tick in over.ticks])
             strips = [_row(view, block, over, *pair) for pair in pairs]
             title = view.titles.get("intervention", name)
-            plots.append(Strips(axis, strips, block.what, title=title, first=block.first))
+            plots.append(StripsContent(axis, strips, block.what, title=title, first=block.first))
     changes = tuple(
         replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=intervention)
         for intervention in view.interventions for title in [view.titles.get("intervention", intervention)]
@@ -54,7 +54,7 @@ def _both(view: View, of: Of, name: str) -> list[Both]:
 
 
 def _row(
-    view: View, block: blocks.Dumbbells, over: charts.Scale, of: Of, plain: Estimate, changed: Estimate
+    view: View, block: blocks.Dumbbells, over: charts.AxisScale, of: Of, plain: Estimate, changed: Estimate
 ) -> StripRow:
     change = view.beside(f"{PREFIX}{plain.measure}", changed)
     text, note = view.label_note(of, plain)

@@ -9,7 +9,7 @@ from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.report import charts
-from facevalue.report.blocks.content import Content, Line, Lines, StripRow, Strips, Text
+from facevalue.report.blocks.content import Content, Line, Lines, StripRow, StripsContent, TextContent
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import (
     DASH,
@@ -42,9 +42,9 @@ def strips(block: blocks.Strips, view: View) -> list[Content]:
     if plot is None:
         return wrapped(block, [], lines_of(block, view)) if block.empty else []
     if nothing := _nothing(view, [e for _, e in rows if e.value is not None], block):
-        return wrapped(block, [Text(nothing)], lines_of(block, view))
+        return wrapped(block, [TextContent(nothing)], lines_of(block, view))
     averaged = "Averaged over the models. " if view.model == POOLED else ""
-    key = [Text(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
+    key = [TextContent(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
     return wrapped(block, [*key, plot], lines_of(block, view))
 
 
@@ -71,11 +71,11 @@ def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -
 
 def wrapped(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
     """A chart with its heading, paragraph, note and numbers; what is said if there is nothing to show."""
-    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if not plots:
-        return [*heading, Text(block.empty, "empty"), *lines] if block.empty else []
-    lead = [Text(block.lead)] if block.lead else []
-    note = [Text(block.note, "small")] if block.note else []
+        return [*heading, TextContent(block.empty, "empty"), *lines] if block.empty else []
+    lead = [TextContent(block.lead)] if block.lead else []
+    note = [TextContent(block.note, "small")] if block.note else []
     return [*heading, *lead, *plots, *note, *lines]
 
 
@@ -142,7 +142,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
     return Lines(heads, rows, judged, any(e.has_bounds for _, e in pairs), view.unit_name, title)
 
 
-def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> Strips | None:
+def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> StripsContent | None:
     """An interval plot of these estimates; None if no row has a value."""
     measurable = [e for _, e in rows if e.value is not None]
     if not measurable:
@@ -164,7 +164,7 @@ def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strip
     keys = tuple((view.titles.get(block.kinds[1], name), icon) for name, icon in kind_keys(view, block.kinds)) if (
         block.kinds) else ()  # fmt: skip
     judged = any(row.verdict for row in out)
-    return Strips(
+    return StripsContent(
         charts.axis(over, ticks), out, block.what, judged, words, _title(view, block, rows[0][1]), block.first, keys
     )
 
@@ -174,7 +174,7 @@ def _title(view: View, block: blocks.Strips, e: Estimate) -> str:
 
 
 def _row(
-    view: View, of: Of, e: Estimate, block: blocks.Strips, over: charts.Scale, margins: Sequence[float]
+    view: View, of: Of, e: Estimate, block: blocks.Strips, over: charts.AxisScale, margins: Sequence[float]
 ) -> StripRow:
     verdict = verdict_of(e.verdict)
     shape, class_ = kind_look(view, e, block.kinds) if block.kinds else (0, look(view, e))

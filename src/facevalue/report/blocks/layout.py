@@ -40,17 +40,19 @@ class Builder:
     def section(self, section: Section) -> ready.SectionContent:
         """One section; with a part for each model, if it has them and there are several."""
         view = self.view
-        out: list[ready.Content] = [ready.Text(section.lead)] if section.lead else []
+        out: list[ready.Content] = [ready.TextContent(section.lead)] if section.lead else []
         if section.each_model and len(view.models) > 1:
             listed = view.shown_models if section.large else view.models
             for place, model in enumerate(listed):
                 children = self.shown(section.blocks, view.at(model))
-                out.append(ready.Part(model, children, fold="closed" if place else "open", class_="numbers model-part"))
+                out.append(
+                    ready.PartContent(model, children, fold="closed" if place else "open", class_="numbers model-part")
+                )
         else:
             model = view.models[0] if section.each_model and view.models else view.model
             out += self.shown(section.blocks, view.at(model))
         if section.large and view.left_out:
-            out.append(ready.Text(view.left_out, "small"))
+            out.append(ready.TextContent(view.left_out, "small"))
         alone = section.alone if len(view.models) == 1 else ""
         return ready.SectionContent(section.id, section.title, alone or section.heading or section.title, out)
 
@@ -65,12 +67,12 @@ class Builder:
             return maker(block, view)
         match block:
             case str():
-                return [ready.Text(block)]
+                return [ready.TextContent(block)]
             case blocks.WordLists():
                 return wordlists.word_lists(block, view, self.sentences)
             case blocks.Pictures():
                 rows: list[ready.Content] = [answers.pictures(e) for e in self.examples if isinstance(e, Gallery)]
-                return [ready.Text(block.heading, "h3"), ready.Text(block.lead), *rows] if rows else []
+                return [ready.TextContent(block.heading, "h3"), ready.TextContent(block.lead), *rows] if rows else []
             case blocks.Widest():
                 return [answers.widest(e) for e in self.examples if isinstance(e, WholeSet)]
             case blocks.Answers():
@@ -79,16 +81,20 @@ class Builder:
                 return self.each(block, view)
             case blocks.Fold():
                 children = self.shown(block.blocks, view)
-                only_text = all(isinstance(content, ready.Text) for content in children)
+                only_text = all(isinstance(content, ready.TextContent) for content in children)
                 fold = "open" if block.open else "closed"
-                return [] if only_text else [ready.Part(block.title, children, block.note, fold, class_=block.class_)]
+                return (
+                    []
+                    if only_text
+                    else [ready.PartContent(block.title, children, block.note, fold, class_=block.class_)]
+                )
             case blocks.Side():
                 children = self.shown(block.blocks, view)
-                return [ready.Side(children)] if children else []
+                return [ready.SideContent(children)] if children else []
             case blocks.PerModel():
                 by_model = ((model, self.shown(block.blocks, view.at(model))) for model in view.models)
                 return [
-                    ready.Part(block.title.replace("{model}", model), children)
+                    ready.PartContent(block.title.replace("{model}", model), children)
                     for model, children in by_model
                     if children
                 ]
@@ -118,25 +124,25 @@ class Builder:
                     continue
                 out.append(self._cell(block, cell_view, groups[key][0], children, first=not out, crossed=_crossed(key)))
         if not out:
-            return [ready.Text(block.empty, "empty")] if block.empty else []
-        heading: list[ready.Content] = [ready.Text(block.heading, "h3")] if block.heading else []
+            return [ready.TextContent(block.empty, "empty")] if block.empty else []
+        heading: list[ready.Content] = [ready.TextContent(block.heading, "h3")] if block.heading else []
         intro = block.intro(view) if callable(block.intro) else block.intro
-        lead: list[ready.Content] = [ready.Text(intro)] if intro else []
+        lead: list[ready.Content] = [ready.TextContent(intro)] if intro else []
         return [*heading, *lead, *out]
 
     def _cell(
         self, block: blocks.Each, view: View, e: Estimate, children: list[ready.Content], *, first: bool, crossed: bool
-    ) -> ready.Part:
+    ) -> ready.PartContent:
         note = block.note(view) if callable(block.note) else view.said(block.note, e) if block.note else ""
         lead = block.lead(view) if callable(block.lead) else block.lead
         if lead and not (crossed and block.fold == "crossed"):
-            children = [ready.Text(lead), *children]
+            children = [ready.TextContent(lead), *children]
         folds = {"": "", "closed": "closed", "open": "open", "first": "open" if first else "closed",
                  "crossed": "closed" if crossed else ""}  # fmt: skip
         if crossed and block.fold == "crossed" and lead:
             note = lead
         class_ = "dimension" if block.boxed else "numbers"
-        return ready.Part(view.said(block.title, e), children, note, folds[block.fold], block.level, class_)
+        return ready.PartContent(view.said(block.title, e), children, note, folds[block.fold], block.level, class_)
 
 
 def _cells(block: blocks.Each, of: Of, view: View) -> list[Estimate]:
@@ -159,7 +165,7 @@ def prose(block: blocks.Prose, view: View) -> list[ready.Content]:
     if not text:
         return []
     if isinstance(text, str):
-        return [ready.Text(text, "small" if block.small else "lead")]
+        return [ready.TextContent(text, "small" if block.small else "lead")]
     return [ready.Facts(tuple(text))]
 
 
@@ -171,14 +177,14 @@ def own(block: blocks.Own, view: View) -> list[ready.Content]:
 def _made(content: contents.Made, view: View) -> list[ready.Content]:
     match content:
         case contents.Paragraph():
-            return [ready.Text(content.text, content.how, content.note)]
+            return [ready.TextContent(content.text, content.how, content.note)]
         case contents.Rows():
             heads = tuple(
-                ready.Head(head, number=place in content.numbers, quiet=place in content.quiet)
+                ready.TableHead(head, number=place in content.numbers, quiet=place in content.quiet)
                 for place, head in enumerate(content.heads)
             )
             return [
-                ready.Table(
+                ready.TableContent(
                     content.title, heads, [tuple(map(_entry, row)) for row in content.rows], tall=len(content.rows) > 12
                 )
             ]
@@ -195,13 +201,13 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
             marks = [_panel(o) for o in content.contents if isinstance(o, contents.Marks)]
             inner = [c for o in content.contents if not isinstance(o, contents.Marks) for c in _made(o, view)]
             inner += [ready.Panels(marks)] if marks else []
-            return [ready.Part(content.title, inner, content.note, "open" if content.open else "closed")]
+            return [ready.PartContent(content.title, inner, content.note, "open" if content.open else "closed")]
 
 
-def _entry(entry: contents.Entry) -> ready.Cell:
+def _entry(entry: contents.Entry) -> ready.TableCell:
     word, icon = intervals.said_verdict(entry.verdict)
     text = SHORT[entry.verdict] if entry.verdict is not None and word else entry.text
-    return ready.Cell(
+    return ready.TableCell(
         text, entry.small, (), entry.sort, entry.strong, icon, quiet=entry.quiet, of=entry.of,
         class_=cells.step(entry.shade) if entry.shade is not None else "",
     )  # fmt: skip
@@ -239,6 +245,6 @@ _MAKERS: Mapping[type, Callable[..., list[ready.Content]]] = {
     blocks.Overview: tables.overview,
     blocks.Agreement: plots.agreement,
     blocks.Prose: prose,
-    blocks.Say: lambda block, _view: [ready.Text(block.text, block.how)],
+    blocks.Say: lambda block, _view: [ready.TextContent(block.text, block.how)],
     blocks.Own: own,
 }

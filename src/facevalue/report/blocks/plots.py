@@ -9,7 +9,7 @@ from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.report import charts
-from facevalue.report.blocks.content import Content, Figure, Part, Text
+from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
 from facevalue.report.blocks.intervals import kind_look, lines_of, numbers, wrapped
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import NOT_MEASURABLE, number
@@ -57,7 +57,7 @@ def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
     of = block.pooled if block.pooled and view.model == POOLED else block.of
     rows = view.rows(of)
     measurable = sorted((e for e in rows if e.value is not None), key=lambda e: -(e.value or 0.0))
-    lead: list[Content] = [Text(_concentrated(block, view, steps, len(rows)))]
+    lead: list[Content] = [TextContent(_concentrated(block, view, steps, len(rows)))]
     total = sum(e.value or 0.0 for e in measurable)
     if len(measurable) < 2 or total <= 0:
         return lead
@@ -71,7 +71,7 @@ def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
     note = f"Dark: {block.noun} needed to reach 80% (dashed line). Shaded: 95% interval of their number. {block.note}"
     single = blocks.Numbers(of=(Of(block.count, label="{measure}"),), title="The number behind this chart",
                             heads=("Measure",))  # fmt: skip
-    return [*lead, Figure("", "", plot, tuple(measurable)), Text(note.strip(), "small"), *numbers(single, view)]
+    return [*lead, Figure("", "", plot, tuple(measurable)), TextContent(note.strip(), "small"), *numbers(single, view)]
 
 
 def _concentrated(block: blocks.Cumulative, view: View, e: Estimate | None, total: int) -> str:
@@ -94,10 +94,10 @@ def agreement(block: blocks.Agreement, view: View) -> list[Content]:
              if (figures := _pair(block, view, model, second))]  # fmt: skip
     if not pairs:
         return []
-    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
-    lead: list[Content] = [Text(block.lead)] if block.lead else []
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
+    lead: list[Content] = [TextContent(block.lead)] if block.lead else []
     first, rest = ([content for pair in group for content in pair] for group in (pairs[:3], pairs[3:]))
-    return [*heading, *lead, *first, *([Part("More pairs of models", rest)] if rest else [])]
+    return [*heading, *lead, *first, *([PartContent("More pairs of models", rest)] if rest else [])]
 
 
 def _pair(block: blocks.Agreement, view: View, first: str, second: str) -> list[Content]:

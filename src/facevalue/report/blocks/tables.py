@@ -7,7 +7,7 @@ from typing import TypeVar
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
-from facevalue.report.blocks.content import Cell, Content, Head, Table, Text
+from facevalue.report.blocks.content import Content, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH, count
@@ -20,62 +20,62 @@ def table(block: blocks.Table, view: View) -> list[Content]:
     """A table of estimates."""
     models = [*view.models, *([POOLED] if view.numbers.pooled else [])] if block.each_model else [view.model]
     show_model = block.each_model and (len(models) > 1 or not block.label)
-    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     rows, estimates, strong = [], [], []
     for model in models:
         model_view = view.at(model)
         for of in block.of:
             for e in model_view.rows(of):
                 estimates.append(e)
-                model_cells = [Cell(model)] if show_model else []
+                model_cells = [TableCell(model)] if show_model else []
                 texts = _labels(model_view, of, e, len(block.label))
                 rows.append((*model_cells, *texts, *(_cell(model_view, column, e) for column in block.columns)))
                 strong += [len(rows) - 1] if model == POOLED else []
     if not estimates or all(e.value is None for e in estimates):
-        return [*heading, Text(block.empty, "empty")] if block.empty else []
-    heads = [Head("Model")] if show_model else []
-    heads += [Head(title) for title in block.label]
-    heads += [Head(c.title, number=c.what in ("value", "n"), sort=c.what in ("value", "n", "verdict"))
+        return [*heading, TextContent(block.empty, "empty")] if block.empty else []
+    heads = [TableHead("Model")] if show_model else []
+    heads += [TableHead(title) for title in block.label]
+    heads += [TableHead(c.title, number=c.what in ("value", "n"), sort=c.what in ("value", "n", "verdict"))
               for c in block.columns]  # fmt: skip
     warning = block.warn(view, estimates) if block.warn else ""
     return [
         *heading,
-        *([Text(block.lead)] if block.lead else []),
-        *([Text(warning, "warning")] if warning else []),
-        Table(block.title, tuple(heads), rows, tall=len(rows) > 12, strong=tuple(strong)),
-        *([Text(block.note, "small")] if block.note else []),
+        *([TextContent(block.lead)] if block.lead else []),
+        *([TextContent(warning, "warning")] if warning else []),
+        TableContent(block.title, tuple(heads), rows, tall=len(rows) > 12, strong=tuple(strong)),
+        *([TextContent(block.note, "small")] if block.note else []),
     ]
 
 
-def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[Cell]:
+def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[TableCell]:
     """What a row is of, in so many columns; its note stands beside the first."""
     text, note = view.row_label(of, e), view.said(of.note, e) if of.note else ""
     texts = (text.split("|") + [""] * columns)[:columns]
-    return [Cell(label, note if not place else "") for place, label in enumerate(texts)]
+    return [TableCell(label, note if not place else "") for place, label in enumerate(texts)]
 
 
-def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:
+def _cell(view: View, column: blocks.Column, e: Estimate) -> TableCell:
     estimate = view.beside(column.measure, e) if column.measure else e
     if callable(column.what):
-        return Cell(column.what(view, e), quiet=column.quiet)
+        return TableCell(column.what(view, e), quiet=column.quiet)
     if estimate is None:
-        return Cell("not defined for the mean over models" if view.model == POOLED else DASH)
+        return TableCell("not defined for the mean over models" if view.model == POOLED else DASH)
     if column.what == "verdict":
         word, icon = said_verdict(verdict_of(estimate.verdict))
-        return Cell(word or DASH, icon=icon, title=estimate.why or "")
+        return TableCell(word or DASH, icon=icon, title=estimate.why or "")
     if column.what == "n":
-        return Cell(count(estimate.n))
+        return TableCell(count(estimate.n))
     if column.what == "floor":
-        return Cell(view.floor(estimate))
+        return TableCell(view.floor(estimate))
     if column.what == "tally":
-        return Cell(
+        return TableCell(
             DASH
             if estimate.value is None or estimate.n is None
             else f"{round(estimate.value * estimate.n)} of {estimate.n}"
         )
     chance = _by_chance(view, view.numbers.size(estimate)) if column.what == "chance" else ()
     below = tuple(filter(None, [view.interval(estimate), *chance]))
-    return Cell(view.value(estimate), below=below, sort=estimate.value, strong=view.found(estimate), of=estimate)
+    return TableCell(view.value(estimate), below=below, sort=estimate.value, strong=view.found(estimate), of=estimate)
 
 
 def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
@@ -97,17 +97,17 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
         for key, by in _grouped(cells, block.over, view).items() for model, estimates in by.items()
     ]  # fmt: skip
     if not rows:
-        return [Text(block.empty, "empty")] if block.empty else []
+        return [TextContent(block.empty, "empty")] if block.empty else []
     heads = [
-        *([Head("Model")] if show_model else []),
-        *(Head(title) for title in block.heads),
-        Head("Found", number=True),
-        *(Head(title, sort=False) for title in block.ends),
-        Head("Spread", number=True),
-        Head("Verdict"),
+        *([TableHead("Model")] if show_model else []),
+        *(TableHead(title) for title in block.heads),
+        TableHead("Found", number=True),
+        *(TableHead(title, sort=False) for title in block.ends),
+        TableHead("Spread", number=True),
+        TableHead("Verdict"),
     ]
-    lead = [Text(block.lead)] if block.lead else []
-    return [*lead, Table(block.title, tuple(heads), rows)]
+    lead = [TextContent(block.lead)] if block.lead else []
+    return [*lead, TableContent(block.title, tuple(heads), rows)]
 
 
 def _grouped(
@@ -127,24 +127,26 @@ def _grouped(
     return dict(sorted(cells.items(), key=lambda item: place(item[0])))
 
 
-def _line(block: blocks.Overview, view: View, estimates: Sequence[Estimate], *, show_model: bool) -> tuple[Cell, ...]:
+def _line(
+    block: blocks.Overview, view: View, estimates: Sequence[Estimate], *, show_model: bool
+) -> tuple[TableCell, ...]:
     measurable = [e for e in estimates if e.value is not None]
     moved = [e for e in measurable if view.numbers.moved(e)]
     first = estimates[0]
     spread = next(iter(view.rows(block.spread)), None)
     word, icon = said_verdict(None if spread is None else verdict_of(spread.verdict))
     return (
-        *([Cell(view.model)] if show_model else []),
-        *(Cell(text) for text in view.said(block.label, first).split("|")),
-        Cell(f"{len(moved)} of {len(measurable)}", sort=len(moved)),
-        *(Cell(", ".join(outermost(block.row, view, moved, up=up)) or DASH) for up in (True, False)),
-        Cell(
+        *([TableCell(view.model)] if show_model else []),
+        *(TableCell(text) for text in view.said(block.label, first).split("|")),
+        TableCell(f"{len(moved)} of {len(measurable)}", sort=len(moved)),
+        *(TableCell(", ".join(outermost(block.row, view, moved, up=up)) or DASH) for up in (True, False)),
+        TableCell(
             view.value(spread),
             below=(view.interval(spread), *_by_chance(view, spread)),
             sort=spread.value if spread else None,
             of=spread,
         ),
-        Cell(word or DASH, icon=icon),
+        TableCell(word or DASH, icon=icon),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.blocks.content import Cell, Content, Head, Part, Table, Text
+from facevalue.report.blocks.content import Content, PartContent, TableCell, TableContent, TableHead, TextContent
 from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Sentence
@@ -22,7 +22,7 @@ def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> lis
     for e in view.rows(block.of):
         groups.setdefault(tuple(e[name] for name in others), []).append(e)
     if not groups:
-        return [Text(block.empty, "empty")] if block.empty else []
+        return [TextContent(block.empty, "empty")] if block.empty else []
     out: list[Content] = []
     for key in sorted(groups, key=str):
         words = groups[key]
@@ -30,41 +30,43 @@ def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> lis
         words = sorted(words, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
         title, _, note = view.said(block.title, words[0]).partition("|")
         rows = [_row(block, view, e, sentences) for e in words[: block.most]]
-        contents: list[Content] = [Table(f"Words of {title} {note}", _heads(block), rows)]
+        contents: list[Content] = [TableContent(f"Words of {title} {note}", _heads(block), rows)]
         levels = dict(zip(others, key, strict=True))
         labels = {**block.published.where, **{n: v for n, v in levels.items() if n in block.published.labels and v}}
         ranked = view.rows(Of(block.published.measure, block.published.by, labels))
         ranked = sorted(ranked, key=lambda e: e.value or 0.0)[: block.most]
         names = ", ".join(dict.fromkeys(e[block.word] or "(empty word)" for e in ranked))
         if names:
-            contents.append(Text(f"{block.published_title}: {names}.", "small"))
+            contents.append(TextContent(f"{block.published_title}: {names}.", "small"))
         note = f"{note}: {count or 'none'} of {len(words)} words found"
-        out.append(Part(title, contents, note, "open" if count or not out else "closed", class_="numbers wordlist"))
+        out.append(
+            PartContent(title, contents, note, "open" if count or not out else "closed", class_="numbers wordlist")
+        )
     return out
 
 
-def _heads(block: blocks.WordLists) -> tuple[Head, ...]:
+def _heads(block: blocks.WordLists) -> tuple[TableHead, ...]:
     return (
-        Head("Word"), Head(block.rank_title, number=True), Head("Log odds", number=True),
-        Head("95% interval", sort=False), Head("Tokens", number=True), Head("Descriptions", number=True),
-        Head("q", number=True), Head("Verdict"), Head("In a sentence of the run", sort=False),
+        TableHead("Word"), TableHead(block.rank_title, number=True), TableHead("Log odds", number=True),
+        TableHead("95% interval", sort=False), TableHead("Tokens", number=True), TableHead("Descriptions", number=True),
+        TableHead("q", number=True), TableHead("Verdict"), TableHead("In a sentence of the run", sort=False),
     )  # fmt: skip
 
 
-def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences) -> tuple[Cell, ...]:
+def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences) -> tuple[TableCell, ...]:
     rank = view.beside(block.rank, e)
     word, icon = said_verdict(verdict_of(e.verdict))
     quoted = sentences.get((e["dimension"], e["group"], e[block.word]))
-    quote = Cell(DASH, quiet=True) if quoted is None else Cell("", marked=tuple(quoted.parts))
+    quote = TableCell(DASH, quiet=True) if quoted is None else TableCell("", marked=tuple(quoted.parts))
     return (
-        Cell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
-        Cell(DASH if rank is None else number(rank.value, rank.unit)),
-        Cell(number(e.value, e.unit, signed=True)),
-        Cell(view.interval(e)),
-        Cell(count(e.n)),
-        Cell(DASH if rank is None else count(rank.n)),
-        Cell(share_of_chance(e.q)),
-        Cell(word or DASH, icon=icon),
+        TableCell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
+        TableCell(DASH if rank is None else number(rank.value, rank.unit)),
+        TableCell(number(e.value, e.unit, signed=True)),
+        TableCell(view.interval(e)),
+        TableCell(count(e.n)),
+        TableCell(DASH if rank is None else count(rank.n)),
+        TableCell(share_of_chance(e.q)),
+        TableCell(word or DASH, icon=icon),
         quote,
     )
 
