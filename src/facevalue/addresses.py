@@ -48,7 +48,7 @@ def split_address(url: str) -> SplitResult:
 
 
 def _is_name(host: str) -> bool:
-    """Whether a host's name can be one: letters, digits and hyphens, and what stands for other alphabets is whole."""
+    """Return whether a text can be a host's name: letters, digits and hyphens; encoded other alphabets are whole."""
     labels = host.removesuffix(".").split(".")
     if len(host) > _LONGEST or not all(_LABEL.fullmatch(label) for label in labels):
         return False
@@ -59,7 +59,7 @@ def _is_name(host: str) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this machine by one of its names or addresses, in any way of writing them.
+    """Return whether a host is this machine by one of its names or addresses, in any way of writing them.
 
     Nothing is asked of other machines, except where a name begins with this machine's own.
 
@@ -97,7 +97,7 @@ def number_of(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_own_number(text: str) -> bool:
-    """Whether this is an address of this machine: only those can be listened at."""
+    """Return whether this is an address of this machine: a socket can be bound to no other."""
     address = number_of(text)
     if address is None:
         return False

@@ -27,7 +27,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 """Least and most of each number, by its name, which means the same wherever it is a parameter."""
 _ABOVE = frozenset({"max_cost", "rpm", "tpm", "timeout", "top_p"})
-"""Those of which the least itself is too little."""
+"""Names of arguments whose lower bound is itself too low."""
 _LONGEST = 4096  # characters of a path or name
 _KINDS = {
     str: "a text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None",
@@ -154,7 +154,7 @@ def _many(value: Any, kind: Any, inner: tuple[Any, ...]) -> Any:
 
 
 def _holdable(value: Any) -> bool:
-    """Whether texts can be names or paths: no NUL, no half of a character, not without end."""
+    """Return whether texts can be names or paths: no NUL, no half of a character, not without end."""
     if isinstance(value, list | tuple):
         return all(map(_holdable, value))
     text = fspath(value) if isinstance(value, PathLike) else value

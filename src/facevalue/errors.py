@@ -11,7 +11,7 @@ class FaceValueError(Exception):
     """
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What it was made of may not go with it: its message and attributes do."""
+        """Pickle the message and attributes alone: the arguments it was made of may not go with it."""
         return _unpickled, (type(self), self.args), self.__dict__
 
 

@@ -23,17 +23,17 @@ _LOG = logging.getLogger(__name__)
 LONGEST = 2**20
 """Most characters of a reply; a longer one is taken for damage."""
 EXCESS = 1e-3
-"""By so much may probabilities of options sum to more than 1: some models compute in 16 bits."""
+"""Amount by which probabilities of options may sum to more than 1: some models compute in 16 bits."""
 _ROUNDING = 1e-6
 _MOST_TOKENS = 2**32 - 1
 _SLOWEST = 1e15  # milliseconds
 ODD = ("The reply cannot count: ", "What is stored cannot count: ")
-"""How errors of what came, and of what is stored, begin."""
+"""Beginnings of errors of replies that came, and of those that are stored."""
 _REASON = 2_000  # characters of an error that are kept
 _STATUSES = frozenset(Status)
 _STATUS = pl.Enum([status.value for status in Status])
 _AT_ONCE, _LATER = 20, 100
-"""So many replies in a row that cannot count end the asking: before one that can, and after."""
+"""Numbers of replies in a row that cannot count after which asking ends: before one that can, and after."""
 _NOTES = 3
 _AGAIN = "What was answered is kept; run the same command again to go on."
 _Key = tuple[int, int]
@@ -41,11 +41,11 @@ _NO_KEY = (-1, -1)
 
 
 class Answering(Protocol):
-    """What is asked: a `Model`, of which no more is needed here."""
+    """The part of a `Model` that is needed here."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name of the model for people."""
         ...
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
@@ -309,7 +309,7 @@ def of_file(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def reason() -> pl.Expr:
-    """Why a stored response cannot count; null where it can."""
+    """Return why a stored response cannot count; null where it can."""
     probs = pl.col("probs")
     cases = {
         "no status": pl.col("status").is_null(),

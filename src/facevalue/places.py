@@ -8,7 +8,7 @@ SCHEMES = ("s3", "gs", "az", "file")
 
 
 def is_url(text: object) -> bool:
-    """Whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
+    """Return whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def is_url(text: object) -> bool:
 
 
 def is_study_file(name: str) -> bool:
-    """Whether what stands in the place of a study's name is a file.
+    """Return whether a text in place of a study's name is a file.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def _one_by_one(group: str) -> tuple[set[EntryPoint], dict[str, Plugin]]:
 
 
 def _means(package: Distribution, group: str) -> bool:
-    """Whether a list that cannot be read is about FaceValue."""
+    """Return whether a list that cannot be read is about FaceValue."""
     try:
         return group in (package.read_text("entry_points.txt") or "")
     except UnicodeDecodeError:

@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 THOUGHT = "</think>"
-"""Where the thinking ends. Its beginning may be missing, as many chat templates write it themselves."""
+"""End of the thinking. Its beginning may be missing, as many chat templates write it themselves."""
 _THOUGHT = r"(?s)^.*</think>\s*"
 _THINKING = r"(?s)^\s*<think>.*$"
 
@@ -22,5 +22,5 @@ def after_thinking(text: str) -> str:
 
 
 def spoken(text: pl.Expr) -> pl.Expr:
-    """The same of a column."""
+    """Return a column of replies without what was thought before them."""
     return text.str.replace(_THOUGHT, "").str.replace(_THINKING, "")

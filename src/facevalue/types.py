@@ -17,7 +17,7 @@ STUDY_TEXT = "study"
 
 
 class Status(StrEnum):
-    """What became of a request. Anything but `OK` is never an answer.
+    """Outcome of a request. Anything but `OK` is never an answer.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Stimulus:
-    """What is shown: no, one or several images with known factors.
+    """A stimulus: no, one or several images with known factors.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is said to the model about a stimulus.
+    """A question to the model about a stimulus.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a reply is drawn.
+    """Settings by which a reply is drawn.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What the model said to one request, verbatim.
+    """Reply of the model to one request, verbatim.
 
     Attributes
     ----------

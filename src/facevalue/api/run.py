@@ -43,7 +43,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where it is; of a run in object storage, the folder of the cache that it was brought into.
+        """Folder of the run; of one in object storage, the folder of the cache that it was brought into.
 
         Examples
         --------
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def model(self) -> str:
-        """Who answered.
+        """Name of the model that answered.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def study(self) -> Study:
-        """What was asked.
+        """Study that was asked.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class Run:
 
     @checked
     def pictures(self, trial: int) -> tuple[Image, ...]:
-        """What a trial showed: none, one or several pictures, displayed by notebooks.
+        """Return what a trial showed: none, one or several pictures, displayed by notebooks.
 
         Pictures of the user's own are shown from the folder that was named (`open_run(..., pictures=...)`) or from the
         run folder, and only if they are those that were shown.

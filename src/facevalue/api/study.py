@@ -49,7 +49,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        """What it asks, for people.
+        """Title for people.
 
         Examples
         --------

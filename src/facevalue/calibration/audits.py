@@ -63,7 +63,7 @@ class Audits:
 
     @cached_property
     def units(self) -> int:
-        """How many were sampled."""
+        """Number of units that were sampled."""
         sides = [self._trials.people(side) for side in ("", "_1")]
         return max(np.unique(codes[codes >= 0]).size for codes in sides if codes is not None)
 

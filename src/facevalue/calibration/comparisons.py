@@ -25,7 +25,7 @@ class Pair:
     others: bool = False
     """Whether the second is asked about other people, in a study of the same design."""
     places: bool = False
-    """Whether they like other places among options, which cancels where all orders are asked alone."""
+    """Whether they like other places among options, which cancels only where all orders are asked."""
 
 
 _SAME = PlantedCondition("same", effect=0.5)
@@ -50,7 +50,7 @@ def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed:
 
 
 def summary(agreement: Agreement) -> Mapping[str, object]:
-    """Whether a comparison finds anything, and the share of its cells whose interval holds zero."""
+    """Say whether a comparison finds anything, and in which share of its cells the interval holds zero."""
     means = agreement.overall.filter(statistic="mean_signed_delta")
     cells = agreement.cells.filter(pl.col("low").is_not_null())
     return {

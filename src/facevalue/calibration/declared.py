@@ -16,7 +16,7 @@ _BASE = "value of the base"
 
 
 def calibration_of(protocol: Protocol) -> Calibration:
-    """How a study is calibrated: as it declares, or as follows from its takes.
+    """Return how a study is calibrated: as it declares, or as follows from its takes.
 
     Raises
     ------

@@ -32,7 +32,7 @@ Cells = dict[str, str | float | int | None]
 
 
 def covers() -> pl.Expr:
-    """Whether an interval holds the true value, which has an error of its own; null where either is unknown."""
+    """Flag intervals that hold the true value, which has an error of its own; null where either is unknown."""
     width, true_width = pl.col("high") - pl.col("low"), pl.col("true_high") - pl.col("true_low")
     wider = pl.when((width > EVEN) & (true_width > EVEN)).then((1 + (true_width / width) ** 2).sqrt()).otherwise(1.0)
     low = pl.col("value") - wider * (pl.col("value") - pl.col("low"))
@@ -88,7 +88,7 @@ def _coverage_defect(of: Share) -> list[str]:
 
 
 def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
-    """What a page says falsely, as shares of audits, and its coverage; nothing is false where effects are planted."""
+    """Take the shares of audits with false findings on the page (none where effects are planted), and its coverage."""
     tested = rows.filter(TESTED).with_columns(covers().alias("covers"))
     if condition.missing:
         tested = tested.filter(~_ABOUT_MISSING)
@@ -111,7 +111,7 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
 
 
 def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
-    """How often an effect is found that is said to be."""
+    """Take how often an effect is found of the size that is stated to be found."""
     power = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
     low, high = DETECTED
     defect = "finds less" if power.high < low else "finds more" if power.low > high else ""
@@ -122,7 +122,7 @@ def detected(stated: str, measure: str, effect: float, planted: float | None, ro
 
 
 def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFrame) -> Cells:
-    """How often something is called equivalent that is not."""
+    """Take how often a planted effect is called equivalent to none."""
     equivalent = share(rows.with_columns(equivalent=pl.col("verdict") == Verdict.EQUIVALENT.value), "equivalent")
     return {
         "stated": stated, "measure": measure, "effect": np.nan, "planted": planted, **NONE.named("found"),
@@ -131,7 +131,7 @@ def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFr
 
 
 def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
-    """How often two models of the same bias are said to differ; a row per comparison."""
+    """Take how often two models of the same bias are said to differ; a row per comparison."""
     differs = share(rows, "any")
     holds = rows["coverage"].drop_nulls()
     coverage = NONE

@@ -25,7 +25,7 @@ _PAIR = 0.3  # SD of a pair of pictures by itself
 
 @dataclass(frozen=True, slots=True)
 class PlantedCondition:
-    """What is planted, and what makes it hard to find. Standard deviations and shifts are on the logit scale."""
+    """What an audit plants, and what makes that hard to find. Standard deviations and shifts are on the logit scale."""
 
     name: str
     effect: float = 0.0
@@ -39,13 +39,13 @@ class PlantedCondition:
     alike: float = 0.0
     """Share of the pictures' variance that is common to all questions."""
     position: float = 0.25
-    """How much the option shown first is preferred."""
+    """Preference for the option shown first."""
     rare: float = 0.0
-    """By how much one option outweighs the others, in questions that are not about which of two."""
+    """Amount by which one option outweighs the others, in questions that are not about which of two."""
     missing: float = 0.0
     """Share of the answers about half of the groups that are refused: of those that would have favoured them."""
     drift: float = 0.0
-    """By how much the model moves towards the option shown first while it is asked."""
+    """Amount by which the model moves towards the option shown first while it is asked."""
     certain: bool = False
     """Whether there is no chance in anything: all replies to a question are the same."""
     sample: float = 1.0
@@ -86,7 +86,7 @@ class DrawnAudit:
         return questions.matches(self._condition.target)
 
     def kept(self, shape: tuple[int, ...], share: float) -> Flags:
-        """Which parts of a text are not left out."""
+        """Draw which parts of a text are not left out."""
         return np.ones(shape, dtype=np.bool_) if self._condition.certain else self._rng.random(shape) < share
 
     def associated(
@@ -126,7 +126,7 @@ class DrawnAudit:
         return out
 
     def more(self, rows: Codes, scenario: str, hit: Flags) -> Array:
-        """How much each row has of something, noise of the reply included."""
+        """Draw how much each row has of something, noise of the reply included."""
         planted = self.utilities(rows, np.zeros_like(rows), [scenario], ("more",), hit)[:, 0]
         return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
 
@@ -190,7 +190,7 @@ class DrawnAudit:
         return out
 
     def _affected(self, name: str, many: int) -> Flags:
-        """Which levels of a factor have an effect: a minority, so that there is something to compare them with."""
+        """Draw which levels of a factor have an effect: a minority, so that there is something to compare them with."""
         return np.asarray(self._normal("affected", name, shape=(many,)).argsort().argsort() < max(int(_SOME * many), 1))
 
     def _moves(self, side: str) -> Flags:
@@ -203,7 +203,7 @@ class DrawnAudit:
         )
 
     def refused(self, rows: Codes, favoured: Mapping[str, Flags]) -> Flags:
-        """Which replies are withheld: of those that favour who is shown on a side, about half of the groups."""
+        """Draw which replies are withheld: of those that favour who is shown on a side, about half of the groups."""
         c, out = self._condition, np.zeros(rows.size, dtype=np.bool_)
         if not c.missing:
             return out

@@ -61,7 +61,7 @@ class Audit:
     margins: Mapping[str, float] = field(default_factory=dict)
 
     def make(self) -> pl.DataFrame:
-        """Estimates that are tested."""
+        """Make the estimates that are tested."""
         audits = audits_of(self.study, self.size)
         judged = audits.judged(audits.answers(self.condition, TABLE, self.seed), self.margins)
         of_pictures = pl.col("measure").is_in(audits.calibration.own_pictures)
@@ -71,7 +71,7 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What audits should find: a large one, without the noise of replies."""
+    """True values that audits should find: those of a large audit without the noise of replies."""
 
     study: str
     size: int
@@ -79,7 +79,7 @@ class Truth:
     narrow: bool = False
 
     def make(self) -> pl.DataFrame:
-        """True values with their intervals."""
+        """Make true values with their intervals."""
         return audits_of(self.study, self.size, narrow=self.narrow).truth(self.condition, TABLE)
 
 
@@ -92,7 +92,7 @@ class Comparison:
     seed: int
 
     def make(self) -> pl.DataFrame:
-        """One row of what it says."""
+        """Make one row that sums the comparison up."""
         first = audits_of(self.study, 1, narrow=True)
         second = audits_of(self.study, 1, others=True, narrow=True) if self.pair.others else first
         summaries = summary(compared((first, second), self.pair, TABLE, self.seed))
@@ -140,7 +140,7 @@ class Workshop(AbstractContextManager["Workshop"]):
         return [tables[n] for n in range(len(repetitions))]
 
     def one(self, repetition: Repetition, title: str) -> pl.DataFrame:
-        """Make one."""
+        """Make one repetition, or read it where it is kept."""
         return self.make([repetition], title)[0]
 
     def _made(self, unmade: Mapping[int, tuple[Repetition, Path | None]]) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -28,9 +28,9 @@ from facevalue.runs.power import detection
 
 SIZES = (1, 2, 4)
 LARGE = 4
-"""How much larger than the largest audit the one is that says what should be found."""
+"""Size of the audit that gives true values, as a multiple of the largest audit."""
 LEVEL = 2.5
-"""How many times as many audits there are where nothing is planted: false findings are rare, and take more to count."""
+"""Multiple of the repetitions where nothing is planted: false findings are rare, and take more to count."""
 PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
 NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=0.5)
@@ -51,7 +51,7 @@ MOVERS = PlantedCondition("one in twenty moves", lone=8.0, movers=0.05)
 
 
 def level_audits(repetitions: int) -> int:
-    """How many audits there are where nothing is planted."""
+    """Return the number of audits where nothing is planted."""
     return max(round(LEVEL * repetitions), PILOT)
 
 
@@ -111,7 +111,7 @@ class Runner:
         return self._named(_frame([page(rows, condition)]), size, rows)
 
     def truth(self, condition: PlantedCondition, *, narrow: bool = False) -> pl.DataFrame:
-        """What audits should find; `narrow`: of what the study's answer is about alone."""
+        """Return what audits should find; `narrow`: only of what the study's answer is about."""
         title = f"{self.name}: what should be found, {condition.name}"
         return self._workshop.one(Truth(self._study, self._large, condition, narrow), title)
 
@@ -173,7 +173,7 @@ class Runner:
         return _Target(row["measure"], labels, _rounded(row["mde"]))
 
     def _planned(self) -> tuple[float, float] | None:
-        """What the plan of an audit says it finds, with the spread of a pilot, and on how many units."""
+        """Return the effect that an audit's plan, with the spread of a pilot, says it finds, and on how many units."""
         audits = self._middle
         plan, unit = audits.study.precision, self._calibration.planned
         if plan is None or unit is None or plan.freedom is not None:
@@ -185,7 +185,7 @@ class Runner:
         return None if reach.detectable is None else (_rounded(unit * reach.detectable), reach.clusters)
 
     def _lone(self, name: str, target: "_Target", null: pl.DataFrame) -> Cells:
-        """How often a lone effect of the target's size is found."""
+        """Take how often a lone effect of the target's size is found."""
         condition, planted = self._sized_effect(PlantedCondition(name, target=target.labels), target)
         if planted is None:
             return detected(name, target.measure, target.effect, None, pl.DataFrame())
@@ -215,7 +215,7 @@ class Runner:
         )
 
     def _moved(self, target: "_Target") -> Cells:
-        """How often a mean that few units make is called equivalent within half of it."""
+        """Take how often a mean that few units make is called equivalent within half of it."""
         condition = replace(MOVERS, target=target.labels)
         true = self.truth(condition, narrow=True)
         effect = abs(float(self._of(true, target)["true"][0]))

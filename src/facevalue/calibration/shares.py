@@ -19,7 +19,7 @@ class Share(NamedTuple):
     high: float
 
     def named(self, name: str) -> dict[str, float]:
-        """Columns of a table."""
+        """Return the share and its interval as columns of a table."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 

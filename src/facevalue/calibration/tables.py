@@ -40,7 +40,7 @@ _CHANCE = pl.col("condition") != CERTAIN
 
 
 class _Promise(NamedTuple):
-    """What a number of a table is promised to be: from `low` to `high`, and how its mark begins where it is not."""
+    """A promise on a number of a table: from `low` to `high`; its mark begins with `mark` where that is broken."""
 
     table: str
     text: str
@@ -119,7 +119,7 @@ def _made(setup: pl.DataFrame) -> Table:
 
 
 def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[Table, Table]:
-    """How many promises hold, and those that are broken, with the numbers that break them."""
+    """Count the promises that hold, and list those that are broken, with the numbers that break them."""
     return _glance(summaries), _marks(summaries)
 
 

@@ -33,7 +33,7 @@ class AlikeRows:
     questions: tuple[str, ...]
     question: Codes
     factors: Sequence[Mapping[str, str | None]]
-    """Of each of `questions`."""
+    """Factors of each of `questions`."""
 
     def matches(self, labels: Mapping[str, str]) -> Flags:
         """Rows whose question agrees with the labels of an estimate."""
@@ -57,7 +57,7 @@ class ChoiceRows(AlikeRows):
     asked: Codes
     """Each row's number of a question, whose replies stand one after the other in `texts`."""
     sides: bool
-    """Whether it is about two people, `_1` and `_2`."""
+    """Whether the question is about two people, `_1` and `_2`."""
     about: Array
     """1 where the first of these is asked about, -1 where the second is."""
 
@@ -131,7 +131,7 @@ class AuditTrials:
 
     @cached_property
     def times(self) -> Array:
-        """When each row is asked in the order of a run, from -.5 at the first to .5 at the last."""
+        """Times at which rows are asked in the order of a run, from -.5 at the first to .5 at the last."""
         design = self.study.design
         moments = asked_at(design, self.study.asked_together, 0) - 0.5
         return np.tile(moments, self.frame.height // design.size)
@@ -179,7 +179,7 @@ def _dense(column: pl.Series) -> Codes:
 
 
 def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
-    """When each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
+    """Return when each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
     places = np.empty(design.size, dtype=np.int64)
     places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
     return places / max(design.size - 1, 1)

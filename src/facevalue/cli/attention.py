@@ -58,7 +58,7 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class _ShownTrial:
-    """One trial, ready to be asked again."""
+    """A trial with its question and pictures, to be put to the model again."""
 
     trial: int
     question: Question
@@ -153,7 +153,7 @@ def _path(model: str | None, run: StoredRun) -> str:
 
 
 def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_ShownTrial]:
-    """Yield what each trial shows and says."""
+    """Yield the question and pictures of each trial."""
     from facevalue.models.hf.adapter import decoded  # noqa: PLC0415
 
     study = run.study

@@ -93,7 +93,7 @@ def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None
 
 
 def _also(agreement: Agreement) -> Shown:
-    """Differences of what is compared besides."""
+    """Make a table of the differences of further measures."""
     rows = []
     for row in agreement.also.iter_rows(named=True):
         labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] is not None]
@@ -153,7 +153,7 @@ def _interval(low: float | None, high: float | None, form: str) -> str:
 
 
 def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
-    """As Tables 15 to 19 where few levels stand side by side; the largest deltas otherwise."""
+    """Lay cells out as Tables 15 to 19 do where few levels stand side by side; else list the largest deltas."""
     declared, who_labels = agreement.compared, _who(agreement)
     facet, question_labels = declared.beside, declared.asked or declared.within
     columns = {"who": who_labels, "asked": question_labels}

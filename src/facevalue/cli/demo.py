@@ -59,7 +59,7 @@ def demo(out: Path) -> int:
 
 
 def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
-    """What was planted in these very pictures, beside what the audit found."""
+    """Make a table of what was planted in these very pictures, beside what the audit found."""
     from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
     from facevalue.report.formatting import interval, number  # noqa: PLC0415
     from facevalue.report.planted import counted, planted  # noqa: PLC0415

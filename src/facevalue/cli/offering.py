@@ -46,7 +46,7 @@ def lacking(study: str, command: str, noun: str) -> str:
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """Names as people list them.
+    """Join names as people list them.
 
     Examples
     --------

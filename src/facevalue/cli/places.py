@@ -14,7 +14,7 @@ class Place(click.ParamType[Path | str]):
     name = "run"
 
     def convert(self, value: Path | str, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
-        """Tell one from the other."""
+        """Tell a folder from a URL."""
         return place(value)
 
 

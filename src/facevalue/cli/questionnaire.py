@@ -124,7 +124,7 @@ def _texts(
 
 
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
-    """What is offered, and the statements that a run's answers imply, asked without interventions."""
+    """Return the study's questionnaire and the statements that a run's plain answers imply."""
     stored = StoredRun.open(folder).plain()
     offer = stored.study.extras.questionnaire
     if offer is None:

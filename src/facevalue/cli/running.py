@@ -103,7 +103,7 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
 
 
 def _valid(folder: Path | str, summary: RunSummary) -> bool:
-    """Whether any reply of the run, this session's or an earlier one's, has a valid answer."""
+    """Return whether any reply of the run, of this session or an earlier one, has a valid answer."""
     if summary.asked - summary.errors - summary.na > 0:
         return True
     if not summary.skipped:

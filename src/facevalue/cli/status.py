@@ -96,7 +96,7 @@ def _share(done: float, requests: int) -> str:
 
 
 def _told(objects: Objects) -> Mapping[str, object]:
-    """What the driver last wrote; nothing if it is not to be understood."""
+    """Read the status that the driver last wrote; empty if it cannot be understood."""
     stored = objects.get(STATUS)
     try:
         status = json.loads(stored[0]) if stored is not None else {}

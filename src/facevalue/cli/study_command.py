@@ -40,7 +40,7 @@ class StudyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every study."""
+        """List the names of all studies."""
         return study_names()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

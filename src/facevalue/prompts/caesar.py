@@ -55,7 +55,7 @@ EXAMPLES = (
 
 
 class CipherKind(StrEnum):
-    """What a reply to an encoded question is written in."""
+    """Ways in which a reply to an encoded question is written."""
 
     DECODED = "decoded"
     """In the cipher."""
@@ -71,7 +71,7 @@ class CipherKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CipherReading:
-    """A reply made plain."""
+    """A reply made plain, and what it was written in."""
 
     kind: CipherKind
     # In plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
@@ -148,7 +148,7 @@ def conversation(question: str, system: str | None = None) -> tuple[tuple[str, s
 
 @dataclass(frozen=True, slots=True)
 class _OptionNames:
-    """What the options of a question are called: their words and letters, and both as they were shown."""
+    """Words and letters of the options of a question, plain and as they were shown."""
 
     words: frozenset[str]
     shown_words: frozenset[str]
@@ -284,7 +284,7 @@ def _letters(text: str, words: _Words, coded: list[bool], names: _OptionNames) -
 
 
 def _beside(text: str, words: _Words, pair: tuple[int, int], names: _OptionNames) -> bool | None:
-    """Whether a word of an option next to a letter is encoded; None where there is none."""
+    """Return whether a word of an option next to a letter is encoded; None where there is none."""
     left, right = pair
     if left < 0 or right >= len(words) or not _BESIDE.fullmatch(text, words[left][1], words[right][0]):
         return None

@@ -7,7 +7,7 @@ from facevalue.types import Option
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """How the two poles of a scenario are lettered and which is shown first."""
+    """An order of the two poles of a scenario: their letters, and which is shown first."""
 
     name: str  # the level of the factor `ordering`
     labels: tuple[str, str]  # labels in the order shown

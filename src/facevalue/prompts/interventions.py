@@ -44,7 +44,7 @@ MOST = 16
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _ROLES = ("user", "assistant")
 Led = Callable[[str, Question], str]
-"""From the text before a prompt, and a plain question, to the prompt that has both."""
+"""A function of the text before a prompt and a plain question that returns the prompt with both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +139,11 @@ class Intervention:
 
     @property
     def label(self) -> str:
-        """What people read."""
+        """Name of the intervention for people."""
         return self.title or self.name
 
     def question(self, plain: Question, led: Led | None = None) -> Question:
-        """What is said in place of a plain question. What it means to the study stays the same.
+        """Return the question that replaces a plain one. What it means to the study stays the same.
 
         `led` puts the text before the prompt; by default it precedes it.
 

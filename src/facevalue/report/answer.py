@@ -32,7 +32,7 @@ _ORDER = (
 
 
 class ReplyCounts(NamedTuple):
-    """How many replies a run has, and how many of them are valid answers and refusals."""
+    """Numbers of a run's replies, of the valid answers and of the refusals among them."""
 
     asked: int
     valid: int
@@ -88,7 +88,7 @@ def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
 
 
 def _counted(page: Page, view: View) -> tuple[int, str] | None:
-    """How many differences were found for a model, and that in words; None where nothing was compared."""
+    """Count the differences found for a model, and say so in words; None where nothing was compared."""
     leads = findings.leading(page, view)
     rows = [e for lead in leads for e in view.known(findings.rows_of(lead, view))]
     if not rows:
@@ -101,7 +101,7 @@ def _counted(page: Page, view: View) -> tuple[int, str] | None:
 
 
 def _silent(page: Page, view: View, models: Sequence[str]) -> str:
-    """That no finding is no proof, with what could have been missed where that is one number."""
+    """Say that no finding is no proof, with the size that could have been missed where that is one number."""
     limits = []
     for model in models[:MOST]:
         model_view = view.at(model)
@@ -182,7 +182,7 @@ def _chart(
 
 
 def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
-    """Of every kind of comparison what was found of it, and from which size on it would have been."""
+    """List every kind of comparison, how many differences it found, and the size from which it would find one."""
     many = len(view.numbers.plain) > 1
     out = []
     for model in (view.numbers.plain or [view.model]) if page.together else ():

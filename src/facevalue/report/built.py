@@ -29,10 +29,10 @@ from facevalue.report.sections import page_of
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Everything that a report shows of estimates."""
+    """Everything that a report shows of its estimates."""
 
     page: Page
-    """What was declared."""
+    """Declaration of the page."""
     view: View
     """The estimates, and how they are written."""
     answer: Headline
@@ -44,7 +44,7 @@ class Built:
     """Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
     interventions changed."""
     differences: tuple[Difference, ...]
-    """What models differ from the first one in."""
+    """Differences of the models from the first one."""
     differences_json: list[dict[str, Any]]
 
 
@@ -102,6 +102,6 @@ def _grids(value: object) -> Iterator[Grid]:
 
 
 def reading(page: Page) -> Reading:
-    """Which of a page's measures go together; models that have a value of its lead come first."""
+    """Say which of a page's measures go together; models that have a value of its lead come first."""
     leads = {name for lead in page.lead if isinstance(lead, Findings) for of in lead.of for name in of.measures}
     return Reading(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)

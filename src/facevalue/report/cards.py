@@ -37,7 +37,7 @@ def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
 
 
 def warnings(page: Page, view: View, *, exact: bool) -> list[str]:
-    """What to be careful about, for the terminal: cards that are no more than cautions."""
+    """List what to be careful about, for the terminal: cards that are no more than cautions."""
     grave = [c for c in of_estimates(page, view, exact=exact) if c.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
     return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
 

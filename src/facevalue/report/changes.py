@@ -27,7 +27,7 @@ MOST_ALIKE = 10
 """Changes of one measure among them."""
 _RATES = (f"{PREFIX}refusal_rate", f"{PREFIX}na_rate")
 _FORMAL = ("_z", "_published")
-"""How names of measures end whose changes are those of another measure."""
+"""Endings of names of measures whose changes are those of another measure."""
 
 
 def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
@@ -90,28 +90,28 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What one intervention changed in one model."""
+    """Changes that one intervention made in one model."""
 
     model: str
     title: str
-    """Who answered, and what was done."""
+    """Name of the model and of the intervention."""
     missing: str
     """Change in replies without a valid answer."""
     missing_found: bool
-    """Whether it was found."""
+    """Whether that change was found."""
     tested: int
     found: int
-    """How many changes were tested, and found."""
+    """Numbers of changes that were tested, and that were found."""
     became: list[ChangeRow]
-    """What had been found without the intervention."""
+    """Rows of differences that had been found without the intervention."""
     rows: list[ChangeRow]
     """The changes that were found, clearest first."""
     readings: list[tuple[str, str]]
-    """What replies to a ciphered question were written in, with shares."""
+    """Shares of the ways in which replies to a ciphered question were written."""
 
 
 def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
-    """What each intervention changed in each model; empty if there was none.
+    """List what each intervention changed in each model; empty if there was none.
 
     `numbers`, `titles`, `measures`: estimates, wording of levels, definitions.
     """
@@ -155,7 +155,7 @@ def _found_before(numbers: EstimateIndex, rows: Sequence[Estimate], base: str) -
 
 
 class _RowMaker:
-    """Makes rows of one model and intervention."""
+    """Makes the rows of one model and intervention."""
 
     def __init__(
         self,

@@ -30,9 +30,9 @@ class AxisScale:
 
     low: float
     high: float
-    """Its ends."""
+    """Ends of the axis."""
     ticks: tuple[float, ...]
-    """Where labels stand."""
+    """Values at which labels stand."""
 
     def at(self, value: float) -> float:
         """Place of a value in percent, kept within the axis."""
@@ -139,13 +139,13 @@ class Point:
 
     x: float
     y: float
-    """Where."""
+    """Place on the two axes."""
     title: str
-    """Tooltip."""
+    """Tooltip of the point."""
     label: str = ""
-    """Written beside it; empty for none."""
+    """Text beside the point; empty for none."""
     group: int = 0
-    """Which shape and colour."""
+    """Number of the shape and colour."""
 
 
 def scatter(

@@ -9,7 +9,7 @@ from facevalue.report.formatting import count, number
 from facevalue.stimuli.base import Kind
 
 _MANY_FAILED = 0.05
-"""From that share on, requests that failed are a problem."""
+"""Share of failed requests from which on they are a problem."""
 FEW = 30
 """Below so many sampled units intervals may be too narrow."""
 KINDS = {
@@ -49,27 +49,27 @@ _ORDER = (CardStatus.OK, CardStatus.NOTE, CardStatus.CAUTION, CardStatus.PROBLEM
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One reason to trust or doubt."""
+    """A card: one reason to trust a report, or to doubt it."""
 
     name: str
-    """Stable identifier."""
+    """Stable identifier of the card."""
     title: str
     value: str
     note: str
-    """What it is about, its number or word, and what follows."""
+    """Title of the card, its number or word, and what follows from it."""
     status: CardStatus
-    """The verdict."""
+    """Verdict of the card."""
     lines: tuple[str, ...] = ()
     """One per model, where there are several."""
 
 
 def worst(statuses: Sequence[CardStatus]) -> CardStatus:
-    """The gravest of them."""
+    """Return the gravest status."""
     return max(statuses, key=_ORDER.index, default=CardStatus.NOTE)
 
 
 def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
-    """What kind of pictures was shown."""
+    """Make the card on the kind of pictures that was shown."""
     value, note = KINDS[kind]
     texts = (wording or {}).get(kind.value, "|").split("|")
     value, note = texts[0] or value, texts[1] or note
@@ -77,7 +77,7 @@ def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
 
 
 def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
-    """For models whose bias was planted: that they stand for no other model."""
+    """Make the card of models whose bias was planted: they stand for no other model."""
     kinds = {run.model: (run.asked_model or run.model).split("/")[0] for run in runs}
     reference = [name for name, kind in kinds.items() if kind == "reference"]
     simulated = [name for name, kind in kinds.items() if kind == "sim"]
@@ -101,12 +101,12 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
 
 
 def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
-    """What the reports of all studies say last: whom was asked, how, and whether all of it was."""
+    """Make the cards that end every report: which model was asked, how, and whether all of the plan was."""
     return [*planted(runs, kind), mode(runs), *failed(runs), completeness(runs)]
 
 
 def mode(runs: Sequence[RunFacts]) -> Card:
-    """Exact or sampled."""
+    """Say whether replies were sampled or probabilities read."""
     title = "How answers were taken"
     words = {
         True: ("Exact", "The model's own probability of each option was read: no sampling noise in the replies."),
@@ -164,7 +164,7 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
 
 
 def completeness(runs: Sequence[RunFacts]) -> Card:
-    """How much of the plan was asked."""
+    """Make the card on how much of the plan was asked."""
     title = "Is the run complete?"
 
     def text(run: RunFacts) -> str:

@@ -86,7 +86,7 @@ def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
-    """What pages call models: names without the address of a server or the folders of a file, as long as they differ.
+    """Shorten names of models for pages: without a server's address or a file's folders, as long as they differ.
 
     >>> short_names(["http://10.0.0.7:8000/v1#org/gemma", "replay/runs/old/table.parquet", "sim/default"])
     {'http://10.0.0.7:8000/v1#org/gemma': 'gemma', 'replay/runs/old/table.parquet': 'table (replayed)', \

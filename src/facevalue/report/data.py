@@ -19,22 +19,22 @@ from facevalue.types import Sampling
 
 @dataclass(frozen=True, slots=True)
 class StudyFacts:
-    """What was declared."""
+    """Declaration of the study."""
 
     name: str
     version: int
     """Short name of the study and the version of its declaration."""
     title: str
     citation: str
-    """For people; the paper the protocol is from."""
+    """Citation of the paper that the protocol is from."""
     content_note: str = ""
-    """What readers should be prepared to see; empty if nothing."""
+    """Note on what readers should be prepared to see; empty if nothing."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The user's choices from which the study was built."""
     measures: tuple[Measure, ...] = ()
     """Definitions of the measures in the estimates."""
     left_out: tuple[tuple[str, str], ...] = ()
-    """What of the protocol was not asked, and why."""
+    """Parts of the protocol that were not asked, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SelfCheckFacts:
     """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run."""
 
     questions: int
-    """How many were put to it in both ways."""
+    """Number of questions that were put to the model in both ways."""
     difference: float
     """Largest difference of a probability."""
     tolerance: float
@@ -56,15 +56,15 @@ class RunFacts:
     model: str
     """Name as in the estimates' column `model`: the run's own, if it has one, else a short one."""
     asked_model: str = ""
-    """How the model was named to be asked, with its address; empty if `model` is it."""
+    """Name by which the model was asked, with its address; empty if that is `model`."""
     folder: str = ""
     """Name of the run's folder, no path."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """How the model was reached. Values whose name says that they are secret are not shown."""
+    """Settings of the model. Values whose name says that they are secret are not shown."""
     sampling: Sampling | None = None
     """How replies were drawn; None if it is not known."""
     seeds: tuple[int, ...] = ()
-    """Sampling seeds."""
+    """Seeds of sampled replies."""
     exact: bool | None = None
     """True: option probabilities were read; False: replies were sampled; None: not known."""
     drawn: int = 0
@@ -77,23 +77,23 @@ class RunFacts:
     errors: int | None = None
     """Requests with any outcome, with a valid answer, refused, failed; None if not counted."""
     failure: str = ""
-    """What most of those that failed failed with, as a quotation; empty if none did."""
+    """Commonest failure of requests, as a quotation; empty if none failed."""
     odd: int = 0
-    """How many of those that failed have a reply, which cannot count."""
+    """Number of failed requests that have a reply, which cannot count."""
     oddity: str = ""
-    """Why one of these cannot, as a quotation; empty if there is none."""
+    """Reason why one of these replies cannot count, as a quotation; empty if there is none."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    """As the model counts them; None if it doesn't say."""
+    """Numbers of tokens as the model counts them; None if it doesn't say."""
     cached: float | None = None
     """Share of the prompt tokens that the server had in its cache; None if it doesn't say."""
     started: datetime | None = None
     ended: datetime | None = None
     """When; `ended` is None for a run that has not come to its end."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of everything that took part: package, model, server, renderer."""
+    """Versions of everything that took part: package, model, server, renderer."""
     sample: str = ""
-    """How the trials asked were sampled, in words; empty if all of them were to be asked."""
+    """Sample of trials that was asked, in words; empty if all of them were to be asked."""
     preregistration: str = ""
     """SHA-256 of the file in which families and margins were declared before the run; empty if there was none."""
     families: tuple[Family, ...] = ()
@@ -101,7 +101,7 @@ class RunFacts:
     replayed: bool = False
     """Whether the answers had been recorded before the run."""
     self_check: SelfCheckFacts | None = None
-    """What a local model's self-check found; None if there was none."""
+    """Result of a local model's self-check; None if there was none."""
 
     @property
     def complete(self) -> bool | None:
@@ -113,11 +113,11 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class DataStatement:
-    """Which pictures were shown."""
+    """Statement on the pictures that were shown."""
 
     images: int
     identities: int
-    """How many."""
+    """Numbers of pictures and of identities in them."""
     factors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Per factor the levels and how many identities have them (images, for `attribute` and `variation`)."""
     source: str = ""
@@ -132,7 +132,7 @@ class PromptExample:
 
     title: str
     note: str
-    """What is asked, for people, and in which variant."""
+    """Title of the question, for people, and its variant."""
     prompt: str
     """The user message."""
     system: str | None = None
@@ -144,18 +144,18 @@ class Example:
     """One face without and with a cue, and what the model made of it."""
 
     title: str
-    """One line for people."""
+    """Title of one line, for people."""
     base_image: bytes | None
     variant_image: bytes | None
     """Encoded pictures; None if there is none to show. Shown small, whatever their size."""
     media_type: str
-    """Their MIME type."""
+    """MIME type of the pictures."""
     attribute: str
     variation: str
     scenario: str
-    """Factor levels."""
+    """Levels of the factors of the example."""
     prompt: str
-    """What was asked, verbatim."""
+    """Text of the question, verbatim."""
     base_answer: str
     variant_answer: str
     """The replies, verbatim, or the option probabilities in words."""
@@ -163,14 +163,14 @@ class Example:
     variant_phi: float | None
     """Preference scores of the two pictures in this scenario; None is not measurable."""
     model: str
-    """Who answered."""
+    """Name of the model that answered."""
     base_title: str = "Base face"
-    """What the cue is compared with."""
+    """Title of what the cue is compared with."""
     base_choice: str = ""
     variant_choice: str = ""
     """The wording of the option that each reply chose; empty if it is not one option."""
     no_picture: str = ""
-    """Why a picture is not shown."""
+    """Reason for which a picture is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +184,18 @@ class PairExample:
     """The picture that was shown, both people in it; None if there is none to show."""
     prompt: str
     options: tuple[str, ...]
-    """What was asked and allowed as an answer, verbatim."""
+    """Question and options, verbatim."""
     answer: str
     """The reply, verbatim, or the option probabilities in words."""
     choice: str
     """Wording of the option that the reply chose; empty if it is not one option."""
     model: str
-    """Who answered."""
+    """Name of the model that answered."""
     left: str = ""
     right: str = ""
-    """Who is on which side of the picture; empty if there is no picture."""
+    """People on the two sides of the picture; empty if there is no picture."""
     no_picture: str = ""
-    """Why the picture is not shown."""
+    """Reason for which the picture is not shown."""
     longest: int = 640
     """Longest side of the picture in pixels."""
 
@@ -207,7 +207,7 @@ class Sentence(PairExample):
     dimension: str = ""
     group: str = ""
     word: str = ""
-    """Whose word."""
+    """Group and word that the sentence is an example of."""
 
     @property
     def parts(self) -> list[tuple[str, bool]]:
@@ -249,15 +249,15 @@ class ReportData:
     study: StudyFacts
     """What was declared."""
     runs: tuple[RunFacts, ...]
-    """One per model, at least one."""
+    """Facts on each run, one per model, at least one."""
     estimates: pl.DataFrame
-    """As `facevalue measure` wrote them; schema in `facevalue.measures.estimates`."""
+    """Estimates as `facevalue measure` wrote them; schema in `facevalue.measures.estimates`."""
     generated: datetime
-    """When the report was made."""
+    """Time at which the report was made."""
     kind: Kind = Kind.UNSTATED
-    """What kind of pictures was shown."""
+    """Kind of the pictures that were shown."""
     statement: DataStatement | None = None
-    """Which pictures were shown; None if it is not known."""
+    """Statement on the pictures that were shown; None if these are not known."""
     prompts: tuple[PromptExample, ...] = ()
     """Questions, verbatim: one scenario in all its orderings, say."""
     examples: tuple[AnyExample, ...] = ()
@@ -266,12 +266,12 @@ class ReportData:
     """Per factor column the wording of its levels for people; what is missing is made from the level's name. A level of
     `variation` may be written "attribute/variation"."""
     facevalue_version: str = ""
-    """Of the package that made the report."""
+    """Version of the package that made the report."""
     page: Page | None = None
-    """What the report shows; that of the study by default."""
+    """Page that the report shows; that of the study by default."""
     demo: tuple[Demo, Study] | None = None
     """The demo that this is a run of, and its study; None for every other run."""
     between: ModelDifferences = field(default_factory=ModelDifferences)
-    """How the models differ from the first of them."""
+    """Differences of the models from the first of them."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Of models, for people; what is missing is called as it is."""
+    """Names of models for people; a model that is missing here keeps its name."""

@@ -75,7 +75,7 @@ def _why(rows: Sequence[Estimate]) -> str:
 
 
 def _untimed(rows: Sequence[Estimate], run: RunFacts) -> int:
-    """How many replies have no time, of a run whose others have one."""
+    """Count the replies without a time, of a run whose others have one."""
     missing = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
     if missing is None or run.asked is None or PART in (missing.method or ""):
         return 0

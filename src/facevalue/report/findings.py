@@ -47,7 +47,7 @@ def _answer(page: Page, view: View) -> Headline:
 
 
 def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
-    """What a lead is about, strongest first."""
+    """Return the estimates that a lead is about, strongest first."""
     if isinstance(lead, Described):
         return view.rows(lead.of)
     rows = [e for of in lead.of for e in view.rows(of)]
@@ -57,7 +57,7 @@ def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
 
 
 def leading(page: Page, view: View) -> list[Findings]:
-    """What the answer counts: the first part of the lead that was asked, or all of them."""
+    """Return the parts of the lead that the answer counts: the first that was asked, or all of them."""
     if not page.lead:
         return [
             Findings(of=(Of(name, _labels(rows), order="found"),),
@@ -117,14 +117,14 @@ def sized(lead: Findings, value: float, unit: str) -> str:
 
 
 def missed(lead: Findings, smallest: float, unit: str) -> str:
-    """What could have been missed, in words."""
+    """Say which effects could have been missed."""
     if smallest == inf:
         return f"any {lead.effect}"
     return f"a {lead.effect} below about {sized(lead, smallest, unit)}"
 
 
 def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
-    """How many were found, are equivalent, or remain open; and the strongest."""
+    """Say how many differences were found, are equivalent to none, or remain open; and which is the strongest."""
     measurable = view.known(rows)
     judged = any(e.verdict is not None for e in measurable)
     moved = [e for e in measurable if view.numbers.moved(e)]
@@ -178,7 +178,7 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
 
 
 def of_these(lead: Findings, rows: Sequence[Estimate]) -> str:
-    """How many are compared, and in how many dimensions or questions."""
+    """Say how many comparisons there are, and in how many dimensions or questions."""
     cells = len({tuple(e[name] for name in lead.cells) for e in rows}) if lead.cells else len(rows)
     many = f"{cells:,} {lead.noun[cells != 1]}"
     for label, plural in lead.across:
@@ -198,7 +198,7 @@ def _strongest(lead: Findings, view: View, moved: Sequence[Estimate]) -> str:
 
 
 def strongest(lead: Findings, view: View, e: Estimate) -> str:
-    """A finding in words."""
+    """Say a finding in words."""
     form = lead.strongest[0] if (e.value or 0.0) > 0 else lead.strongest[1]
     more = {"size": f"{sized(lead, e.value or 0.0, e.unit)}{_range(lead, e)}", "row": row(lead, view, e)}
     if lead.even is not None:
@@ -207,7 +207,7 @@ def strongest(lead: Findings, view: View, e: Estimate) -> str:
 
 
 def row(lead: Findings, view: View, e: Estimate) -> str:
-    """What a finding is of."""
+    """Name what a finding is of."""
     of = next((of for of in lead.of if e.measure in of.measures), lead.of[0])
     return view.said(lead.row, e) if lead.row else view.row_label(of, e)
 
@@ -226,7 +226,7 @@ def _range(lead: Findings, e: Estimate) -> str:
 
 
 def _nothing(lead: Findings, view: View, still: list[Estimate], smallest: float) -> str:
-    """That nothing can be concluded, and why: not even strong effects would surely be found."""
+    """Say that nothing can be concluded, and why: not even strong effects would surely be found."""
     many = f"these {len(still)} {lead.noun[1]}" if len(still) > 1 else f"this {lead.noun[0]}"
     units = min((e.clusters for e in still if e.clusters is not None), default=0)
     sentence = upper(
@@ -326,7 +326,7 @@ def by_kind(page: Page, view: View) -> list[tuple[Findings, list[Estimate], list
 
 
 def _together(page: Page, view: View) -> Headline:
-    """In how many kinds of comparison a difference was found, and the clearest of each."""
+    """Say in how many kinds of comparison a difference was found, and the clearest of each."""
     kinds = by_kind(page, view)
     if not kinds:
         return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view))
@@ -351,7 +351,7 @@ def _together(page: Page, view: View) -> Headline:
 
 
 def _control(lead: Findings, view: View) -> list[str]:
-    """What was found where there is nothing to find."""
+    """Say what the negative control found, in which there is nothing to find."""
     rows = view.known(rows_of(lead, view))
     if not rows:
         return []
@@ -366,7 +366,7 @@ def listed(phrases: Sequence[str]) -> str:
 
 
 def why_not(page: Page, view: View) -> str:
-    """Why nothing can be judged: no answers, no comparison, or what the estimates say."""
+    """Say why nothing can be judged: no answers, no comparison, or what the estimates say."""
     rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
     values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
     subject = "The model" if len(view.models) == 1 else "The models"

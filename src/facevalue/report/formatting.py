@@ -86,7 +86,7 @@ def count(value: int | None) -> str:
 
 
 def is_signed(measure: Measure | None) -> bool:
-    """Whether values of a measure are written with their sign."""
+    """Return whether values of a measure are written with their sign."""
     if measure is None or not measure.signed or measure.limits[0] >= 0:
         return False
     compared = measure.paired or measure.comparison or measure.unit in _DIFFERENCES
@@ -177,7 +177,7 @@ def detail(
 
 
 def any_missed(estimate: Estimate) -> bool:
-    """Whether it is inconclusive, and not even the largest difference that there can be was sure to be found.
+    """Return whether an estimate is inconclusive, and not even the largest possible difference was sure to be found.
 
     Examples
     --------
@@ -294,6 +294,6 @@ def shown_setting(name: str, value: object) -> str:
 
 
 def label_of(e: Estimate, titles: Titles) -> str:
-    """What an estimate is of, from all its labels."""
+    """Name what an estimate is of, from all its labels."""
     levels = [titles.get(name, level) for name, level in e.labels.items() if level is not None]
     return ", ".join(levels) or "everything"

@@ -13,7 +13,7 @@ _DETECTABLE = (1.959964 + 0.841621) / 1.959964
 
 
 class HeadlineKind(StrEnum):
-    """What an audit came to."""
+    """Kind of answer that an audit came to."""
 
     FOUND = "difference found"
     EQUIVALENT = "equivalent within the margin"
@@ -25,14 +25,14 @@ class HeadlineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The answer."""
+    """The answer of a page, in a few sentences."""
 
     verdict: HeadlineKind
-    """What the audit came to."""
+    """Kind of answer."""
     sentence: str
-    """In plain words."""
+    """The answer in plain words."""
     more: tuple[str, ...] = ()
-    """What should be known beside it; may be empty."""
+    """Sentences to be read with the answer; may be empty."""
     top: str = ""
     """The strongest finding of the model in a sentence of its own; empty if there is none."""
 
@@ -56,5 +56,5 @@ def detectable(estimates: list[Estimate]) -> float | None:
 
 
 def upper(text: str) -> str:
-    """A sentence's beginning."""
+    """Return a text with a capital at its beginning."""
     return text[:1].upper() + text[1:]

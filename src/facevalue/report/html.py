@@ -136,7 +136,7 @@ def _models(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _cautions(data: ReportData) -> list[str]:
-    """What must be read with the answer: about the pictures, and about models whose bias is known."""
+    """Return notes that must be read with the answer: on the pictures, and on models whose bias is known."""
     pictures = [] if data.kind is Kind.PHOTOGRAPHS else [KINDS[data.kind][1]]
     return [*pictures, *(card.note for card in planted(data.runs, data.kind))]
 

@@ -31,12 +31,12 @@ INTERVALS = (
 
 @dataclass(frozen=True, slots=True)
 class HowJudged:
-    """What to know about the verdicts."""
+    """Everything to know about how verdicts were reached."""
 
     verdicts: list[tuple[Markup, str, str]]
-    """Sign, word and meaning of each."""
+    """Sign, word and meaning of each verdict."""
     facts: list[tuple[str, list[str]]]
-    """Name and paragraphs."""
+    """Name and paragraphs of each fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _exploratory(numbers: EstimateIndex) -> list[str]:
 
 
 def _page(numbers: EstimateIndex) -> list[str]:
-    """How many families there are, and how they are held to one level together."""
+    """Say how many families there are, and how they are held to one level together."""
     tested = numbers.frame.filter(pl.col("q_page").is_not_null())
     families = tested.select("model", "measure", "family").unique().height
     share = f"{LEAD_SHARE:.0%}"

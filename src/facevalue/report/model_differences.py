@@ -41,18 +41,18 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one model and the first one differ in."""
+    """Differences between one model and the first one."""
 
     title: str
     sentences: tuple[str, ...]
     overall: tuple[DifferenceRow, ...]
     cells: tuple[DifferenceRow, ...]
     measured: int
-    """How many cells there are."""
+    """Number of cells that were compared."""
 
 
 def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> tuple[Difference, ...]:
-    """What a report shows of the differences between its models.
+    """Return what a report shows of the differences between its models.
 
     `names`: of models, for people.
     """

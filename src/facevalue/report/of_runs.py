@@ -13,12 +13,12 @@ from facevalue.runs.stored import StoredRun, Tally
 
 
 class WrittenReport(NamedTuple):
-    """What is to be said of a report."""
+    """A report that was written: tallies of its runs, and lines to print."""
 
     tallies: Mapping[str, Tally]
-    """Per run's folder what was counted."""
+    """Tally of the replies of each run, by its folder."""
     said: Sequence[str]
-    """Lines for people."""
+    """Lines to print for people."""
 
 
 def report(

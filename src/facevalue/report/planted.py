@@ -33,7 +33,7 @@ def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> li
 
 
 def counted(offer: Demo, rows: list[PlantedEffect]) -> str:
-    """Of how many a difference was found, with and without a planted effect."""
+    """Say how many differences were found, with and without a planted effect."""
     outcomes = [[row.found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
     return (
         f"Found: {sum(outcomes[0])} of {len(outcomes[0])} {offer.plural} with a planted effect, "

@@ -21,7 +21,7 @@ class Ranking:
     value: str
     """Titles of what is compared, and of the values."""
     rows: list[tuple[str, Estimate]]
-    """What each is of, and the estimate, in order."""
+    """Labels and estimates, in order."""
 
 
 _BAR = 25
@@ -29,7 +29,7 @@ _LABEL, _NARROW = 24, 12
 """Least width of the column that says what a row is of; where nothing else is left to leave out."""
 _ANY = 1000
 _FAR = 1.5
-"""How many times farther than all else the intervals of the page may reach in a bar; beyond, they run to its end."""
+"""Factor by which intervals of the page may reach farther than all else in a bar; beyond, they run to its end."""
 SIGNS = {
     Verdict.DIFFERENCE: "●",
     Verdict.EQUIVALENT: "◆",

@@ -122,7 +122,7 @@ class _Unseen:
         return Stimulus(str(number), "", levels, tuple)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Nothing can be missing."""
+        """Check nothing, as no picture can be missing."""
 
 
 class _Rehearsed:
@@ -134,20 +134,20 @@ class _Rehearsed:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of the simulated respondent, and as many pictures as are asked for."""
+        """Capabilities of the simulated respondent, with as many pictures as are asked for."""
         return replace(self._model.capabilities, images_per_request=100)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Those of the simulated respondent."""
+        """Settings of the simulated respondent."""
         return self._model.settings()
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
-        """Answer, now and then in vain."""
+        """Answer requests; now and then one fails."""
         for number, response in enumerate(self._model.respond(requests), start=1):
             yield response if number % _EVERY else _spoilt(response, number // _EVERY)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Release nothing, as nothing is held."""
 
 
 def _spoilt(response: Response, number: int) -> Response:

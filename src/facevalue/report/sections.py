@@ -6,7 +6,7 @@ from facevalue.studies.registry import STUDIES
 
 
 def page_of(study: Study | str) -> Page:
-    """What a study's report shows, or that of a published study by its name; every measure where neither says.
+    """Return the page of a study, or of a published study by its name; every measure where neither declares one.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def summary(
 
 
 def _rankings(lead: Findings, view: View) -> list[Ranking]:
-    """What a lead counts, found first; apart where units differ, as values of two units share no scale."""
+    """Rank the estimates that a lead counts, found ones first; apart by unit, as values of two units share no scale."""
     rows = view.known(rows_of(lead, view))
     rows.sort(key=lambda e: not view.found(e))
     out = []
@@ -126,7 +126,7 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
 
 
 def _declared(numbers: EstimateIndex, measures: dict[str, Measure]) -> list[str]:
-    """What was declared before the run, or chosen after it."""
+    """List families and margins that were declared before the run, or chosen after it."""
     if not numbers.judged:
         return []
     many = len(numbers.models) > 1

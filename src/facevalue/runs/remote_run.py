@@ -317,7 +317,8 @@ class _Driver:
     def _interrupt(self) -> None:
         self._interrupted = True
         self._end(
-            f"Stopping: waiting up to {self._settings.grace:g} s for what is on its way. Once more stops at once."
+            f"Stopping: waiting up to {self._settings.grace:g} s for what is on its way. "
+            "Interrupt again to stop at once."
         )
 
     def _warn(self, message: str) -> None:

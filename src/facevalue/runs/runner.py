@@ -293,7 +293,8 @@ class _Session:
     def _interrupt(self) -> None:
         self._stream.stop = True
         self._note(
-            f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. Once more stops at once."
+            f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. "
+            "Interrupt again to stop at once."
         )
 
     def _stored(self, frame: pl.DataFrame) -> None:

@@ -22,7 +22,7 @@ _SMALL = 144
 
 
 def pictures(gallery: Gallery) -> PictureRow:
-    """What was shown of one unit."""
+    """Make a row of the pictures of one unit."""
     thumbnails = (CaptionedPicture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
     return PictureRow(gallery.title, tuple(picture for picture in thumbnails if picture.uri))
 

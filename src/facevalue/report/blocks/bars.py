@@ -154,7 +154,7 @@ def classes(size: int, *, ordered: bool) -> list[str]:
 
 
 def distribution(block: blocks.Distribution, view: View) -> list[Content]:
-    """How many estimates have which value."""
+    """Make a histogram of estimates."""
     measurable = [e for e in view.rows(block.of) if e.value is not None]
     if not measurable:
         return [TextContent(block.empty, "empty")] if block.empty else []

@@ -229,7 +229,7 @@ def _columns(block: blocks.Grid, view: View, cells: pl.DataFrame) -> list[str]:
 
 
 def _row_order(block: blocks.Grid, view: View, cells: pl.DataFrame, first: pl.DataFrame | None) -> list[str]:
-    """As another selection has them, or from the highest mean to the lowest; those without one last, by name."""
+    """Order rows as another selection does, or by falling mean; those without a mean last, by name."""
     if block.order is not None:
         order = [e[block.row] or "" for e in view.rows(block.order)]
         if order:

@@ -138,14 +138,14 @@ class GridContent:
     """A compact table of cells, ready for the page."""
 
     title: str
-    """What it shows."""
+    """Title of the table."""
     html: Markup
-    """The table."""
+    """HTML of the table."""
     cells: int
     found: int
-    """How many cells it has, and in how many of them a difference was found."""
+    """Number of cells, and of those in which a difference was found."""
     scale: str
-    """What its colours say."""
+    """Meaning of the colours."""
     values: Sequence[tuple[str, str, dict[str, object]]] = ()
     """Row, column and estimate of each cell."""
     kind: ClassVar[str] = "grid"
@@ -207,23 +207,23 @@ class TableCell:
 
     text: str
     small: str = ""
-    """What it says, and smaller beside it."""
+    """Text of the cell, and a smaller one beside it."""
     below: tuple[str, ...] = ()
-    """Smaller texts below it."""
+    """Smaller texts below the text."""
     sort: float | None = None
-    """What it is sorted by, if not its text."""
+    """Number by which the cell is sorted, if not by its text."""
     strong: bool = False
-    """Whether it is set in bold."""
+    """Whether the text is set in bold."""
     icon: Markup = NO_ICON
-    """Before the text."""
+    """Icon before the text."""
     title: str = ""
-    """Tooltip."""
+    """Tooltip of the cell."""
     class_: str = ""
     """Colour of a pill around the text."""
     quiet: bool = False
     marked: tuple[tuple[str, bool], ...] = ()
     of: Estimate | None = None
-    """Its estimate."""
+    """Estimate that the cell shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +292,12 @@ class AnswerCard:
     title: str
     finding: str
     model: str
-    """What it is, the number that it stands behind, and who answered."""
+    """Title, the number that the answer stands behind, and the model that answered."""
     sides: tuple[tuple[CaptionedPicture, tuple[tuple[str, str], ...], str, str], ...]
     """Picture, lines below it, reply and choice of each."""
     prompt: str
     options: tuple[str, ...] = ()
-    """What was asked."""
+    """Options of the question."""
     left: str = ""
     right: str = ""
 
@@ -369,7 +369,7 @@ Content = (
 
 @dataclass(frozen=True, slots=True)
 class SectionContent:
-    """A section, made ready."""
+    """A section with its contents, ready for the template."""
 
     id: str
     title: str

@@ -7,11 +7,11 @@ _FIELD = re.compile(r"\{([\w ]+)(?::(\w+))?(?:\|([^{}]*))?\}")
 _PART = re.compile(r"\[([^\[\]]*)\]")
 
 Fill = Callable[[str, str], str | None]
-"""From a field's name and manner to its text; None if the label is missing."""
+"""A function of a field's name and manner that returns its text; None if the label is missing."""
 
 
 def filled(form: str, fill: Fill) -> str:
-    """Fill a form in.
+    """Fill a form in with texts of labels.
 
     `form`: `{label}` is replaced; `{label:lower}` in a manner; `{label|Everyone}` says what stands for a missing one; a
     part in `[...]` is left out if a label in it is missing. `fill`: where texts come from.

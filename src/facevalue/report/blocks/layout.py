@@ -155,7 +155,7 @@ def _cells(block: blocks.Each, of: Of, view: View) -> list[Estimate]:
 
 
 def _crossed(key: tuple[str | None, ...]) -> bool:
-    """Whether a cell's first label crosses two."""
+    """Return whether the first label of a cell crosses two."""
     return bool(key) and CROSSED in (key[0] or "")
 
 

@@ -52,7 +52,7 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
 
 
 def cumulative(block: blocks.Cumulative, view: View) -> list[Content]:
-    """How a total adds up, largest part first."""
+    """Plot how a total adds up, largest part first."""
     steps = view.one(block.count)
     of = block.pooled if block.pooled and view.model == POOLED else block.of
     rows = view.rows(of)
@@ -176,7 +176,7 @@ def links(chart: contents.Links) -> Figure | None:
 
 
 def _middle(node: tuple[str, str], lines: Sequence[contents.Link], left: Sequence[tuple[str, str]]) -> float:
-    """Where on the other side the lines of a node begin, so that few of them cross."""
+    """Return the mean place at which the lines of a node begin on the other side, so that few of them cross."""
     places = [left.index(line.left) for line in lines if line.right == node]
     return sum(places) / len(places)
 

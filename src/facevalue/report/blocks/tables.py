@@ -48,7 +48,7 @@ def table(block: blocks.Table, view: View) -> list[Content]:
 
 
 def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[TableCell]:
-    """What a row is of, in so many columns; its note stands beside the first."""
+    """Label a row, in so many columns; its note stands beside the first."""
     text, note = view.row_label(of, e), view.said(of.note, e) if of.note else ""
     texts = (text.split("|") + [""] * columns)[:columns]
     return [TableCell(label, note if not place else "") for place, label in enumerate(texts)]
@@ -79,7 +79,7 @@ def _cell(view: View, column: blocks.Column, e: Estimate) -> TableCell:
 
 
 def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
-    """What chance alone shows, where that is known."""
+    """Say what chance alone shows, where that is known."""
     return () if e is None or e.floor_high is None else (f"by chance {view.floor(e)}",)
 
 

@@ -18,7 +18,7 @@ TITLED, MOST = 40_000, 120_000
 
 
 class View:
-    """What a block sees: see `facevalue.protocol.look.Look`."""
+    """Estimates and wording as a block sees them: see `facevalue.protocol.look.Look`."""
 
     def __init__(
         self, numbers: EstimateIndex, titles: formatting.Titles, measures: Sequence[Measure], model: str = "",
@@ -46,7 +46,7 @@ class View:
         )  # fmt: skip
 
     def of_model(self, model: str) -> "View":
-        """The same for another model."""
+        """Return the view of another model."""
         return self.at(model)
 
     def frame(self, of: Of, model: str = "") -> pl.DataFrame:
@@ -117,20 +117,20 @@ class View:
         return self.numbers.one(measure, self.model, **fixed)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
-        """Another measure of the same cell."""
+        """Return another measure of the same cell."""
         return self.numbers.beside(measure, estimate)
 
     def found(self, estimate: Estimate) -> bool:
-        """Whether a difference was found."""
+        """Say whether an estimate found a difference."""
         return self.numbers.tested(estimate)
 
     def signed(self, measure: str) -> bool:
-        """Whether values of a measure carry a sign."""
+        """Return whether values of a measure carry a sign."""
         definition = self.measures.get(measure)
         return formatting.is_signed(definition) if definition else measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
-        """A tooltip."""
+        """Everything about an estimate, for its tooltip."""
         floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
         signed = self.signed(e.measure)
         return formatting.detail(
@@ -151,7 +151,7 @@ class View:
         return text or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
-        """What chance alone shows, its mean and its end; a dash if that is not known."""
+        """Say what chance alone shows, its mean and its end; a dash if that is not known."""
         if e is None or e.floor_high is None:
             return formatting.DASH
         return f"{formatting.number(e.floor, e.unit)}, 95% below {formatting.number(e.floor_high, e.unit)}"
@@ -212,7 +212,7 @@ class View:
         return text.removeprefix("Monk ") if manner == "short" else text
 
     def row_label(self, of: Of, e: Estimate) -> str:
-        """What a row is of: its form, or all its labels."""
+        """Label a row: by its form, or by all its labels."""
         if of.label:
             return self.said(of.label, e)
         levels = [self.title(name, level, e) for name, level in e.labels.items() if level is not None]
@@ -223,7 +223,7 @@ class View:
         return self.row_label(of, e).replace("|", ", "), self.said(of.note, e) if of.note else ""
 
     def known(self, rows: Iterable[Estimate]) -> list[Estimate]:
-        """Those that can be judged."""
+        """Estimates among these that can be judged."""
         return [e for e in rows if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
 
     def detectable(self, rows: list[Estimate]) -> float | None:
@@ -244,7 +244,7 @@ class View:
 
     @property
     def left_out(self) -> str:
-        """What was left out for the size of the page; empty if nothing."""
+        """Sentence on what was left out for the size of the page; empty if nothing."""
         out = []
         if self.cells > MOST:
             out.append("The largest tables are left out for size.")
@@ -256,14 +256,14 @@ class View:
 
     @property
     def whose(self) -> str:
-        """How a sentence about the model begins."""
+        """Beginning of a sentence about the model."""
         if self.model == POOLED:
             return f"averaged over {len(self.models)} models, "
         return f"for {self.model}, " if len(self.numbers.plain) > 1 else ""
 
 
 def beyond(e: Estimate) -> float:
-    """How many noise floors high an estimate is, or how many standard errors from none; 0 if that can't be said.
+    """Return an estimate in noise floors, or in standard errors from none; 0 if neither is known.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def beyond(e: Estimate) -> float:
 
 
 def _set(level: str | tuple[str | None, ...] | None) -> bool:
-    """Whether a label must be set to be at this level."""
+    """Return whether a label must be set to be at this level."""
     return level is not None and not (isinstance(level, tuple) and None in level)
 
 

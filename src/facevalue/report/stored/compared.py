@@ -89,7 +89,7 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
 
 
 def _base_title(declared: Compared, study: Study, bases: Sequence[str]) -> str:
-    """What the stimuli without it are called: as a control, if they are one."""
+    """Return the title of the stimuli without the change: that of a control, if they are one."""
     first = declared.of.labels[0]
     levels = study.manifest.filter(pl.col("image").is_in(list(bases)))[first].drop_nulls().unique()
     return next((title for level, title in declared.controls.items() if level in levels), declared.base)

@@ -64,7 +64,7 @@ def _found(run: StoredRun, wishes: Sequence[Wanted], view: View) -> Iterator[Pai
 
 
 def _key(want: Wanted, row: Row) -> tuple[object, ...]:
-    """What no two examples share all of; columns grouped together may be in any order."""
+    """Return a key that no two examples share; columns grouped together may be in any order."""
     return tuple(
         frozenset(row.get(name) for name in group) if isinstance(group, tuple) else row.get(group)
         for group in want.once
@@ -104,7 +104,7 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
 
 
 def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:
-    """What a trial showed: one picture, or two side by side; None if there is none to show."""
+    """Return what a trial showed: one picture, or two side by side; None if there is none to show."""
     if len(images) < 2:
         return smaller(images[0].data, longest) if images else None
     pictures = [smaller(image.data, longest) for image in images]
