@@ -35,7 +35,7 @@ def test_lexical_hostility_is_the_default_and_answers_carry_it(annotated: Comman
     first = annotated("annotate", str(RUN))
     assert first.status == 0, first.err
     assert "74 different texts; 0 of them had been scored by lexical before." in first.out
-    assert "Scored: 74; failed: 0; longer than it reads at once: 0." in first.out
+    assert "Scored: 74; failed: 0; longer than the scorer reads: 0." in first.out
     assert "The words of a group alone move hostility by up to +0.000 [+0.000, +0.000] (Black male)." in first.out
     assert found("score: lexical/hostility") == [(0.0,), (None,), (pytest.approx(1 / 3),)]
     again = annotated("annotate", str(RUN))

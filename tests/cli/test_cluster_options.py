@@ -29,7 +29,7 @@ def test_status_of_a_run_in_object_storage(facevalue: Command, tmp_path: Path) -
     said = facevalue("status", place).out
     assert f"{place}: stylisticbias on sim/default\n" in said
     assert " requests (100%), " in said
-    assert "Nobody drives it: process " in said
+    assert "Not running: process " in said
     path = tmp_path / "run" / "status.json"
     told = json.loads(path.read_text())
     long_ago = {"state": "running", "at": "2026-01-01T00:00:00+00:00", "answered": 7, "answers_per_second": 2.0}
@@ -38,7 +38,7 @@ def test_status_of_a_run_in_object_storage(facevalue: Command, tmp_path: Path) -
     assert "7/" in said
     assert "2 answers/s" in said
     assert "failed requests: a 3, b 1\n" in said
-    assert "drove it and was last heard of" in said
+    assert "has reported nothing for" in said
     path.write_text("[not what it was")
     assert facevalue("status", place).status == 0
     path.unlink()
@@ -51,7 +51,7 @@ def test_status_of_a_run_folder(facevalue: Command) -> None:
     said = facevalue("status", "a").out
     assert "a: stylisticbias on sim/default\n" in said
     assert " requests (100%)\n" in said
-    assert "Nobody drives it.\n" in said
+    assert "Not running.\n" in said
     with RunLock(Path("a")):
         assert "a is being written by process" in facevalue("status", "a").out
 

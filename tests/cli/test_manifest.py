@@ -119,8 +119,8 @@ def test_what_could_not_be_told_is_said(facevalue: Command) -> None:
     draw("p/anna_base.png")
     draw("p/anna_wig.png")
     done = facevalue("manifest", "init", "p", "--for", "stylisticbias")
-    assert "attribute: could not be told; fill it in" in done.out
-    assert "None of the study's own, judged as cues of yours: wig. Fill in their attribute" in done.out
+    assert "attribute: could not be guessed; fill it in" in done.out
+    assert "Unknown to the study, so taken as cues of your own: wig. Fill in their attribute" in done.out
 
 
 def test_a_list_is_never_overwritten_unasked(facevalue: Command) -> None:

@@ -23,11 +23,11 @@ _SCORERS = ", ".join(SCORERS)
 @click.command()
 @click.argument("run", type=FolderPath())
 @click.option("--with", "scorer", default=LEXICAL, show_default=True, metavar="SCORER", help=f"{_SCORERS}.")
-@click.option("--name", default="", metavar="NAME", help="What the scores are called; another scorer, another name.")
+@click.option("--name", default="", metavar="NAME", help="Name to keep the scores under; use another for each scorer.")
 @click.option("--prompt", multiple=True, metavar="PROMPT", help="Replies to this prompt alone; repeat for each.")
 @click.option("--labels", default="", metavar="A,B", help="Which labels the scorer shall score.")
 @click.option("--rubric", type=click.Path(path_type=Path, dir_okay=False),
-              help="What judge/MODEL is told to rate by a number, as a text file.")  # fmt: skip
+              help="Text file that tells judge/MODEL what to rate by a number.")  # fmt: skip
 @click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True,
               help="Maximum number of requests in flight, where the scorer is behind a server.")  # fmt: skip
 def annotate(
@@ -52,7 +52,7 @@ def annotate(
     finally:
         scoring.close()
     say(f"{now.texts:,} different texts; {now.before:,} of them had been scored by {scoring.name} before.")
-    say(f"Scored: {now.done - now.failed:,}; failed: {now.failed:,}; longer than it reads at once: {now.cut:,}.")
+    say(f"Scored: {now.done - now.failed:,}; failed: {now.failed:,}; longer than the scorer reads: {now.cut:,}.")
     (scores,) = (named_scores for named_scores in read(run) if named_scores.name == called)
     for reason, count in scores.reasons.items():
         say(f"Without a score: {count:,}, {reason}.")

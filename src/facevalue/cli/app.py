@@ -15,7 +15,7 @@ _COMMANDS = {
     "manifest": ("facevalue.cli.manifest:manifest", "List your own pictures for a study, and check the list."),
     "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
-    "status": ("facevalue.cli.status:status", "Show how far a run is, and who drives it."),
+    "status": ("facevalue.cli.status:status", "Show how far a run is, and which process runs it."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
     "fetch": ("facevalue.cli.fetch:fetch", "Bring a run from object storage into a folder."),

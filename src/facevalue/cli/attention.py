@@ -145,7 +145,9 @@ def _path(model: str | None, run: StoredRun) -> str:
     if spec.startswith(_LOCAL) and spec != _LOCAL:
         return spec.removeprefix(_LOCAL)
     if model is not None:
-        raise click.BadParameter(f"{model!r}: attention can be had of local models: hf/PATH", param_hint="--model")
+        raise click.BadParameter(
+            f"{model!r}: attention can only be read from local models: hf/PATH", param_hint="--model"
+        )
     raise RunError(
         f"{run.folder} asked {run.model}, whose attention cannot be read here: name a local model with "
         "--model hf/PATH. The maps are then that model's."

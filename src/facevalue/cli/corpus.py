@@ -44,7 +44,7 @@ def corpus(files: tuple[Path, ...], column: str, terms: Path | None, as_json: bo
                 counts.add(texts)
                 bar.update(min(passed.bytes, total) - bar.pos)
     for reason, count in passed.reasons.items():
-        say(f"{count:,} passed over, {reason} (first: {passed.first[reason]}).", err=True)
+        say(f"{count:,} skipped, {reason} (first: {passed.first[reason]}).", err=True)
     if not counts.texts:
         raise DataError(f"There is no text in {', '.join(str(path) for path in files)}.")
     rows = _rows(counts)

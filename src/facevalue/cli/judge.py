@@ -78,7 +78,7 @@ def _look_through(run: Path, offer: WordLists, model: str, concurrency: int) -> 
     estimates, _ = taken([StoredRun.open(run)])
     lists = offer.lists(estimates.filter(pl.col("intervention").is_null()))
     if not lists:
-        say("No group's texts have words that others' have less often: there is nothing to judge.")
+        say("No word is more frequent in the texts of one group than in those of others: there is nothing to judge.")
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
     try:
@@ -92,7 +92,7 @@ def _look_through(run: Path, offer: WordLists, model: str, concurrency: int) -> 
         "times."
     )
     kinds = ", ".join(f"{kind} {outcome.kinds[kind]:,}" for kind in ReplyKind)
-    say(f"Replies: {kinds}. What is no list is not used.")
+    say(f"Replies: {kinds}. Replies without a list are not used.")
     stored = judged_by([run])
     flags = [flagged for word_list in lists if (flagged := stored(word_list)) is not None]
     called = sum(count > 0 for flagged in flags for count in flagged.times.values())

@@ -131,13 +131,13 @@ def _tell(guess: Guess, to: Path, needed: Sequence[str]) -> None:
         commonest = ", ".join(f"{level} {count:,}" for level, count in levels.most_common(LEVELS))
         more = f" and {len(levels) - LEVELS:,} more" if len(levels) > LEVELS else ""
         blank = f"; empty for {empty:,}" if empty else ""
-        say(f"  {name}: {commonest}{more}{blank}" if levels else f"  {name}: could not be told; fill it in")
+        say(f"  {name}: {commonest}{more}{blank}" if levels else f"  {name}: could not be guessed; fill it in")
     missing = [name for name in needed if name not in guess.columns and f"{name}_1" not in guess.columns]
     if missing:
-        say(f"Could not be told, and is needed: {', '.join(missing)}.")
+        say(f"Needed, but could not be guessed: {', '.join(missing)}.")
     if guess.unknown:
         listed = ", ".join(guess.unknown[:LEVELS]) + (" ..." if len(guess.unknown) > LEVELS else "")
         also = ", ".join(name for name in needed if any(not r.get(name) for r in guess.rows))
-        say(f"None of the study's own, judged as cues of yours: {listed}. Fill in their {also or 'levels'}.")
+        say(f"Unknown to the study, so taken as cues of your own: {listed}. Fill in their {also or 'levels'}.")
     for reason, (count, example) in guess.left_out.items():
         say(f"Left out, {reason}: {count:,}, such as {example}.")

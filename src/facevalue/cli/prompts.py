@@ -23,7 +23,7 @@ def prompts(study: str, to: Path, portraits: bool) -> None:
     make_prompts = offered(study, "prompts", "image prompts").extras.image_prompts
     assert make_prompts is not None
     if to.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{to.name} is neither .csv nor .parquet: the ending says how to write it.")
+        raise RunError(f"{to.name} is neither .csv nor .parquet: the file's ending chooses the format.")
     frame = make_prompts(portraits)
     buffer = io.BytesIO()
     if to.suffix == ".csv":

@@ -91,7 +91,7 @@ def questionnaire(
     if as_json:
         raise click.UsageError("--json prints what raters said; give --ratings, too.")
     if to.suffix not in (".html", ".csv"):
-        raise RunError(f"{to.name} is neither .html nor .csv: the ending says how to write it.")
+        raise RunError(f"{to.name} is neither .html nor .csv: the file's ending chooses the format.")
     offer, statements = _opened(run)
     for line in offer.export(statements, to, least_kl, most):
         say(line)

@@ -89,7 +89,7 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
         console.print("The same command resumes.")
         return INTERRUPTED
     if summary.stopped:
-        _say(console, "The same command with another limit goes on.", "yellow")
+        _say(console, "Resume with the same command and another limit.", "yellow")
     if summary.errors:
         _say(console, failures(summary.errors, summary.asked, summary.failure), "yellow")
         if summary.errors == summary.requests:

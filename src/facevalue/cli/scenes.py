@@ -27,7 +27,7 @@ def scenes() -> None:
               help="An object detector of transformers that has a label 'person'. Nothing is downloaded.")  # fmt: skip
 @click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .csv file.")
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True,
-              help="Score from which a person counts.")  # fmt: skip
+              help="Lowest score at which a person counts.")  # fmt: skip
 def check(folder: Path, detector: Path, to: Path, threshold: float) -> int:
     """Look for people in the pictures of DIR, which holds a folder per scene, and list which are kept, with scores.
 

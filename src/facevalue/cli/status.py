@@ -26,7 +26,7 @@ _NODES = 20  # named at most
 @click.command()
 @click.argument("run", type=Place())
 def status(run: Path | str) -> int:
-    """Show how far RUN is: what is done, how fast, what failed where, and who drives it."""
+    """Show how far RUN is: what is done, how fast, what failed where, and which process runs it."""
     for line in _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run):
         say(line)
     return 0
@@ -56,7 +56,7 @@ def _of_objects(objects: Objects) -> Iterator[str]:
         if counts := _counts(status.get(key)):
             yield f"{label}: {counts}"
     if given_up := _number(status, "units_given_up"):
-        yield f"units given up: {given_up:,.0f}; the same command tries them again"
+        yield f"units given up: {given_up:,.0f}; the same command retries them"
     yield from _driver(status, state)
 
 
@@ -68,11 +68,11 @@ def _driver(status: Mapping[str, object], state: object) -> Iterator[str]:
     ago = max((datetime.now(UTC) - last).total_seconds(), 0)
     process = f"process {driver.get('pid')} on {driver.get('host')}"
     if state != "running":
-        yield f"Nobody drives it: {process} ended {duration(ago)} ago."
+        yield f"Not running: {process} ended {duration(ago)} ago."
     elif ago > _SILENT:
-        yield f"{process} drove it and was last heard of {duration(ago)} ago; the same command goes on."
+        yield f"Perhaps ended: {process} has reported nothing for {duration(ago)}. Resume with the same command."
     else:
-        yield f"{process} drives it, last heard of {duration(ago)} ago."
+        yield f"Running: {process} reported {duration(ago)} ago."
 
 
 def _of_folder(folder: Path) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _of_folder(folder: Path) -> Iterator[str]:
         yield f"Complete since {run.end:%Y-%m-%d %H:%M} UTC."
     try:
         with RunLock(folder):
-            yield "Nobody drives it."
+            yield "Not running."
     except RunError as error:
         yield str(error).partition(". ")[0] + "."
 

@@ -70,8 +70,8 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
             reason = (str(error).splitlines() or [""])[0][:400]
             kind = "" if isinstance(error, FaceValueError) else f"{type(error).__name__}: "
             raise DataError(
-                f"{study.name} was not asked, as it could not be reported; tried on simulated answers, it ends so: "
-                f"{kind}{reason}"
+                f"{study.name} was not asked, as it could not be reported; a rehearsal on simulated answers "
+                f"failed with {kind}{reason}"
             ) from error
 
 

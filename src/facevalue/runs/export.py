@@ -21,7 +21,7 @@ def export(run: StoredRun, path: Path) -> int:
     Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
     """
     if path.suffix not in _WRITERS:
-        raise RunError(f"{path.name} is not .parquet, .csv or .jsonl: the ending says how to write it.")
+        raise RunError(f"{path.name} is not .parquet, .csv or .jsonl: the file's ending chooses the format.")
     aside = path.with_name(f".{path.name}.part")
     try:
         rows = _WRITERS[path.suffix](run, aside)

@@ -72,4 +72,4 @@ def unwritable(path: Path, error: OSError) -> RunError:
 def check_table(path: Path) -> None:
     """Raise a `RunError` unless its ending says how to write a table."""
     if path.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
+        raise RunError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")

@@ -123,7 +123,9 @@ def statements(estimates: Iterable[pl.DataFrame], _: Mapping[str, OptionValue]) 
     """The words of a run's groups: `item`, `statement`, `subset`, `group`, `word`, `score`, `rank`, and `judge`."""
     found = _statements(pl.concat(estimates))
     if found.is_empty():
-        raise DataError("No group's texts have words that others' have less often: there is nothing to rate.")
+        raise DataError(
+            "No word is more frequent in the texts of one group than in those of others: there is nothing to rate."
+        )
     return found
 
 
