@@ -14,7 +14,7 @@ _COMMANDS = {
     "new": ("facevalue.cli.new:new", "Write a file to start your own study from."),
     "manifest": ("facevalue.cli.manifest:manifest", "List your own pictures for a study, and check the list."),
     "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),
-    "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
+    "run": ("facevalue.cli.run:run", "Ask a model; the same command resumes a run that was stopped."),
     "status": ("facevalue.cli.status:status", "Show how far a run is, and which process runs it."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),

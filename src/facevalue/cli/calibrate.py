@@ -51,8 +51,8 @@ _USUAL = {"planted": "1,2,4", "reference": "20,60"}
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of all audits that are made: a calibration that was stopped goes on from there, and one of more "
-    "repetitions adds to them. What is made by other code or libraries is not used.",
+    help="Folder that keeps the audits: a calibration that was stopped resumes from it, and one with more repetitions "
+    "adds to it. Audits made by other code or libraries are not reused.",
 )
 @click.option(
     "--processes", type=click.IntRange(0, 64), default=2, show_default=True, help="Audits that are made side by side."

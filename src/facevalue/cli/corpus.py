@@ -22,7 +22,7 @@ _ENDS = ("", "_low", "_high")
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--text", "column", default="", metavar="COLUMN",
-              help="Where the text is; a list of turns (LLaVA's 'conversations') is one. Not for .txt.")  # fmt: skip
+              help="Column of the text, or of lists of turns (LLaVA's 'conversations'). Not for .txt.")  # fmt: skip
 @click.option("--terms", type=click.Path(path_type=Path, dir_okay=False),
               help="Terms of your own, as TOML; those of ModSCAN by default.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -24,7 +24,7 @@ SHOWN = 20
 """Most rows that are listed of each kind of fault."""
 LEVELS = 6
 _FOR = click.option(
-    "--for", "study", metavar="STUDY", help="The study that will show them: its name, or your own file."
+    "--for", "study", metavar="STUDY", help="Study that will show the pictures: its name, or your own file."
 )
 
 
@@ -41,7 +41,9 @@ def manifest() -> None:
 @manifest.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @_FOR
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Its file; FOLDER/manifest.csv by default.")
+@click.option(
+    "--to", type=click.Path(path_type=Path, dir_okay=False), help="File to write; FOLDER/manifest.csv by default."
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> None:
     """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened."""

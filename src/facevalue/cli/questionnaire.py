@@ -36,16 +36,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--most", type=click.IntRange(min=1), help="Ask about at most this many pairs, or words of a group, the strongest."
 )
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
-@click.option("--texts", metavar="SCORER/LABEL", help="Have replies sorted, some of each range of this score.")
+@click.option("--texts", metavar="SCORER/LABEL", help="Have people sort replies from each range of this score.")
 @click.option(
-    "--naming", metavar="WORD", default="", help="With --texts: only replies about groups of this word that have it."
+    "--naming", metavar="WORD", default="", help="With --texts: only replies that use this word of their group's name."
 )
 @click.option(
     "--threshold",
     type=float,
     default=0.3,
     show_default=True,
-    help="With --texts and --ratings: from where on the scorer counts as a rater that objects.",
+    help="With --texts and --ratings: score from which the scorer counts as a rater who objects.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --ratings: print everything as JSON.")
 def questionnaire(

@@ -69,5 +69,5 @@ run = StudyGroup(
                      help="vllm/: GPUs that share the model."),
         click.Option(["--compile"], is_flag=True, help="hf/: compile the model first; for long runs."),
     ),
-    help="Ask a model. The same command resumes.",
+    help="Ask a model; the same command resumes a run that was stopped.",
 )  # fmt: skip
