@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[fv.Run]:
 
 def written(runs: list[fv.Run], folder: Path) -> tuple[str, dict[str, Any], list[str]]:
     page, data = folder / "report.html", folder / "report.json"
-    told = report([run.stored for run in runs], page, data=data).said
+    told = report([run.stored for run in runs], page, data=data).lines
     return page.read_text(), json.loads(data.read_text()), list(told)
 
 

@@ -399,7 +399,7 @@ def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> 
     assert "Estimates that changed: 2 of 2" in own
     assert "+31.0 pp [+27.9, +34.1]" in own
     assert "decoded 60.0%" in own
-    became, found = own.split("What became of")[1].split("Changes found")
+    became, found = own.split("Differences found without it")[1].split("Changes found")
     for value in ("80.00", "20.00", "−60.00", "+33.0 pp"):
         assert value in became
     assert "<b>+20.0 pp</b>" in found

@@ -141,7 +141,7 @@ def write_report(
     from facevalue.report.of_runs import report as write  # noqa: PLC0415
 
     written = write(runs, out, margins, data)
-    for line in written.said:
+    for line in written.lines:
         say(line)
     say(f"Report: {out}")
     if data is not None:

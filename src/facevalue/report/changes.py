@@ -78,10 +78,10 @@ def _said(e: Estimate) -> tuple[str, str]:
 class ChangeRow:
     """One estimate without and with an intervention; each value is followed by its interval."""
 
-    what: str
+    measure: str
     of: str
     plain: tuple[str, str]
-    other: tuple[str, str]
+    changed: tuple[str, str]
     change: tuple[str, str]
     q: str
     missing: tuple[str, str]

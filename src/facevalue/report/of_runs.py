@@ -17,7 +17,7 @@ class WrittenReport(NamedTuple):
 
     tallies: Mapping[str, Tally]
     """Tally of the replies of each run, by its folder."""
-    said: Sequence[str]
+    lines: Sequence[str]
     """Lines to print for people."""
 
 

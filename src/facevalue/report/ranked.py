@@ -17,7 +17,7 @@ from facevalue.report.verdict import SHORT, verdict_of
 class Ranking:
     """Comparisons of one kind, of one unit."""
 
-    what: str
+    title: str
     value: str
     """Titles of what is compared, and of the values."""
     rows: list[tuple[str, Estimate]]
@@ -54,7 +54,7 @@ class Ranked:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the widest table that fits."""
         more = f", {len(self._ranking.rows)} of {self._of:,}" if self._of > len(self._ranking.rows) else ""
-        yield Text(f"{self._ranking.what}{more}", style="bold")
+        yield Text(f"{self._ranking.title}{more}", style="bold")
         tested = any(e.page_low is not None for _, e in self._ranking.rows)
         steps = ((tested, True, True), (tested, False, True), (False, False, True), (False, False, False))
         for page, bars, words in steps:
