@@ -27,19 +27,19 @@ class Faulty(Objects):
         self._rng = random.Random(seed)
         self.failed = 0
 
-    def _ask(self, key: str, what: str, how: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
+    def _ask(self, key: str, action: str, call: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         def tried() -> T:
             fails = self._rng.random() < self._share
             before = self._rng.random() < 0.5
             self.failed += fails
             if fails and before:
                 raise GenericError("503 Slow Down")
-            found = how()
+            found = call()
             if fails:
                 raise GenericError("connection closed before message completed")
             return found
 
-        return super()._ask(key, what, tried, patience, **otherwise)
+        return super()._ask(key, action, tried, patience, **otherwise)
 
 
 class Mortal(Objects):
@@ -51,24 +51,24 @@ class Mortal(Objects):
         self._before = before
         self._dead = False
 
-    def _ask(self, key: str, what: str, how: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
+    def _ask(self, key: str, action: str, call: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         def tried() -> T:
             if threading.current_thread() is not threading.main_thread():
                 if self._dead:
                     raise PermissionError("the process is no more")  # the lease's thread ends quietly
-                return how()
+                return call()
             if self._dead:
                 raise Killed
             self._left -= 1
             self._dead = self._left < 0
             if self._dead and self._before:
                 raise Killed
-            found = how()
+            found = call()
             if self._dead:
                 raise Killed
             return found
 
-        return super()._ask(key, what, tried, patience, **otherwise)
+        return super()._ask(key, action, tried, patience, **otherwise)
 
 
 class Lagging(Objects):

@@ -81,12 +81,12 @@ class Failing(Objects):
         self._raised = error
         self.tries = 0
 
-    def _ask(self, key: str, what: str, how: Any, patience: float | None = None, **otherwise: Any) -> Any:
+    def _ask(self, key: str, action: str, call: Any, patience: float | None = None, **otherwise: Any) -> Any:
         def fail() -> None:
             self.tries += 1
             raise self._raised
 
-        return super()._ask(key, what, fail, patience, **otherwise)
+        return super()._ask(key, action, fail, patience, **otherwise)
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ class CheckedScorer:
             if len(texts) > 1:
                 middle = len(texts) // 2
                 return _joined(self.score(texts[:middle]), self.score(texts[middle:]), middle)
-            why = f"{error}, for {quoted(texts[0])}"
-            self._refuse(why)
-            return Scoring({label: [None] for label in self._scorer.labels}, unasked={0: why})
+            reason = f"{error}, for {quoted(texts[0])}"
+            self._refuse(reason)
+            return Scoring({label: [None] for label in self._scorer.labels}, unasked={0: reason})
 
     def _checked(self, texts: Sequence[str]) -> Scoring:
         scorer, size = self._scorer, len(texts)
@@ -52,7 +52,7 @@ class CheckedScorer:
             if not isinstance(scoring, Scoring):
                 raise ReplyError(f"{scorer.name} gave {quoted(scoring)}, not a Scoring")
             columns = {label: self._column(scoring.scores, label, size) for label in scorer.labels}
-            reasons, unasked = (_by_place(why, size) for why in (scoring.reasons, scoring.unasked))
+            reasons, unasked = (_by_place(faults, size) for faults in (scoring.reasons, scoring.unasked))
             cut = [int(at) for at in scoring.cut]
         except FaceValueError:
             raise
@@ -86,11 +86,11 @@ class CheckedScorer:
             raise ReplyError(f"{name} gave {many} scores of {label!r} for {size:,} {'text' if size == 1 else 'texts'}")
         return column
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, reason: str) -> None:
         self._in_a_row += 1
         if self._in_a_row >= self._limit:
             raise DataError(
-                f"No score of {self._in_a_row} texts in a row can count. The last: {why}. What was stored before is "
+                f"No score of {self._in_a_row} texts in a row can count. The last: {reason}. What was stored before is "
                 "kept."
             )
 
@@ -116,7 +116,7 @@ def _joined(first: Scoring, second: Scoring, size: int) -> Scoring:
     """Scorings of texts and of those after them; the first are so many."""
     return Scoring(
         {label: [*scores, *second.scores[label]] for label, scores in first.scores.items()},
-        {**first.reasons, **{size + at: why for at, why in second.reasons.items()}},
+        {**first.reasons, **{size + at: reason for at, reason in second.reasons.items()}},
         [*first.cut, *(size + at for at in second.cut)],
-        {**first.unasked, **{size + at: why for at, why in second.unasked.items()}},
+        {**first.unasked, **{size + at: reason for at, reason in second.unasked.items()}},
     )

@@ -60,11 +60,11 @@ class Passed:
     reasons: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
 
-    def over(self, reason: str, where: str, count: int = 1) -> None:
+    def over(self, reason: str, place: str, count: int = 1) -> None:
         """Count some that could not be used."""
         if count:
             self.reasons[reason] += count
-            self.first.setdefault(reason, where)
+            self.first.setdefault(reason, place)
 
 
 def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
@@ -137,24 +137,24 @@ def _opened(path: Path, passed: Passed) -> Iterator[Callable[[], bytes]]:
 
 
 def _of_jsonl(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
-    with _opened(path, passed) as read:
-        yield from _of_objects(_chunks(read, path.name, passed), path.name, column, passed)
+    with _opened(path, passed) as next_block:
+        yield from _of_objects(_chunks(next_block, path.name, passed), path.name, column, passed)
 
 
 def _of_json(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
     """A list of objects, each of which becomes a line; a file that begins with an object has one in each line."""
-    with _opened(path, passed) as read:
-        first = _begun(read(), path.name)
+    with _opened(path, passed) as next_block:
+        first = _begun(next_block(), path.name)
         if first.lstrip().startswith(b"["):
-            chunks = _entries(first.lstrip()[1:], read, path.name)
+            chunks = _entries(first.lstrip()[1:], next_block, path.name)
         else:
-            chunks = _chunks(read, path.name, passed, first)
+            chunks = _chunks(next_block, path.name, passed, first)
         yield from _of_objects(chunks, path.name, column, passed)
 
 
 def _of_text(path: Path, _: str, passed: Passed) -> Iterator[pl.Series]:
-    with _opened(path, passed) as read:
-        for number, chunk in _chunks(read, path.name, passed):
+    with _opened(path, passed) as next_block:
+        for number, chunk in _chunks(next_block, path.name, passed):
             yield _lines(chunk, number, path.name, passed)["line"]
 
 
@@ -168,11 +168,11 @@ def _of_objects(chunks: Iterator[tuple[int, bytes]], place: str, column: str, pa
             yield _spoken(_decoded(lines, kind, place, passed).struct.field(name), key)
 
 
-def _entries(data: bytes, read: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:
+def _entries(data: bytes, next_block: Callable[[], bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """Whole entries of a list, one in each line, with the number of the first; `data`: what follows its bracket."""
     number, over = 1, False
     while not over:
-        block = read()
+        block = next_block()
         lines, rest, over = _split(data + block)
         if lines:
             yield number, lines
@@ -209,16 +209,16 @@ def _split(data: bytes) -> tuple[bytes, bytes, bool]:
 
 
 def _chunks(
-    read: Callable[[], bytes], name: str, passed: Passed, first: bytes | None = None
+    next_block: Callable[[], bytes], name: str, passed: Passed, first: bytes | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """Whole lines, a chunk at a time, with the number of the first; of a line that is far too long, nothing is kept."""
     number, carry, skipping = 1, b"", False
-    block = _lined(_begun(read(), name), name) if first is None else first
+    block = _lined(_begun(next_block(), name), name) if first is None else first
     while block:
         if skipping:
             end = block.find(b"\n")
             if end < 0:
-                block = read()
+                block = next_block()
                 continue
             block, skipping, number = block[end + 1 :], False, number + 1
         data = carry + block
@@ -231,7 +231,7 @@ def _chunks(
             passed.records += 1
             passed.over(LONG, f"{name}, line {number}")
             carry, skipping = b"", True
-        block = read()
+        block = next_block()
     if carry:
         yield number, carry
 
@@ -275,10 +275,10 @@ def _lines(chunk: bytes, number: int, name: str, passed: Passed) -> pl.DataFrame
     return lines
 
 
-def _kind(lines: pl.Series, name: str, key: str, where: str) -> pl.Struct | None:
+def _kind(lines: pl.Series, name: str, key: str, place: str) -> pl.Struct | None:
     """What the column holds, told from the first line that has it; None if none of these lines can be understood."""
-    known: dict[str, None] = {}
-    found: Any = None
+    names: dict[str, None] = {}
+    kind: Any = None
     for line in lines.head(_LOOKED_AT):
         try:
             row = json.loads(line)
@@ -286,52 +286,52 @@ def _kind(lines: pl.Series, name: str, key: str, where: str) -> pl.Struct | None
             continue
         if not isinstance(row, dict):
             continue
-        known.update(dict.fromkeys(row))
-        found = _held(row.get(name), key)
-        if found is not None:
-            return pl.Struct({name: found})
-    if known and name not in known:
-        raise UnknownNameError(f"column of {where}", name, known)
-    if known:
-        raise DataError(f"{where}: {name!r} holds no text, nor turns of a conversation with one.")
+        names.update(dict.fromkeys(row))
+        kind = _held(row.get(name), key)
+        if kind is not None:
+            return pl.Struct({name: kind})
+    if names and name not in names:
+        raise UnknownNameError(f"column of {place}", name, names)
+    if names:
+        raise DataError(f"{place}: {name!r} holds no text, nor turns of a conversation with one.")
     return None
 
 
 def _held(value: Any, key: str) -> pl.DataType | None:
     """The type of a column that holds such a value; of turns and objects only what is said. None if it has no text."""
     if isinstance(value, list):
-        inner = next(filter(None, (_held(one, key) for one in value)), None)
+        inner = next(filter(None, (_held(entry, key) for entry in value)), None)
         return None if inner is None else pl.List(inner)
     if isinstance(value, dict):
-        said = next((one for one in ([key] if key else _SPOKEN) if isinstance(value.get(one), str)), None)
-        return None if said is None else pl.Struct({said: pl.String()})
+        spoken = next((name for name in ([key] if key else _SPOKEN) if isinstance(value.get(name), str)), None)
+        return None if spoken is None else pl.Struct({spoken: pl.String()})
     return pl.String() if isinstance(value, str) else None
 
 
 def _decoded(lines: pl.DataFrame, kind: pl.Struct, name: str, passed: Passed) -> pl.Series:
     """The column of each line; those that cannot be understood are counted and left out."""
-    whole = _attempt(lines["line"], kind)
-    if whole is not None:
-        return whole
+    decoded = _attempt(lines["line"], kind)
+    if decoded is not None:
+        return decoded
     if lines.height > _FEW:
         half = lines.height // 2
-        return pl.concat([_decoded(part, kind, name, passed) for part in (lines[:half], lines[half:])])
+        return pl.concat([_decoded(piece, kind, name, passed) for piece in (lines[:half], lines[half:])])
     out = [pl.Series([], dtype=kind)]
     for number, line in lines.iter_rows():
-        one = _attempt(pl.Series([line]), kind)
-        if one is None:
+        decoded_line = _attempt(pl.Series([line]), kind)
+        if decoded_line is None:
             passed.over(NO_TEXT if _is_json(line) else BROKEN, f"{name}, line {number}")
         else:
-            out.append(one)
+            out.append(decoded_line)
     return pl.concat(out)
 
 
 def _attempt(lines: pl.Series, kind: pl.Struct) -> pl.Series | None:
     try:
-        found = lines.str.json_decode(kind)
+        decoded = lines.str.json_decode(kind)
     except pl.exceptions.PolarsError:
         return None
-    return found if found.len() == lines.len() else None  # two objects on one line, or one on two
+    return decoded if decoded.len() == lines.len() else None  # two objects on one line, or one on two
 
 
 def _is_json(line: str) -> bool:
@@ -346,12 +346,12 @@ def _spoken(column: pl.Series, key: str) -> pl.Series:
     """Each row as one text; null where it has none."""
     kind = column.dtype
     if isinstance(kind, pl.Struct):
-        said = next(name for name in ([key] if key else _SPOKEN) if name in dict(kind))
-        return column.struct.field(said).cast(pl.String)
+        spoken = next(name for name in ([key] if key else _SPOKEN) if name in dict(kind))
+        return column.struct.field(spoken).cast(pl.String)
     if isinstance(kind, pl.List):
         if isinstance(kind.inner, pl.Struct):
-            said = next(name for name in ([key] if key else _SPOKEN) if name in dict(kind.inner))
-            column = column.list.eval(pl.element().struct.field(said))
+            spoken = next(name for name in ([key] if key else _SPOKEN) if name in dict(kind.inner))
+            column = column.list.eval(pl.element().struct.field(spoken))
         return column.cast(pl.List(pl.String)).list.join("\n", ignore_nulls=True)
     return column.cast(pl.String)
 
@@ -372,13 +372,13 @@ def _of_parquet(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
             path, pre_buffer=False, buffer_size=2**20, read_dictionary=[] if nested else [name]
         ) as file:
             for group in range(groups):
-                where = f"{path.name}, row group {group + 1}"
+                place = f"{path.name}, row group {group + 1}"
                 for batch in file.iter_batches(_NESTED if nested else _ROWS, row_groups=[group], columns=[name]):
                     passed.records += batch.num_rows
-                    for piece in _pieces(batch.column(0), where, passed):
+                    for piece in _pieces(batch.column(0), place, passed):
                         texts = _spoken(pl.Series(pl.from_arrow(piece)), key)
                         long = texts.str.len_bytes().fill_null(0) > MAX_TEXT
-                        passed.over(LONG, where, int(long.sum()))
+                        passed.over(LONG, place, int(long.sum()))
                         yield texts.filter(~long)
                 passed.bytes = before + size * (group + 1) // groups
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
@@ -387,14 +387,14 @@ def _of_parquet(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
         ) from error
 
 
-def _pieces(column: Any, where: str, passed: Passed) -> Iterator[Any]:
+def _pieces(column: Any, place: str, passed: Passed) -> Iterator[Any]:
     """Rows that unpack to no more than `CHUNK`: a small dictionary can name one long text many times."""
     if not isinstance(column, pa.DictionaryArray):
         yield column
         return
     lengths = pc.fill_null(pc.binary_length(column.dictionary).take(column.indices), 0)
     short = pc.less_equal(lengths, MAX_TEXT)
-    passed.over(LONG, where, len(column) - int(pc.sum(short).as_py() or 0))
+    passed.over(LONG, place, len(column) - int(pc.sum(short).as_py() or 0))
     column, filled = column.filter(short), np.cumsum(lengths.filter(short).to_numpy(zero_copy_only=False))
     start = 0
     while start < len(column):

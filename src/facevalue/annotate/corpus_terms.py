@@ -63,15 +63,18 @@ class CorpusCounts:
     def add(self, texts: pl.Series) -> None:
         """Count more texts, none of them null."""
         counts = pl.DataFrame(
-            [texts.alias("text"), *(texts.str.count_matches(how).alias(g) for g, how in self._terms.genders.items())]
+            [
+                texts.alias("text"),
+                *(texts.str.count_matches(pattern).alias(g) for g, pattern in self._terms.genders.items()),
+            ]
         )
         self.texts += texts.len()
         for gender in GENDERS:
             self.words[gender] += int(counts[gender].sum())
         naming = counts.filter(texts.str.contains(self._terms.any))
         for row, pattern in enumerate(self._terms.each):
-            found = naming.filter(naming["text"].str.contains(pattern))
-            self._counts[row] += [found.height, *(int(found[gender].sum()) for gender in GENDERS)]
+            matches = naming.filter(naming["text"].str.contains(pattern))
+            self._counts[row] += [matches.height, *(int(matches[gender].sum()) for gender in GENDERS)]
 
     def table(self) -> pl.DataFrame:
         """A row per instance: `kind`, `instance`, `texts` that name it, and `male` and `female` words in these."""
@@ -96,32 +99,36 @@ def read_terms(path: Path) -> CorpusTerms:
     return _parsed(to_toml(read_file(path, MAX_BYTES, "terms"), str(path)), path.name)
 
 
-def _parsed(document: Mapping[str, Any], where: str) -> CorpusTerms:
+def _parsed(document: Mapping[str, Any], source: str) -> CorpusTerms:
     for key in document:
         if key not in _KEYS:
-            raise UnknownNameError(f"key of {where}", key, _KEYS)
+            raise UnknownNameError(f"key of {source}", key, _KEYS)
     instances = document.get("instances")
     if not isinstance(instances, dict) or not instances:
-        raise DataError(f'{where} needs a table [instances] with a list for each kind: occupation = ["nurse", "chef"].')
-    genders = {gender: _terms(document.get(gender), gender, where) for gender in GENDERS}
-    both = set(genders["male"]) & set(genders["female"])
-    if both:
-        raise DataError(f"{where}: {min(both)!r} is in both lists of words.")
-    listed = {kind: _terms(terms, kind, where) for kind, terms in instances.items()}
-    return CorpusTerms(str(document.get("name", where)), genders, listed)
+        raise DataError(
+            f'{source} needs a table [instances] with a list for each kind: occupation = ["nurse", "chef"].'
+        )
+    genders = {gender: _terms(document.get(gender), gender, source) for gender in GENDERS}
+    shared = set(genders["male"]) & set(genders["female"])
+    if shared:
+        raise DataError(f"{source}: {min(shared)!r} is in both lists of words.")
+    listed = {kind: _terms(terms, kind, source) for kind, terms in instances.items()}
+    return CorpusTerms(str(document.get("name", source)), genders, listed)
 
 
-def _terms(listed: Any, name: str, where: str) -> list[str]:
+def _terms(listed: Any, name: str, source: str) -> list[str]:
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
-        raise DataError(f"{where}: {name} is a list of 1 to {MOST:,} terms.")
+        raise DataError(f"{source}: {name} is a list of 1 to {MOST:,} terms.")
     terms = [" ".join(term.split()).lower() if isinstance(term, str) else "" for term in listed]
     for term in terms:
         if not term or not (term[0].isalnum() and term[-1].isalnum()):
-            raise DataError(f"{where}: {name} has a term that does not begin and end with a letter or digit: {term!r}.")
+            raise DataError(
+                f"{source}: {name} has a term that does not begin and end with a letter or digit: {term!r}."
+            )
     return list(dict.fromkeys(terms))
 
 
 def _pattern(terms: Sequence[str]) -> str:
     """A regular expression of Rust's that finds any of the terms as whole words."""
-    found = (r"\s+".join(re.escape(word) for word in term.split()) for term in sorted(terms, key=len, reverse=True))
-    return rf"(?i)\b(?:{'|'.join(found)})\b"
+    patterns = (r"\s+".join(re.escape(word) for word in term.split()) for term in sorted(terms, key=len, reverse=True))
+    return rf"(?i)\b(?:{'|'.join(patterns)})\b"

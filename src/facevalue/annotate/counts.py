@@ -120,9 +120,9 @@ class WordCounter:
         counted = (unit >= 0) & column.is_not_null().to_numpy()
         self._texts += np.bincount(unit[counted], minlength=len(self._texts))
         column = pl.select(pl.when(pl.Series(counted)).then(column)).to_series()
-        for found in self._vocabulary.of(column):
-            pair = (unit[found.row] << 32) | found.word
-            self._keep(_Pairs(pair, found.times, np.ones_like(found.times)).summed())
+        for tokens in self._vocabulary.of(column):
+            pair = (unit[tokens.row] << 32) | tokens.word
+            self._keep(_Pairs(pair, tokens.times, np.ones_like(tokens.times)).summed())
 
     def counts(self) -> WordCounts:
         """What was counted so far."""

@@ -99,9 +99,9 @@ def read(path: str | Path, variant: str = "released") -> Listed:
     if not lists:
         raise DataError(f"{path}: holds no word.")
     left_out = _left_out(lists) if variant == "clean" else {}
-    kept = {name: tuple(w for w in words if w not in left_out.get(name, ())) for name, words in lists.items()}
+    signed_lists = {name: tuple(w for w in words if w not in left_out.get(name, ())) for name, words in lists.items()}
     gone = tuple(sorted({word for words in left_out.values() for word in words}))
-    return Listed(Lexicon(path.name, variant, "the user's", kept), tuple(phrases), gone)
+    return Listed(Lexicon(path.name, variant, "the user's", signed_lists), tuple(phrases), gone)
 
 
 def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
@@ -113,14 +113,14 @@ def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
     for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
         if number == 1 or not any(cell.strip() for cell in row):
             continue
-        told = dict(zip(head, (cell.strip() for cell in row), strict=False))
-        sign = _SIGNS.get(told.get("sign", "").lower())
+        cells = dict(zip(head, (cell.strip() for cell in row), strict=False))
+        sign = _SIGNS.get(cells.get("sign", "").lower())
         if sign is None:
-            raise DataError(f"{path}, line {number}: the sign {told['sign']!r} should be +1 or -1.")
-        dimension = told.get("dimension", "").lower()
+            raise DataError(f"{path}, line {number}: the sign {cells['sign']!r} should be +1 or -1.")
+        dimension = cells.get("dimension", "").lower()
         dimension = _FACETS.get(dimension, dimension)
         if sign and dimension:
-            out.append((dimension if sign > 0 else POLES.get(dimension, f"{dimension}, negative"), told["word"]))
+            out.append((dimension if sign > 0 else POLES.get(dimension, f"{dimension}, negative"), cells["word"]))
     return out
 
 

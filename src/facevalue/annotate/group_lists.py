@@ -70,8 +70,8 @@ def is_own(group: str, listed: str, spellings: Mapping[str, str]) -> bool:
     >>> is_own("middle eastern", "Middle-Eastern", {}), is_own("hispanic", "Latino", {"latino": "hispanic"})
     (True, True)
     """
-    one, other = folded(group), folded(listed)
-    return spellings.get(one, one) == spellings.get(other, other)
+    first, second = folded(group), folded(listed)
+    return spellings.get(first, first) == spellings.get(second, second)
 
 
 def folded(name: str) -> str:

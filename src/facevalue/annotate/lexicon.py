@@ -51,13 +51,13 @@ class Lexicon:
         >>> dict(parts.merged({"tall": ["man/tall", "woman/tall"]}).lists)
         {'tall': ('tall', 'big')}
         """
-        made = {}
-        for name, parts in lists.items():
-            for part in parts:
-                if part not in self.lists:
-                    raise UnknownNameError(f"list of {self.name!r}", part, self.lists)
-            made[name] = tuple(dict.fromkeys(word for part in parts for word in self.lists[part]))
-        return Lexicon(self.name, self.version, self.source, made)
+        merged_lists = {}
+        for name, names in lists.items():
+            for list_name in names:
+                if list_name not in self.lists:
+                    raise UnknownNameError(f"list of {self.name!r}", list_name, self.lists)
+            merged_lists[name] = tuple(dict.fromkeys(word for list_name in names for word in self.lists[list_name]))
+        return Lexicon(self.name, self.version, self.source, merged_lists)
 
 
 def shipped(name: str) -> Lexicon:
@@ -78,32 +78,34 @@ def read(path: str | Path) -> Lexicon:
     """Read a lexicon of the user's."""
     path = Path(path)
     data = read_file(path, MAX_BYTES, "word lists")
-    read = to_json if path.suffix.lower() == ".json" else to_toml
-    return _made(read(data, str(path)), path.name)
+    parse = to_json if path.suffix.lower() == ".json" else to_toml
+    return _made(parse(data, str(path)), path.name)
 
 
-def _made(content: Any, where: str) -> Lexicon:
+def _made(content: Any, source: str) -> Lexicon:
     if not isinstance(content, dict):
-        raise DataError(f"{where}: word lists are a table of names with words, not {type(content).__name__}.")
-    told = content if isinstance(content.get("lists"), dict) else {"lists": content}
+        raise DataError(f"{source}: word lists are a table of names with words, not {type(content).__name__}.")
+    document = content if isinstance(content.get("lists"), dict) else {"lists": content}
     lists: dict[str, tuple[str, ...]] = {}
-    for name, words in told["lists"].items():
+    for name, words in document["lists"].items():
         deeper = words if isinstance(words, dict) else {None: words}
         for inner, entries in deeper.items():
             full = name if inner is None else f"{name}/{inner}"
-            lists[full] = _words(entries, full, where)
+            lists[full] = _words(entries, full, source)
     if not lists:
-        raise DataError(f"{where}: holds no word list.")
-    facts = {key: str(told.get(key, default)) for key, default in (("name", where), ("version", ""), ("source", ""))}
+        raise DataError(f"{source}: holds no word list.")
+    facts = {
+        key: str(document.get(key, default)) for key, default in (("name", source), ("version", ""), ("source", ""))
+    }
     return Lexicon(**facts, lists=lists)
 
 
-def _words(entries: Any, name: str, where: str) -> tuple[str, ...]:
+def _words(entries: Any, name: str, source: str) -> tuple[str, ...]:
     if not isinstance(entries, list) or not entries:
-        raise DataError(f"{where}: list {name!r} should be a list of words.")
+        raise DataError(f"{source}: list {name!r} should be a list of words.")
     for entry in entries:
         if not isinstance(entry, str) or len(entry.split()) != 1:
-            raise DataError(f"{where}: list {name!r} holds {entry!r}; entries are single words.")
+            raise DataError(f"{source}: list {name!r} holds {entry!r}; entries are single words.")
     return tuple(dict.fromkeys(entry.strip().lower() for entry in entries))
 
 
@@ -125,18 +127,18 @@ def count(frame: pl.DataFrame, text: str, lexicon: Lexicon, tokeniser: Tokeniser
         schema={"token": pl.String, "list": pl.UInt32},
         orient="row",
     )
-    parts = []
+    tables = []
     for _, piece in tokenising.pieces(column):
         long = tokenising.tokens(piece, tokeniser)
         rows = piece.alias("text").to_frame().with_row_index("row").select("row", there=pl.col("text").is_not_null())
-        found = long.join(entries, on="token")
+        matches = long.join(entries, on="token")
         counts = [long.group_by("row").agg(pl.len().alias("tokens"))]
-        if found.height:
+        if matches.height:
             hits = (pl.col("list") == at for at in range(len(names)))
-            counts.append(found.group_by("row").agg(h.sum().alias(n) for h, n in zip(hits, names, strict=True)))
+            counts.append(matches.group_by("row").agg(h.sum().alias(n) for h, n in zip(hits, names, strict=True)))
         for table in counts:
             rows = rows.join(table, on="row", how="left", maintain_order="left")
         rows = rows.with_columns(pl.lit(0, pl.UInt32).alias(n) for n in names if n not in rows.columns)
-        shown = [pl.when("there").then(pl.col(n).fill_null(0)).cast(pl.UInt32).alias(n) for n in ("tokens", *names)]
-        parts.append(rows.select(shown))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(("tokens", *names), pl.UInt32))
+        columns = [pl.when("there").then(pl.col(n).fill_null(0)).cast(pl.UInt32).alias(n) for n in ("tokens", *names)]
+        tables.append(rows.select(columns))
+    return pl.concat(tables) if tables else pl.DataFrame(schema=dict.fromkeys(("tokens", *names), pl.UInt32))

@@ -42,12 +42,12 @@ def load_scorer(
     """
     kind, _, name = spec.partition("/")
     options = options or ModelOptions()
-    if kind not in {one.partition("/")[0] for one in SCORERS} or (kind == LEXICAL and name):
+    if kind not in {scorer.partition("/")[0] for scorer in SCORERS} or (kind == LEXICAL and name):
         raise UnknownNameError("scorer", spec, SCORERS)
     if (kind == "judge") != (rubric is not None):
         raise SettingError("A judge needs a --rubric, a text file that says what to rate; other scorers take none.")
     if not name and kind in ("hf-text", "perspective", "judge"):
-        full = next(one for one in SCORERS if one.startswith(kind))
+        full = next(scorer for scorer in SCORERS if scorer.startswith(kind))
         raise SettingError(f"{spec!r} names no scorer: write {full}.")
     if kind == LEXICAL:
         return LexicalHostility(labels)

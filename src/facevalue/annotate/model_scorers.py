@@ -51,14 +51,18 @@ class ClassifierScorer:
         self.called = self._classifier.name
         self.name, self.digest = f"hf-text/{self.called}", self._classifier.digest
         self.at_once = self._classifier.at_once
-        known = self._classifier.labels
-        usual = [label for label in known if label not in MENTIONED] if set(MENTIONED) <= set(known) else known
-        self.labels = chosen_labels(self.name, known, labels or usual)
+        all_labels = self._classifier.labels
+        usual = (
+            [label for label in all_labels if label not in MENTIONED]
+            if set(MENTIONED) <= set(all_labels)
+            else all_labels
+        )
+        self.labels = chosen_labels(self.name, all_labels, labels or usual)
 
     def score(self, texts: Sequence[str]) -> Scoring:
         """Score texts."""
-        found = self._classifier.scores(texts)
-        return Scoring(found.scores, cut=found.cut)
+        scoring = self._classifier.scores(texts)
+        return Scoring(scoring.scores, cut=scoring.cut)
 
     def close(self) -> None:
         """Let go of the model."""
@@ -125,19 +129,19 @@ class RubricScorer:
             if response.status is Status.ERROR:
                 unasked[at] = response.error or "the request failed"
                 continue
-            said = after_thinking(response.text or "")
-            value, why = numbers.parse(said) if response.status is not Status.REFUSED else (None, NA.REFUSED)
+            reply = after_thinking(response.text or "")
+            value, reason = numbers.parse(reply) if response.status is not Status.REFUSED else (None, NA.REFUSED)
             scores[at] = value
-            if why is not None:
-                reasons[at] = _NO_NUMBER.get(why, "the judge gives no number")
+            if reason is not None:
+                reasons[at] = _NO_NUMBER.get(reason, "the judge gives no number")
         silent = {at: "no reply" for at, score in enumerate(scores) if score is None and at not in reasons}
         cut = [at for at, text in enumerate(texts) if len(text) > _TEXT]
         return Scoring({self.called: scores}, reasons, cut, silent | unasked)
 
     def _requests(self, texts: Sequence[str]) -> Iterator[Request]:
         for at, text in enumerate(texts):
-            asked = Question(prompt(self._rubric, text))
-            yield Request(at, 0, _SEED, WITHOUT, asked, _SAMPLING, exact=False)
+            question = Question(prompt(self._rubric, text))
+            yield Request(at, 0, _SEED, WITHOUT, question, _SAMPLING, exact=False)
 
     def close(self) -> None:
         """Let go of the model."""
@@ -165,5 +169,5 @@ def prompt(rubric: str, text: str) -> str:
     )
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+def _digest(*values: str) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()

@@ -43,36 +43,36 @@ class PerspectiveScorer:
     def __init__(self, path: Path, labels: Sequence[str] = ()) -> None:
         check_file(path, "results of the Perspective API")
         self.name = f"perspective/{path.name}"
-        beside = path.parent / GENERATIONS
-        self._table, apart = _table(path, beside)
-        known = [name for name in self._table.columns if name != "text"]
-        self.labels = chosen_labels(self.name, known, labels or known)
-        self.digest = _digest([path, beside] if apart else [path])
+        generations = path.parent / GENERATIONS
+        self._table, apart = _table(path, generations)
+        all_labels = [name for name in self._table.columns if name != "text"]
+        self.labels = chosen_labels(self.name, all_labels, labels or all_labels)
+        self.digest = _digest([path, generations] if apart else [path])
 
     def score(self, texts: Sequence[str]) -> Scoring:
         """Look texts up, white space around them left out."""
         keys = present(pl.Series("text", texts, dtype=pl.String).str.strip_chars()).alias("text")
         marked = self._table.with_columns(there=True)
-        found = keys.to_frame().join(marked, on="text", how="left", maintain_order="left")
-        absent = found["there"].is_null().arg_true().to_list()
-        return Scoring({label: found[label].to_list() for label in self.labels}, dict.fromkeys(absent, ABSENT))
+        rows = keys.to_frame().join(marked, on="text", how="left", maintain_order="left")
+        absent = rows["there"].is_null().arg_true().to_list()
+        return Scoring({label: rows[label].to_list() for label in self.labels}, dict.fromkeys(absent, ABSENT))
 
     def close(self) -> None:
         """Nothing to let go of."""
 
 
-def _table(path: Path, beside: Path) -> tuple[pl.DataFrame, bool]:
+def _table(path: Path, generations: Path) -> tuple[pl.DataFrame, bool]:
     """Scores by the text's hash, the first of each text; and whether texts lie in the file beside."""
     with path.open("rb") as file:
         is_json = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    parts, apart = [], False
-    for read in _of_lines(path) if is_json else [_of_csv(path)]:
-        part = read
-        if part["text"].null_count() == part.height and part["prompt"].null_count() == 0:
-            part, apart = _joined(part, path, beside), True
-        part = part.drop("prompt", *(name for name in _PICTURE if name in part.columns)).drop_nulls("text")
-        parts.append(part.with_columns(present(part["text"].str.strip_chars()).alias("text")))
-    table = pl.concat(parts, how="diagonal") if parts else pl.DataFrame(schema={"text": pl.UInt64})
+    tables, apart = [], False
+    for frame in _of_lines(path) if is_json else [_of_csv(path)]:
+        texts = frame
+        if texts["text"].null_count() == texts.height and texts["prompt"].null_count() == 0:
+            texts, apart = _joined(texts, path, generations), True
+        texts = texts.drop("prompt", *(name for name in _PICTURE if name in texts.columns)).drop_nulls("text")
+        tables.append(texts.with_columns(present(texts["text"].str.strip_chars()).alias("text")))
+    table = pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema={"text": pl.UInt64})
     names = [name for name in table.columns if name != "text" and table[name].count()]
     if not names:
         raise DataError(
@@ -88,12 +88,12 @@ def _of_lines(path: Path) -> Iterator[pl.DataFrame]:
     rows: list[dict[str, Any]] = []
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_LINE), b""), 1):
-            where = f"{path}, line {number}"
+            place = f"{path}, line {number}"
             if not line.strip():
                 continue
-            record = to_json(to_text(line, where), where)
+            record = to_json(to_text(line, place), place)
             if not isinstance(record, dict):
-                raise DataError(f"{where} is no JSON object.")
+                raise DataError(f"{place} is no JSON object.")
             rows.extend(_results(record))
             if len(rows) >= _BLOCK:
                 yield _framed(rows)
@@ -128,15 +128,15 @@ def _text(record: Mapping[str, Any]) -> str | None:
 
 
 def _values(result: Mapping[str, Any]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     attributes = result.get("attributeScores")
-    for name, told in attributes.items() if isinstance(attributes, dict) else ():
-        summary = told.get("summaryScore") if isinstance(told, dict) else None
+    for name, attribute in attributes.items() if isinstance(attributes, dict) else ():
+        summary = attribute.get("summaryScore") if isinstance(attribute, dict) else None
         value = summary.get("value") if isinstance(summary, dict) else None
         is_score = isinstance(value, int | float) and 0 <= value <= 1
         if (label := str(name).lower()) not in _OWN:
-            found[label] = float(value) if is_score and value is not None else None
-    return found
+            values[label] = float(value) if is_score and value is not None else None
+    return values
 
 
 def _of_csv(path: Path) -> pl.DataFrame:
@@ -156,23 +156,25 @@ def _csv(path: Path) -> pl.DataFrame:
     try:
         return pl.read_csv(path, infer_schema=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        why = (str(error).splitlines() or ["it is damaged"])[0]
-        raise DataError(f"{path} is neither JSON Lines nor a CSV that can be read: {why}.") from None
+        reason = (str(error).splitlines() or ["it is damaged"])[0]
+        raise DataError(f"{path} is neither JSON Lines nor a CSV that can be read: {reason}.") from None
 
 
-def _joined(part: pl.DataFrame, path: Path, beside: Path) -> pl.DataFrame:
+def _joined(results: pl.DataFrame, path: Path, generations: Path) -> pl.DataFrame:
     """The authors' results with their texts."""
-    if not beside.is_file():
+    if not generations.is_file():
         raise DataError(f"{path} holds scores without texts: put the authors' {GENERATIONS} into the same folder.")
-    texts = _csv(beside)
-    shared = [name for name in _PICTURE if name in texts.columns and name in part.columns and part[name].count()]
-    prompts = [name for name in part["prompt"].unique(maintain_order=True) if name in texts.columns]
+    texts = _csv(generations)
+    shared = [name for name in _PICTURE if name in texts.columns and name in results.columns and results[name].count()]
+    prompts = [name for name in results["prompt"].unique(maintain_order=True) if name in texts.columns]
     if not shared or not prompts:
-        raise DataError(f"{beside} is not what {path.name} was made of: no column names a picture and a prompt of it.")
+        raise DataError(
+            f"{generations} is not what {path.name} was made of: no column names a picture and a prompt of it."
+        )
     long = texts.unpivot(prompts, index=shared, variable_name="prompt", value_name="text")
     if long.select(*shared, "prompt").is_duplicated().any():
-        raise DataError(f"{beside} has several texts for one picture and prompt: {path.name} does not say which.")
-    return part.drop("text").join(long, on=[*shared, "prompt"], how="left", maintain_order="left")
+        raise DataError(f"{generations} has several texts for one picture and prompt: {path.name} does not say which.")
+    return results.drop("text").join(long, on=[*shared, "prompt"], how="left", maintain_order="left")
 
 
 def _digest(paths: Sequence[Path]) -> str:

@@ -35,14 +35,14 @@ def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Pa
         files(__package__).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8")
         for kind in ("css", "js")
     )
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = made.get_template(f"{_NAME}.html").render(
+    page = templates.get_template(f"{_NAME}.html").render(
         items=items.to_dicts(),
         scale=scale,
         style=Markup(style),  # noqa: S704 our own files
@@ -54,8 +54,8 @@ def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Pa
 
 def _policy(style: str, script: str) -> str:
     """A policy under which only these style and script run, and nothing is fetched or sent."""
-    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
     return (
-        f"default-src 'none'; style-src 'sha256-{own[0]}'; script-src 'sha256-{own[1]}'; "
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )

@@ -22,33 +22,33 @@ _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
-def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
+def read_ratings(paths: Sequence[Path], items: Iterable[str]) -> pl.DataFrame:
     """Read what raters chose."""
-    asked = set(known)
+    known_items = set(items)
     seen: dict[tuple[str, str], str] = {}
     rows: list[tuple[str, str, int, float | None]] = []
     for path in paths:
         before = len(rows)
         took: dict[str, float] = {}
         for line, rater, item, rating, duration in _table(path):
-            where = f"{path.name}: line {line}"
-            if item not in asked:
-                raise DataError(f"{where}: {item[:60]!r} is not an item of this questionnaire.")
+            place = f"{path.name}: line {line}"
+            if item not in known_items:
+                raise DataError(f"{place}: {item[:60]!r} is not an item of this questionnaire.")
             if not rating:
                 continue
-            found = _RATING.fullmatch(rating)
-            if found is None:
-                raise DataError(f"{where}: a rating is 1, 2, 3, 4, 5 or empty, not {rating[:60]!r}.")
+            match = _RATING.fullmatch(rating)
+            if match is None:
+                raise DataError(f"{place}: a rating is 1, 2, 3, 4, 5 or empty, not {rating[:60]!r}.")
             if (rater, item) in seen:
-                raise DataError(f"{where}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
-            seen[rater, item] = where
-            seconds = _seconds(duration, where)
+                raise DataError(f"{place}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
+            seen[rater, item] = place
+            seconds = _seconds(duration, place)
             if seconds is not None and took.setdefault(rater, seconds) != seconds:
                 raise DataError(
-                    f"{where}: {rater!r} took {seconds:g} seconds, and {took[rater]:g} before: `duration` is the time "
+                    f"{place}: {rater!r} took {seconds:g} seconds, and {took[rater]:g} before: `duration` is the time "
                     "for the whole questionnaire, not for a statement."
                 )
-            rows.append((rater, item, int(found[1]), seconds))
+            rows.append((rater, item, int(match[1]), seconds))
         if len(rows) == before:
             raise DataError(f"{path.name}: holds no rating.")
     schema = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
@@ -80,15 +80,17 @@ def counted(ratings: pl.DataFrame) -> Counted:
     fast = pl.col("duration") < LEAST_SECONDS
     quick = ratings.filter(fast)
     hasty = tuple(quick["rater"].unique().sort())
-    said = [f"Left out, as published: {', '.join(uniform)}, who rated all alike."] if uniform else []
+    sentences = [f"Left out, as published: {', '.join(uniform)}, who rated all alike."] if uniform else []
     if hasty:
-        what = "1 rating" if quick.height == 1 else f"{quick.height:,} ratings"
-        said.append(f"Left out, as published: {what} by {', '.join(hasty)}, submitted in under two minutes.")
+        quick_ratings = "1 rating" if quick.height == 1 else f"{quick.height:,} ratings"
+        sentences.append(
+            f"Left out, as published: {quick_ratings} by {', '.join(hasty)}, submitted in under two minutes."
+        )
     unknown = ratings.filter(pl.col("duration").is_null())["rater"].unique().sort()
     if len(unknown) and ratings["duration"].count():
-        said.append(f"How long it took is not known of {', '.join(unknown)}; these ratings count.")
-    kept = ratings.filter(~pl.col("rater").is_in(uniform) & ~fast.fill_null(value=False))
-    return Counted(kept, uniform, hasty, tuple(said))
+        sentences.append(f"How long it took is not known of {', '.join(unknown)}; these ratings count.")
+    counting = ratings.filter(~pl.col("rater").is_in(uniform) & ~fast.fill_null(value=False))
+    return Counted(counting, uniform, hasty, tuple(sentences))
 
 
 def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
@@ -100,15 +102,15 @@ def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
     >>> uniform_raters(pl.DataFrame(rows))
     ('a',)
     """
-    found = ratings.group_by("rater").agg(pl.len(), different=pl.col("rating").n_unique())
-    return tuple(found.filter((pl.col("len") > 1) & (pl.col("different") == 1))["rater"].sort())
+    raters = ratings.group_by("rater").agg(pl.len(), different=pl.col("rating").n_unique())
+    return tuple(raters.filter((pl.col("len") > 1) & (pl.col("different") == 1))["rater"].sort())
 
 
-def _seconds(text: str, where: str) -> float | None:
+def _seconds(text: str, place: str) -> float | None:
     if not text:
         return None
     if _SECONDS.fullmatch(text) is None:
-        raise DataError(f"{where}: a duration is a number of seconds or empty, not {text[:60]!r}.")
+        raise DataError(f"{place}: a duration is a number of seconds or empty, not {text[:60]!r}.")
     return float(text.replace(",", "."))
 
 
@@ -135,8 +137,8 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
                     f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
                 )
             cells = dict(zip(names, map(str.strip, row), strict=True))
-            told = (cells.get("rater", ""), cells["item"], cells["rating"], cells.get("duration", ""))
-            out.append((reader.line_num, *told))
+            texts = (cells.get("rater", ""), cells["item"], cells["rating"], cells.get("duration", ""))
+            out.append((reader.line_num, *texts))
     except csv.Error as error:
         raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error
     unnamed = not any(rater for _, rater, *_ in out)

@@ -96,11 +96,11 @@ class Scorer(Protocol):
         ...
 
 
-def chosen_labels(scorer: str, known: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
+def chosen_labels(scorer: str, labels: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
     """Labels that a scorer shall score, each once; each must be among those it knows."""
     for label in chosen:
-        if label not in known:
-            raise UnknownNameError(f"label of {scorer}", label, known)
+        if label not in labels:
+            raise UnknownNameError(f"label of {scorer}", label, labels)
     return tuple(dict.fromkeys(chosen))
 
 
@@ -127,9 +127,9 @@ class LexicalHostility:
         """Share of words; none where a text has no word."""
         counted = lexicon.count(pl.DataFrame({"text": texts}, schema={"text": pl.String}), "text", self._lists)
         share = counted.select(pl.when(pl.col("tokens") > 0).then(pl.col("hostility") / pl.col("tokens")))
-        found = share.to_series().to_list()
-        reasons = {at: "no word in it" for at, score in enumerate(found) if score is None}
-        return Scoring({"hostility": found}, reasons, [at for at, text in enumerate(texts) if len(text) > LIMIT])
+        scores = share.to_series().to_list()
+        reasons = {at: "no word in it" for at, score in enumerate(scores) if score is None}
+        return Scoring({"hostility": scores}, reasons, [at for at, text in enumerate(texts) if len(text) > LIMIT])
 
     def close(self) -> None:
         """Nothing to let go of."""

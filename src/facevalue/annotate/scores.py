@@ -65,8 +65,8 @@ class Scores:
 
     def at(self, hashes: pl.Series) -> pl.DataFrame:
         """The same by the texts' hashes (`present`)."""
-        found = hashes.alias("text").to_frame().join(self._table, on="text", how="left", maintain_order="left")
-        return found.select(pl.col(f"{_SCORE}{label}").alias(label) for label in self.labels)
+        rows = hashes.alias("text").to_frame().join(self._table, on="text", how="left", maintain_order="left")
+        return rows.select(pl.col(f"{_SCORE}{label}").alias(label) for label in self.labels)
 
     def knows(self, texts: pl.Series) -> pl.Series:
         """Whether each text was scored, or failed; null for none."""
@@ -105,24 +105,24 @@ class Scores:
     @cached_property
     def _table(self) -> pl.DataFrame:
         digest = seal(self.folder)
-        parts = [self._part(path, digest) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
-        return pl.concat([pl.DataFrame(schema=self.schema), *parts]).unique("text", keep="first").sort("text")
+        tables = [self._part(path, digest) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
+        return pl.concat([pl.DataFrame(schema=self.schema), *tables]).unique("text", keep="first").sort("text")
 
-    def _part(self, path: Path, own: str) -> pl.DataFrame:
+    def _part(self, path: Path, digest: str) -> pl.DataFrame:
         try:
             check_shard(path)
-            if read_metadata(path).get(_OF) != own:
+            if read_metadata(path).get(_OF) != digest:
                 raise DataError("it is of another scorer")
-            part = read_table(path, self.schema.names()).cast(self.schema)
-            values = part.select(pl.col(pl.Float64).is_finite() | pl.col(pl.Float64).is_null())
-            if part.select("text", "cut").null_count().sum_horizontal().item() or not all(c.all() for c in values):
+            rows = read_table(path, self.schema.names()).cast(self.schema)
+            values = rows.select(pl.col(pl.Float64).is_finite() | pl.col(pl.Float64).is_null())
+            if rows.select("text", "cut").null_count().sum_horizontal().item() or not all(c.all() for c in values):
                 raise DataError("it holds what no scorer gives")
         except (OSError, DataError, pl.exceptions.PolarsError) as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
             raise RunError(
-                f"{path} cannot be used: {why}. Remove it, and the same `facevalue annotate` scores its texts again."
+                f"{path} cannot be used: {reason}. Remove it, and the same `facevalue annotate` scores its texts again."
             ) from error
-        return part
+        return rows
 
     @property
     def schema(self) -> pl.Schema:
@@ -139,22 +139,22 @@ def present(texts: pl.Series) -> pl.Series:
     >>> present(pl.Series(["A calm person.", None])).to_list()
     [2615035479088863511, None]
     """
-    there = texts.drop_nulls()
-    raw = b"".join([blake2b(text.encode(), digest_size=8).digest() for text in there])
+    existing = texts.drop_nulls()
+    raw = b"".join([blake2b(text.encode(), digest_size=8).digest() for text in existing])
     hashes = pl.Series(np.frombuffer(raw, "<u8"), dtype=pl.UInt64)
-    return hashes if len(there) == len(texts) else hashes.gather(_places(texts.is_not_null()))
+    return hashes if len(existing) == len(texts) else hashes.gather(_places(texts.is_not_null()))
 
 
-def _places(there: pl.Series) -> pl.Series:
+def _places(is_present: pl.Series) -> pl.Series:
     """Of each row that is there its number among these; null for others."""
-    return pl.select(pl.when(there).then(there.cum_sum() - 1)).to_series().cast(pl.UInt32)
+    return pl.select(pl.when(is_present).then(is_present.cum_sum() - 1)).to_series().cast(pl.UInt32)
 
 
 def columns(scores: Sequence[Scores], texts: pl.Series) -> pl.DataFrame:
     """Scores of texts by several scorers: a column `score: NAME/LABEL` for each label of each."""
     hashes = present(texts) if scores else texts
     return pl.DataFrame(
-        [column.alias(f"score: {one.name}/{column.name}") for one in scores for column in one.at(hashes)]
+        [column.alias(f"score: {scored.name}/{column.name}") for scored in scores for column in scored.at(hashes)]
     )
 
 
@@ -167,15 +167,15 @@ def read(folder: Path) -> list[Scores]:
 def _read(folder: Path) -> Scores:
     path = folder / HEADER
     try:
-        told = to_toml(unsealed(read_file(path, _MOST, "header of scores"), str(path)), str(path))
+        header = to_toml(unsealed(read_file(path, _MOST, "header of scores"), str(path)), str(path))
     except DataError as error:
         raise RunError(str(error)) from None
-    form, labels = told.get("format"), told.get("labels")
+    form, labels = header.get("format"), header.get("labels")
     if form != _FORMAT:
         raise RunError(f"{path} has format {form!r}; this FaceValue reads {_FORMAT}. Use the one that wrote it.")
-    scorer, version, digest = (told.get(name) for name in ("scorer", "version", "digest"))
+    scorer, version, digest = (header.get(name) for name in ("scorer", "version", "digest"))
     written = (scorer, version, digest, *labels) if isinstance(labels, list) and labels else (None,)
-    if not all(isinstance(one, str) for one in written):
+    if not all(isinstance(text, str) for text in written):
         raise RunError(f"{path} is not as FaceValue writes it. Remove {folder}, and annotate the run again.")
     return Scores(folder.name, str(scorer), str(version), str(digest), tuple(dict.fromkeys(labels or ())), folder)
 
@@ -197,7 +197,7 @@ def add(scores: Scores, rows: pl.DataFrame) -> Path:
     """Store rows of `Scores.schema` in a file of their own."""
     data = io.BytesIO()
     rows.write_parquet(data, compression="zstd", metadata={_OF: seal(scores.folder)})
-    numbers = (int(found[1]) for path in scores.folder.iterdir() if (found := SHARD.fullmatch(path.name)))
+    numbers = (int(match[1]) for path in scores.folder.iterdir() if (match := SHARD.fullmatch(path.name)))
     name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
     write_whole(scores.folder / name, data.getvalue())
     return scores.folder / name

@@ -77,20 +77,20 @@ def score_texts(
         Another scorer's scores are called so, or of many texts in a row none gets a score that can count.
     """
     place = folder / ANNOTATIONS / (name or scorer.called)
-    own = Scores(place.name, scorer.name, scorer.version, scorer.digest, scorer.labels, place)
+    scores = Scores(place.name, scorer.name, scorer.version, scorer.digest, scorer.labels, place)
     with RunLock(place):
-        known = _begun(own)
-        wanted = [np.unique(present(piece.drop_nulls()).to_numpy()) for piece in texts()]
-        every = np.unique(np.concatenate([*wanted, np.empty(0, np.uint64)]))
-        new = every[~np.isin(every, known)]
-        now = Outcome(len(every), len(every) - len(new))
+        stored_hashes = _begun(scores)
+        hashes_of_pieces = [np.unique(present(piece.drop_nulls()).to_numpy()) for piece in texts()]
+        all_hashes = np.unique(np.concatenate([*hashes_of_pieces, np.empty(0, np.uint64)]))
+        new = all_hashes[~np.isin(all_hashes, stored_hashes)]
+        now = Outcome(len(all_hashes), len(all_hashes) - len(new))
         tell = passed or (lambda _: None)
         tell(now)
-        writer, checked = _Writer(own), CheckedScorer(scorer)
+        writer, checked = _Writer(scores), CheckedScorer(scorer)
         try:
             for hashes, some in _batches(texts(), new, scorer.at_once):
                 scoring = checked.score(some)
-                table = _rows(own, hashes, scoring)
+                table = _rows(scores, hashes, scoring)
                 writer.add(table)
                 now.done += table.height
                 now.failed += table.height - table["reason"].null_count()
@@ -103,27 +103,28 @@ def score_texts(
     return now
 
 
-def _begun(own: Scores) -> Hashes:
+def _begun(scores: Scores) -> Hashes:
     """Hashes of the texts that have been scored; the header is written where there is none."""
-    if not (own.folder / HEADER).exists():
-        stored.begin(own)
+    if not (scores.folder / HEADER).exists():
+        stored.begin(scores)
         return np.empty(0, np.uint64)
-    _recover(own)
-    (kept,) = (one for one in stored.read(own.folder.parents[1]) if one.name == own.name)
-    if kept.by != own.by:
+    _recover(scores)
+    (before,) = (candidate for candidate in stored.read(scores.folder.parents[1]) if candidate.name == scores.name)
+    if before.by != scores.by:
         raise DataError(
-            f"The scores called {own.name!r} are of {kept.scorer} (version {kept.version}, digest {kept.digest[:12]}, "
-            f"labels {', '.join(kept.labels)}), not of this {own.scorer} (version {own.version}, digest "
-            f"{own.digest[:12]}, labels {', '.join(own.labels)}). Give these another --name."
+            f"The scores called {scores.name!r} are of {before.scorer} (version {before.version}, digest "
+            f"{before.digest[:12]}, labels {', '.join(before.labels)}), not of this {scores.scorer} (version "
+            f"{scores.version}, digest {scores.digest[:12]}, labels {', '.join(scores.labels)}). "
+            "Give these another --name."
         )
-    return kept.hashes
+    return before.hashes
 
 
-def _rows(own: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
+def _rows(scores: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
     """Rows to be stored of texts that could be scored now: scores, or why there is none."""
-    columns = [pl.Series(label, scoring.scores[label], dtype=pl.Float64) for label in own.labels]
+    columns = [pl.Series(label, scoring.scores[label], dtype=pl.Float64) for label in scores.labels]
     lacking = pl.concat_str(
-        (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in own.labels), separator=", ",
+        (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in scores.labels), separator=", ",
         ignore_nulls=True,
     )  # fmt: skip
     reasons = pl.Series([scoring.reasons.get(at) for at in range(len(hashes))], dtype=pl.String)
@@ -132,19 +133,21 @@ def _rows(own: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
     )
     places = np.arange(len(hashes))
     cut = np.isin(places, list(scoring.cut))
-    rows = dict(zip(own.schema.names(), [hashes, *columns, reason["reason"], cut], strict=True))
-    return pl.DataFrame(rows, schema=own.schema).filter(~np.isin(places, list(scoring.unasked)))
+    rows = dict(zip(scores.schema.names(), [hashes, *columns, reason["reason"], cut], strict=True))
+    return pl.DataFrame(rows, schema=scores.schema).filter(~np.isin(places, list(scoring.unasked)))
 
 
-def _recover(own: Scores) -> None:
+def _recover(scores: Scores) -> None:
     """Store what a killed process left in its journal; it may have died once that was in a file."""
-    rows = left_over(own.folder, stored.seal(own.folder), own.schema)
+    rows = left_over(scores.folder, stored.seal(scores.folder), scores.schema)
     if rows is None:
         return
-    (kept,) = (one for one in stored.read(own.folder.parents[1]) if one.name == own.name)
-    if (new := rows.filter(~pl.col("text").is_in(pl.Series(kept.hashes).implode()))).height:
-        stored.add(own, new)
-    (own.folder / JOURNAL).unlink(missing_ok=True)
+    (stored_scores,) = (
+        candidate for candidate in stored.read(scores.folder.parents[1]) if candidate.name == scores.name
+    )
+    if (new := rows.filter(~pl.col("text").is_in(pl.Series(stored_scores.hashes).implode()))).height:
+        stored.add(scores, new)
+    (scores.folder / JOURNAL).unlink(missing_ok=True)
 
 
 def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tuple[pl.Series, list[str]]]:
@@ -158,19 +161,19 @@ def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tu
         is_new = np.append(new, 0)[at] == table["hash"].to_numpy()
         is_new[is_new] = waiting[at[is_new]]
         waiting[at[is_new]] = False
-        for part in table.filter(pl.Series(is_new)).iter_slices(size):
-            yield part["hash"], part["text"].to_list()
+        for batch in table.filter(pl.Series(is_new)).iter_slices(size):
+            yield batch["hash"], batch["text"].to_list()
 
 
 class _Writer:
     """Stores scores as they come; many small files become one."""
 
-    def __init__(self, own: Scores) -> None:
-        self._own = own
+    def __init__(self, scores: Scores) -> None:
+        self._own = scores
         self._tables: list[pl.DataFrame] = []
         self._small: list[tuple[Path, pl.DataFrame]] = []
         self._since = time.monotonic()
-        self._journal = Journal(own.folder, stored.seal(own.folder))
+        self._journal = Journal(scores.folder, stored.seal(scores.folder))
 
     def add(self, table: pl.DataFrame) -> None:
         self._tables.append(table)

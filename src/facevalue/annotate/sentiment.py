@@ -38,7 +38,7 @@ def score(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     [(0.40740740740740744, 2), (None, None)]
     """
     column = tokenising.texts(frame, text)
-    parts = []
+    tables = []
     for _, piece in tokenising.pieces(column):
         long = sentences(piece)
         distinct = long.select("sentence").unique(maintain_order=True)
@@ -46,9 +46,9 @@ def score(frame: pl.DataFrame, text: str) -> pl.DataFrame:
         joined = long.join(scored, on="sentence", how="left", maintain_order="left").drop_nulls("compound")
         means = joined.group_by("row").agg(pl.col(SCORES).mean(), pl.len().alias("sentences"))
         rows = pl.select(pl.int_range(len(piece), dtype=pl.UInt32).alias("row"))
-        parts.append(rows.join(means, on="row", how="left", maintain_order="left").drop("row"))
+        tables.append(rows.join(means, on="row", how="left", maintain_order="left").drop("row"))
     schema = {**dict.fromkeys(SCORES, pl.Float64), "sentences": pl.UInt32}
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
 
 
 def _sentences(column: pl.Series) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def concatenated(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
     column = tokenising.texts(frame, text)
     if by not in frame.columns:
         raise UnknownNameError("column", by, frame.columns)
-    parts = []
+    tables = []
     labelled = pl.DataFrame({by: frame[by], "word": column}).drop_nulls()
     for (group,), texts in labelled.group_by(by, maintain_order=True):
         long = texts.select(pl.col("word").str.extract_all(r"\S+")).explode("word").drop_nulls("word")
@@ -95,9 +95,9 @@ def concatenated(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
         rating[words.code[first]] = vader.valences(words, vocabulary, first.astype(np.int64))
         marks = _marks(texts["word"]).sum()
         scored = vader.shares(words, vocabulary, rating[words.code], marks)
-        parts.append(scored.select(pl.lit(group).alias(by), *SCORES, pl.lit(len(word), pl.UInt32).alias("words")))
+        tables.append(scored.select(pl.lit(group).alias(by), *SCORES, pl.lit(len(word), pl.UInt32).alias("words")))
     schema: dict[str, pl.DataType] = {by: frame[by].dtype, **dict.fromkeys(SCORES, pl.Float64()), "words": pl.UInt32()}
-    return pl.concat(parts).cast(schema) if parts else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
+    return pl.concat(tables).cast(schema) if tables else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
 
 
 def _segments(
@@ -122,7 +122,9 @@ def _emoji_described(column: pl.Series) -> pl.Series:
     has = column.str.contains_any(list(emoji))
     if not has.any():
         return column
-    return pl.Series([_described(text, emoji) if found else text for text, found in zip(column, has, strict=True)])
+    return pl.Series(
+        [_described(text, emoji) if has_emoji else text for text, has_emoji in zip(column, has, strict=True)]
+    )
 
 
 def _described(text: str, emoji: dict[str, str]) -> str:

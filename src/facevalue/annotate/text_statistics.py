@@ -33,14 +33,14 @@ def statistics(
     >>> found["our count: hat"].to_list(), found["all words, our count"].to_list(), why
     ([2], [4], None)
     """
-    measured, why = [lengths(frame, text)], None
+    measured, reason = [lengths(frame, text)], None
     if scored:
         try:
             measured.append(sentiment.score(frame, text).select(pl.col(SCORES) * 100))
         except DependencyError as error:
-            why = str(error)
+            reason = str(error)
     for prefix, way in COUNTED.items():
         counts = [lexicon.count(frame, text, prefixed(listed, prefix), way) for listed in lists]
         measured.append(counts[0].select(pl.col("tokens").alias(ALL_WORDS[prefix])))
         measured += [counted.drop("tokens") for counted in counts]
-    return pl.concat(measured, how="horizontal"), why
+    return pl.concat(measured, how="horizontal"), reason

@@ -67,12 +67,12 @@ def texts(frame: pl.DataFrame, text: str) -> pl.Series:
 def pieces(column: pl.Series) -> Iterator[tuple[int, pl.Series]]:
     """The column in pieces of at most `PIECE` bytes (or one text), each with the row it starts at."""
     ends = column.str.len_bytes().fill_null(0).cast(pl.UInt64).cum_sum()
-    start, done = 0, 0
+    start, characters = 0, 0
     while start < len(column):
-        upto = ends.search_sorted(done + PIECE, side="right")
+        upto = ends.search_sorted(characters + PIECE, side="right")
         stop = max(int(upto), start + 1)
         yield start, column[start:stop]
-        done, start = int(ends[stop - 1]), stop
+        characters, start = int(ends[stop - 1]), stop
 
 
 def split(name: str, tokeniser: Tokeniser) -> pl.Expr:

@@ -81,25 +81,25 @@ class Vocabulary:
     """What the rules need to know of each distinct word."""
 
     def __init__(self, words: Iterable[str], edition: Edition = Edition.PACKAGE) -> None:
-        known = lexicon()
+        published = lexicon()
         spelled = [*words, ""]  # the last stands for "no word there"
         lower = [word.lower() for word in spelled]
         later: set[str] = _LATER if edition is Edition.NLTK else set()
-        degree = {word: added for word, added in known.degree.items() if word not in later}
+        degree = {word: added for word, added in published.degree.items() if word not in later}
         self.no_negates = edition is Edition.PACKAGE
         self.size = len(spelled)
         unrated = _RATED_LATER if edition is Edition.NLTK else frozenset()
-        valence = {word: value for word, value in known.valence.items() if word not in unrated}
+        valence = {word: value for word, value in published.valence.items() if word not in unrated}
         self.valence = np.array([valence.get(word, 0.0) for word in lower])
         self.known: Flags = np.array([word in valence for word in lower])
         self.degree = np.array([degree.get(word, 0.0) for word in lower])
         self.is_degree: Flags = np.array([word in degree for word in lower])
-        self.negates: Flags = np.array([word in known.negations or "n't" in word for word in lower])
+        self.negates: Flags = np.array([word in published.negations or "n't" in word for word in lower])
         self.capitals: Flags = np.array([word.isupper() for word in spelled])
-        self.phrases = {tuple(phrase.split()): v for phrase, v in known.phrases.items() if " " in phrase}
+        self.phrases = {tuple(phrase.split()): v for phrase, v in published.phrases.items() if " " in phrase}
         self.degrees = {tuple(phrase.split()): v for phrase, v in degree.items() if " " in phrase}
-        parts = {part for phrase in (*self.phrases, *self.degrees) for part in phrase}
-        self._number = {word: number for number, word in enumerate(sorted(parts.union(_NAMED)))}
+        phrase_words = {word for phrase in (*self.phrases, *self.degrees) for word in phrase}
+        self._number = {word: number for number, word in enumerate(sorted(phrase_words.union(_NAMED)))}
         self._named = np.array([self._number.get(word, -1) for word in lower])
 
     def named(self, code: Codes, *words: str) -> Flags:
@@ -136,31 +136,31 @@ def valences(words: Segments, vocabulary: Vocabulary, at: Codes) -> Array:
         inside = (place >= start) & (place < end)
         return np.where(inside, words.code[np.where(inside, place, 0)], v.size - 1)
 
-    here = words.code[at]
-    before, after = (here, near(-1), near(-2), near(-3)), (here, near(1), near(2))
+    code = words.code[at]
+    before, after = (code, near(-1), near(-2), near(-3)), (code, near(1), near(2))
     upper = words.sums(v.capitals[words.code])
     shouts = ((upper > 0) & (upper < ends - starts))[words.segment[at]]  # capitals say something if others have none
-    rated = v.known[here] & ~v.is_degree[here] & ~(v.named(here, "kind") & v.named(after[1], "of"))
+    rated = v.known[code] & ~v.is_degree[code] & ~(v.named(code, "kind") & v.named(after[1], "of"))
 
-    out = v.valence[here]
+    out = v.valence[code]
     if v.no_negates:
         denied = v.named(before[1], "no") | v.named(before[2], "no")
         denied |= v.named(before[3], "no") & v.named(before[1], "or", "nor")
-        out = np.where(v.named(here, "no") & v.known[after[1]], 0.0, out)
-        out = np.where(denied, v.valence[here] * _NEGATED, out)
-    out = out + np.where(v.capitals[here] & shouts, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)
+        out = np.where(v.named(code, "no") & v.known[after[1]], 0.0, out)
+        out = np.where(denied, v.valence[code] * _NEGATED, out)
+    out = out + np.where(v.capitals[code] & shouts, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)
     for distance in (1, 2, 3):
-        other = before[distance]
-        counts = (at - start >= distance) & ~v.known[other]
-        added = v.degree[other] * np.where(out < 0, -1.0, 1.0)
-        loud = v.is_degree[other] & v.capitals[other] & shouts
+        earlier = before[distance]
+        counts = (at - start >= distance) & ~v.known[earlier]
+        added = v.degree[earlier] * np.where(out < 0, -1.0, 1.0)
+        loud = v.is_degree[earlier] & v.capitals[earlier] & shouts
         added = (added + np.where(loud, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)) * _FADE[distance - 1]
         changed = (out + added) * _negation(v, before, distance)
         if distance == 3:
             changed = _phrased(v, before, after, changed)
         out = np.where(counts, changed, out)
-    least = v.named(before[1], "least") & ~v.known[before[1]] & ~v.named(before[2], "at", "very")
-    out = np.where(least, out * _NEGATED, out)
+    after_least = v.named(before[1], "least") & ~v.known[before[1]] & ~v.named(before[2], "at", "very")
+    out = np.where(after_least, out * _NEGATED, out)
     return np.where(rated, out, 0.0)
 
 
@@ -190,15 +190,21 @@ def _phrased(v: Vocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...],
                 out[match] = rating
         return out
 
-    _, one, two, three = before
-    whole = np.full(value.shape, np.nan)
-    for places in ((one, before[0]), (two, one, before[0]), (two, one), (three, two, one), (three, two)):
-        whole = np.where(np.isnan(whole), found(places, v.phrases), whole)
+    _, first, second, third = before
+    phrase_value = np.full(value.shape, np.nan)
+    for places in (
+        (first, before[0]),
+        (second, first, before[0]),
+        (second, first),
+        (third, second, first),
+        (third, second),
+    ):
+        phrase_value = np.where(np.isnan(phrase_value), found(places, v.phrases), phrase_value)
     for length in (2, 3):
         ahead = found(after[:length], v.phrases)
-        whole = np.where(np.isnan(ahead), whole, ahead)
-    value = np.where(np.isnan(whole), value, whole)
-    for places in ((three, two, one), (three, two), (two, one)):
+        phrase_value = np.where(np.isnan(ahead), phrase_value, ahead)
+    value = np.where(np.isnan(phrase_value), value, phrase_value)
+    for places in ((third, second, first), (third, second), (second, first)):
         value = value + np.nan_to_num(found(places, v.degrees))
     return value
 
@@ -219,9 +225,9 @@ def shares(words: Segments, vocabulary: Vocabulary, value: Array, marks: pl.Data
     has = first < np.iinfo(np.int64).max
     value = value * np.where(has & (places < first), 0.5, np.where(has & (places > first), 1.5, 1.0))
 
-    exclaimed, asked = (marks[name].to_numpy().astype(np.float64) for name in ("exclaimed", "asked"))
+    exclaimed, questions = (marks[name].to_numpy().astype(np.float64) for name in ("exclaimed", "asked"))
     emphasis = np.minimum(exclaimed, 4) * 0.292
-    emphasis += np.where(asked > 3, 0.96, np.where(asked > 1, asked * 0.18, 0.0))
+    emphasis += np.where(questions > 3, 0.96, np.where(questions > 1, questions * 0.18, 0.0))
     total = words.sums(value)
     total += np.sign(total) * emphasis
     up = words.sums(np.where(value > 0, value + 1, 0.0))
@@ -229,8 +235,8 @@ def shares(words: Segments, vocabulary: Vocabulary, value: Array, marks: pl.Data
     more_up, more_down = up > down, up < down
     up, down = up + more_up * emphasis, down + more_down * emphasis
     none = words.sums(value == 0)
-    whole = up + down + none
+    weight = up + down + none
     with np.errstate(invalid="ignore"):
-        columns = {"neg": down / whole, "neu": none / whole, "pos": up / whole}
-        columns["compound"] = np.where(whole > 0, total / np.sqrt(total**2 + _NORMAL), np.nan)
+        columns = {"neg": down / weight, "neu": none / weight, "pos": up / weight}
+        columns["compound"] = np.where(weight > 0, total / np.sqrt(total**2 + _NORMAL), np.nan)
     return pl.DataFrame(columns).fill_nan(None)

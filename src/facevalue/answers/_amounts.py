@@ -52,8 +52,8 @@ def whole(text: str) -> Amount | None:
     >>> whole("$40,000 ~ $60,000"), whole("< $20,000"), whole("$50,000")
     (Amount(low=40000.0, high=60000.0), Amount(low=-inf, high=20000.0), None)
     """
-    found = list(_found(text))
-    return found[0][2] if len(found) == 1 and not (text[: found[0][0]] + text[found[0][1] :]).strip() else None
+    amounts = list(_found(text))
+    return amounts[0][2] if len(amounts) == 1 and not (text[: amounts[0][0]] + text[amounts[0][1] :]).strip() else None
 
 
 def replaced(text: str, by: Callable[[Amount], str | None]) -> str:
@@ -65,13 +65,13 @@ def replaced(text: str, by: Callable[[Amount], str | None]) -> str:
     'c [40000] a year'
     """
     text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
-    out, at = [], 0
+    out, end_of_last = [], 0
     for start, end, amount in _found(text):
-        said = by(amount)
-        if said is not None:
-            out += [text[at:start], said]
-            at = end
-    return "".join([*out, text[at:]])
+        replacement = by(amount)
+        if replacement is not None:
+            out += [text[end_of_last:start], replacement]
+            end_of_last = end
+    return "".join([*out, text[end_of_last:]])
 
 
 def _found(text: str) -> Iterator[tuple[int, int, Amount]]:
@@ -95,7 +95,7 @@ def _amount(text: str, chain: list[re.Match[str]]) -> Iterator[tuple[int, int, A
         return
     before = None if _TAG.search(head) else _BEFORE.search(head)
     behind = _BEHIND.match(tail)
-    bounds = {found for part in (before, behind) if part for found, said in part.groupdict().items() if said}
+    bounds = {bound for match in (before, behind) if match for bound, words in match.groupdict().items() if words}
     values = [_value(number) for number in chain]
     if len(chain) == 2:
         if not chain[0]["scale"] and chain[1]["scale"] and values[0] < 1000:

@@ -28,7 +28,7 @@ def folded(key: str) -> str:
     return _KEY.sub("", key.casefold())
 
 
-def pairs(text: str, known: Mapping[str, str], fields: int, *, cut: bool) -> list[tuple[str, list[str]]]:
+def pairs(text: str, fields_by_key: Mapping[str, str], fields: int, *, cut: bool) -> list[tuple[str, list[str]]]:
     r"""Keys and values of a reply that is a form in lines; none of any other.
 
     A line is a key, a colon and a value; an empty value may be followed by a list of values. The reply is a form if two
@@ -43,7 +43,7 @@ def pairs(text: str, known: Mapping[str, str], fields: int, *, cut: bool) -> lis
     []
     """
     lines = text.splitlines()
-    found: list[tuple[str, list[str]]] = []
+    entries: list[tuple[str, list[str]]] = []
     rest: list[str] = []
     filled: set[str] = set()
     listing: list[str] | None = None
@@ -54,21 +54,21 @@ def pairs(text: str, known: Mapping[str, str], fields: int, *, cut: bool) -> lis
             continue
         key, *after = _COLON.split(body, maxsplit=1)
         key, value = key.strip(_AROUND), after[0].strip(f"{_AROUND},") if after else ""
-        field = known.get(folded(key)) if after and len(value) <= LONGEST else None
+        field = fields_by_key.get(folded(key)) if after and len(value) <= LONGEST else None
         if field is not None:
             values = [value] if value else []
-            found.append((key, values))
+            entries.append((key, values))
             listing = None if value else values
             if any(c.isalnum() for c in value):
                 filled.add(field)
         elif listing is not None and mark and not after and len(body) <= LONGEST:
             listing.append(body.strip(f"{_AROUND},"))
-            filled.add(known[folded(found[-1][0])])
+            filled.add(fields_by_key[folded(entries[-1][0])])
         else:
             listing = None
             rest.append(body)
             if value and len(key) <= _SHORT and len(value) <= LONGEST:
-                found.append((key, [value]))
+                entries.append((key, [value]))
     declines = REFUSES.search("\n".join(rest).casefold()) is not None
     enough = len(filled) >= min(LEAST, fields) and (not declines or 2 * len(filled) > fields)
-    return found if enough else []
+    return entries if enough else []

@@ -82,8 +82,8 @@ class Finder:
         phrases: set[tuple[str, ...]] = set()
         for i, option in enumerate(options):
             amount = _amounts.whole(plain(option.text))
-            said = "" if amount else option.text
-            names = {tuple(_words_of(option.label)), tuple(_words_of(said))} - {()}
+            option_words = "" if amount else option.text
+            names = {tuple(_words_of(option.label)), tuple(_words_of(option_words))} - {()}
             if amount and self._amounts.setdefault(amount, i) != i:
                 raise DataError(
                     f"Options {self._amounts[amount] + 1} and {i + 1} are the same amount: {option.text!r}."
@@ -93,9 +93,11 @@ class Finder:
             for name in names:
                 joined = "".join(name)
                 is_letter = len(joined) == 1 or joined.isdigit()
-                known = self._letters if is_letter else self._words
-                if known.setdefault(joined, i) != i:
-                    raise DataError(f"Options {known[joined] + 1} and {i + 1} are both called {' '.join(name)!r}.")
+                names_of_kind = self._letters if is_letter else self._words
+                if names_of_kind.setdefault(joined, i) != i:
+                    raise DataError(
+                        f"Options {names_of_kind[joined] + 1} and {i + 1} are both called {' '.join(name)!r}."
+                    )
                 if not is_letter:
                     phrases.add(name)
         self._phrases = _phrase_pattern(phrases)
@@ -113,8 +115,10 @@ class Finder:
     def mark(self, text: str, cut: bool) -> str:
         """Replace each mention of an option by its mark."""
         if self._amounts:
-            known = self._amounts
-            text = _amounts.replaced(text, lambda a: _mark(Kind.TEXT, known[a]) if a in known else None)
+            options_by_amount = self._amounts
+            text = _amounts.replaced(
+                text, lambda a: _mark(Kind.TEXT, options_by_amount[a]) if a in options_by_amount else None
+            )
         if self._tail is not None:
             text = self._tail.sub(self._named, text)
         if self._phrases is not None:
@@ -133,8 +137,8 @@ class Finder:
 
     def _named(self, tail: re.Match[str]) -> str:
         """What stands behind a bare letter, marked if all its words are of one option and no other."""
-        said = set(_words_of(tail["said"]))
-        of = [i for i, words in enumerate(self._told) if said <= words]
+        tail_words = set(_words_of(tail["said"]))
+        of = [i for i, words in enumerate(self._told) if tail_words <= words]
         return tail["keep"] + _mark(Kind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]
 
     def without_question(self, marked: str) -> tuple[str, bool]:
@@ -145,10 +149,10 @@ class Finder:
         """
         if "?" not in marked or self._question is None:
             return marked, False
-        found = self._question.search(marked)
-        if found is None or re.search(f"[{_MARKS}]", marked[: found.start()]):
+        question = self._question.search(marked)
+        if question is None or re.search(f"[{_MARKS}]", marked[: question.start()]):
             return marked, False
-        rest = marked[found.end() :]
+        rest = marked[question.end() :]
         if self._question.search(rest):
             return marked, False
         return rest, True
@@ -220,9 +224,10 @@ def _labelled(bare: list[str]) -> re.Pattern[str]:
 
 def _tail(bare: list[str]) -> re.Pattern[str]:
     """Match up to four words behind a bare letter and nothing else: D Doctorate, {"answer": "D: Doctorate"}."""
-    said = r"(?P<said>[^\W\d_]{1,40}(?:[ -][^\W\d_]{1,40}){0,3})"
+    phrase = r"(?P<said>[^\W\d_]{1,40}(?:[ -][^\W\d_]{1,40}){0,3})"
     return re.compile(
-        rf"(?P<keep>{_BEFORE}(?:{'|'.join(map(re.escape, bare))}){_APART}){said}(?P<end>[^\w{_MARKS}]{{0,20}}(?:\n|\Z))"
+        rf"(?P<keep>{_BEFORE}(?:{'|'.join(map(re.escape, bare))}){_APART}){phrase}"
+        rf"(?P<end>[^\w{_MARKS}]{{0,20}}(?:\n|\Z))"
     )
 
 
@@ -232,5 +237,7 @@ def _question_pattern(count: int) -> re.Pattern[str] | None:
         return None
     between = rf"(?:[^\w?{_MARKS}]|\b(?:or|and)\b){{0,12}}"
     listed = "".join(rf"(?:[{''.join(chr(kind.value + i) for kind in Kind)}]{between}){{1,3}}" for i in range(count))
-    said = rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?[^\w{_MARKS}]{{0,4}}"
-    return re.compile(rf"{listed}\?(?:{said}(?:[{_MARKS}]{between}){{1,26}}(?:no other text)?[^\w{_MARKS}]{{0,4}})?")
+    request = (
+        rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?[^\w{_MARKS}]{{0,4}}"
+    )
+    return re.compile(rf"{listed}\?(?:{request}(?:[{_MARKS}]{between}){{1,26}}(?:no other text)?[^\w{_MARKS}]{{0,4}})?")

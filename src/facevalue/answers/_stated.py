@@ -49,49 +49,49 @@ def missing(reason: str) -> Stated:
     return Stated(None, reason, None, NA.BOTH if reason == SEVERAL else NA.NEITHER)
 
 
-def stated(text: str, read: Read) -> Stated:
+def stated(text: str, reader: Read) -> Stated:
     """What a reply states. A first line with a number alone counts by itself, unless a later one has another."""
-    said, _ = visible(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
-    said = _without_list(said.translate(_MARKS))
-    if not any(c.isalnum() for c in said):
+    reply, _ = visible(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
+    reply = _without_list(reply.translate(_MARKS))
+    if not any(c.isalnum() for c in reply):
         return Stated(None, NA.EMPTY.value, None, NA.EMPTY)
-    lines = [line.strip() for line in said.splitlines() if any(c.isalnum() for c in line)]
+    lines = [line.strip() for line in reply.splitlines() if any(c.isalnum() for c in line)]
     if len(lines) > 1 and len(lines[0]) <= _SHORT:
-        first = read(lines[0])
-        others = (read(line).value for line in lines[1:] if _bare(line))
-        if first.value is not None and all(other in (None, first.value) for other in others):
+        first = reader(lines[0])
+        others = (reader(line).value for line in lines[1:] if _bare(line))
+        if first.value is not None and all(value in (None, first.value) for value in others):
             return first
-    found = read(" \n ".join(lines))
-    if found.value is None and REFUSAL.search(said):
+    statement = reader(" \n ".join(lines))
+    if statement.value is None and REFUSAL.search(reply):
         return Stated(None, NA.REFUSED.value, None, NA.REFUSED)
-    return found
+    return statement
 
 
-def parse_column(frame: pl.DataFrame, text: str, read: Read) -> pl.DataFrame:
+def parse_column(frame: pl.DataFrame, text: str, reader: Read) -> pl.DataFrame:
     """Columns `value`, `reason`, `note` and `na` of a column of replies; each distinct reply is read once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
     keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
-    found = [_reply(said, status, read) for said, status in distinct.iter_rows()]
+    statements = [_reply(reply, status, reader) for reply, status in distinct.iter_rows()]
     table = distinct.with_columns(
-        pl.Series("value", [one.value for one in found], pl.Float64),
-        pl.Series("reason", [one.reason for one in found], pl.String),
-        pl.Series("note", [one.note for one in found], pl.String),
-        pl.Series("na", [None if one.na is None else one.na.value for one in found], NA_DTYPE),
+        pl.Series("value", [statement.value for statement in statements], pl.Float64),
+        pl.Series("reason", [statement.reason for statement in statements], pl.String),
+        pl.Series("note", [statement.note for statement in statements], pl.String),
+        pl.Series("na", [None if statement.na is None else statement.na.value for statement in statements], NA_DTYPE),
     )
     joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
     return joined.select("value", "reason", "note", "na")
 
 
-def _reply(text: str | None, status: str | None, read: Read) -> Stated:
+def _reply(text: str | None, status: str | None, reader: Read) -> Stated:
     if text is None or status in UNREAD:
         na = unread(status)
         return Stated(None, na.value, None, na)
-    found = stated(text, read)
-    if found.value is None and found.reason == NO_NUMBER and status == Status.TRUNCATED:
+    statement = stated(text, reader)
+    if statement.value is None and statement.reason == NO_NUMBER and status == Status.TRUNCATED:
         return Stated(None, NA.TRUNCATED.value, None, NA.TRUNCATED)
-    return found
+    return statement
 
 
 def _bare(line: str) -> bool:
@@ -101,5 +101,5 @@ def _bare(line: str) -> bool:
 
 def _without_list(text: str) -> str:
     """The text without the numbers of a numbered list, of which there are at least 1 and 2."""
-    numbers = {int(found[1]) for found in _ENUMERATED.finditer(text)}
+    numbers = {int(match[1]) for match in _ENUMERATED.finditer(text)}
     return _ENUMERATED.sub("- ", text) if {1, 2} <= numbers else text

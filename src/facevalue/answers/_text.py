@@ -35,21 +35,21 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>(a) or")
     ''
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     depth = start = 0
     for tag in _THINK.finditer(text):
         if not tag[1]:
             if depth == 0:
-                kept.append(text[start : tag.start()])
+                pieces.append(text[start : tag.start()])
             depth += 1
         elif depth == 0:
-            kept = []
+            pieces = []
         else:
             depth -= 1
         start = tag.end()
     if depth == 0:
-        kept.append(text[start:])
-    return "".join(kept)
+        pieces.append(text[start:])
+    return "".join(pieces)
 
 
 def plain(text: str) -> str:

@@ -128,8 +128,8 @@ class Categories:
         out = dict(self.forms)
         for name in self.names:
             before, _, inside = name.partition("(")
-            given = [before, inside] if inside else []
-            for phrase in (*given, *(s for s, category in self.synonyms.items() if category == name)):
+            sides = [before, inside] if inside else []
+            for phrase in (*sides, *(s for s, category in self.synonyms.items() if category == name)):
                 key = words(phrase)
                 if key and out.setdefault(key, name) != name:
                     raise DataError(f"{self.attribute!r}: {phrase!r} means both {out[key]!r} and {name!r}.")
@@ -160,12 +160,12 @@ def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Re
     >>> resolve(age, "grown up", lambda attribute, text, names: "adult").reason
     <Why.INVENTED: 'invented'>
     """
-    found = _by_rule(categories, text)
-    if found.reason is None or found.reason is Why.BLANK:
-        return found
-    if categories.several and len(parts := [p for p in _SEPARATORS.split(text[:LIMIT]) if words(p)]) > 1:
-        return resolve_values(categories, parts, judge)
-    return found if judge is None else _judged(categories, text, judge)
+    resolution = _by_rule(categories, text)
+    if resolution.reason is None or resolution.reason is Why.BLANK:
+        return resolution
+    if categories.several and len(values := [p for p in _SEPARATORS.split(text[:LIMIT]) if words(p)]) > 1:
+        return resolve_values(categories, values, judge)
+    return resolution if judge is None else _judged(categories, text, judge)
 
 
 def resolve_values(categories: Categories, values: Sequence[str], judge: Judge | None = None) -> Resolution:
@@ -180,14 +180,14 @@ def resolve_values(categories: Categories, values: Sequence[str], judge: Judge |
     >>> resolve_values(hobbies, ["hiking", "Reading", "knitting"]).categories
     ('Hiking', 'Reading')
     """
-    found = [resolve(categories, value, judge) for value in values] or [_none(categories, Why.BLANK)]
-    known = [one for one in found if one.reason is None]
-    names = tuple(dict.fromkeys(name for one in known for name in one.categories))
+    resolutions = [resolve(categories, value, judge) for value in values] or [_none(categories, Why.BLANK)]
+    valid = [resolution for resolution in resolutions if resolution.reason is None]
+    names = tuple(dict.fromkeys(name for resolution in valid for name in resolution.categories))
     if not names:
-        return max(found, key=lambda one: list(Why).index(one.reason or Why.BLANK))
+        return max(resolutions, key=lambda resolution: list(Why).index(resolution.reason or Why.BLANK))
     if len(names) > 1 and not categories.several:
         return _none(categories, Why.SEVERAL)
-    return Resolution(names, max((one.route for one in known), key=list(Route).index), None)
+    return Resolution(names, max((resolution.route for resolution in valid), key=list(Route).index), None)
 
 
 def resolve_column(
@@ -207,16 +207,18 @@ def resolve_column(
     for name in distinct["attribute"].drop_nulls().unique():
         if name not in sets:
             raise UnknownNameError("attribute", name, sets)
-    found = [
+    resolutions = [
         None
-        if said is None or asked is None
-        else resolve_values(sets[asked], [s for s in said if s is not None], judge)
-        for asked, said in distinct.iter_rows()
+        if texts is None or name is None
+        else resolve_values(sets[name], [s for s in texts if s is not None], judge)
+        for name, texts in distinct.iter_rows()
     ]
     table = distinct.with_columns(
-        pl.Series("categories", [None if f is None else list(f.categories) for f in found], pl.List(pl.String)),
-        pl.Series("route", [None if f is None else f.route.value for f in found], pl.Enum([r.value for r in Route])),
-        pl.Series("reason", [f.reason if f else None for f in found], pl.Enum([w.value for w in Why])),
+        pl.Series("categories", [None if f is None else list(f.categories) for f in resolutions], pl.List(pl.String)),
+        pl.Series(
+            "route", [None if f is None else f.route.value for f in resolutions], pl.Enum([r.value for r in Route])
+        ),
+        pl.Series("reason", [f.reason if f else None for f in resolutions], pl.Enum([w.value for w in Why])),
     )
     joined = keyed.join(table, on=["attribute", "values"], how="left", nulls_equal=True, maintain_order="left")
     return joined.select("categories", "route", "reason")
@@ -229,44 +231,44 @@ def _none(categories: Categories, reason: Why) -> Resolution:
 def _by_rule(categories: Categories, text: str) -> Resolution:
     if text in categories.names:
         return Resolution((text,), Route.EXACT, None)
-    said = words(text)
+    phrase = words(text)
     if categories.ranges and categories.plausible[0] >= 0 and _numbers.negative(plain(text[:LIMIT])):
         return _none(categories, Why.IMPLAUSIBLE)  # before the words, which have no sign
-    if said in categories.forms:
-        return Resolution((categories.forms[said],), Route.FORM, None)
-    if said in categories.phrases:
-        return Resolution((categories.phrases[said],), Route.SYNONYM, None)
-    if _BLANK.fullmatch(said):
+    if phrase in categories.forms:
+        return Resolution((categories.forms[phrase],), Route.FORM, None)
+    if phrase in categories.phrases:
+        return Resolution((categories.phrases[phrase],), Route.SYNONYM, None)
+    if _BLANK.fullmatch(phrase):
         return _none(categories, Why.BLANK)
-    if said == words(categories.unspecified):
+    if phrase == words(categories.unspecified):
         return _none(categories, Why.UNKNOWN)
     if categories.ranges and (numbered := _by_number(categories, plain(text[:LIMIT]))) is not None:
         return numbered
-    named = _named(categories.phrases, said.split())
-    if not named:
+    matches = _named(categories.phrases, phrase.split())
+    if not matches:
         return _none(categories, Why.UNKNOWN)
-    if len(named) > 1 and not categories.several:
+    if len(matches) > 1 and not categories.several:
         return _none(categories, Why.SEVERAL)
-    return Resolution(named, Route.SYNONYM, None)
+    return Resolution(matches, Route.SYNONYM, None)
 
 
-def _named(phrases: Mapping[str, str], said: Sequence[str]) -> tuple[str, ...]:
+def _named(phrases: Mapping[str, str], reply_words: Sequence[str]) -> tuple[str, ...]:
     """Categories named in a text, the longest phrase first at each place; not those denied just before."""
     longest = max(len(phrase.split()) for phrase in phrases)
-    found: dict[str, None] = {}
-    at = 0
-    while at < len(said):
-        for size in range(min(longest, len(said) - at), 0, -1):
-            category = phrases.get(" ".join(said[at : at + size]))
+    matches: dict[str, None] = {}
+    position = 0
+    while position < len(reply_words):
+        for size in range(min(longest, len(reply_words) - position), 0, -1):
+            category = phrases.get(" ".join(reply_words[position : position + size]))
             if category is not None:
-                before = [word for word in said[max(at - 2, 0) : at] if word not in _ARTICLES]
+                before = [word for word in reply_words[max(position - 2, 0) : position] if word not in _ARTICLES]
                 if not before or before[-1] not in _NEGATORS:
-                    found[category] = None
-                at += size
+                    matches[category] = None
+                position += size
                 break
         else:
-            at += 1
-    return tuple(found)
+            position += 1
+    return tuple(matches)
 
 
 def _by_number(categories: Categories, text: str) -> Resolution | None:
@@ -280,8 +282,8 @@ def _by_number(categories: Categories, text: str) -> Resolution | None:
     stated = _numbers.stated(text)
     if stated is None:
         return _none(categories, Why.SEVERAL)
-    least, greatest = categories.plausible
-    if not all(least <= number <= greatest for number in stated):
+    lowest, highest = categories.plausible
+    if not all(lowest <= number <= highest for number in stated):
         return _none(categories, Why.IMPLAUSIBLE)
     low, high = _numbers.opened(text, *stated)
     for start, end, category in categories.ranges:
@@ -292,8 +294,8 @@ def _by_number(categories: Categories, text: str) -> Resolution | None:
 
 
 def _judged(categories: Categories, text: str, judge: Judge) -> Resolution:
-    said = words(judge(categories.attribute, text, categories.names) or "")
-    if said in categories.forms:
-        return Resolution((categories.forms[said],), Route.JUDGE, None)
-    declined = said in ("", "none", words(categories.unspecified))
+    verdict = words(judge(categories.attribute, text, categories.names) or "")
+    if verdict in categories.forms:
+        return Resolution((categories.forms[verdict],), Route.JUDGE, None)
+    declined = verdict in ("", "none", words(categories.unspecified))
     return _none(categories, Why.DECLINED if declined else Why.INVENTED)

@@ -30,24 +30,24 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
     [(1, None), (None, 'refused')]
     """
     _require(frame, text, question)
-    given = statuses(frame)
+    status = statuses(frame)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
     if frame[question].dtype in (pl.UInt8, pl.UInt16):  # small numbers tell questions apart as they are
-        asked = pl.col(question).cast(pl.UInt64).fill_null(2**17)
+        question_code = pl.col(question).cast(pl.UInt64).fill_null(2**17)
     else:
         codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
         place = pl.col(question).cast(pl.String).cast(codes).to_physical()
-        asked = place.cast(pl.UInt64).fill_null(len(codes.categories))
+        question_code = place.cast(pl.UInt64).fill_null(len(codes.categories))
     states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
         said=pl.col(text).cast(pl.String),
         asked=pl.col(question),
-        status=given.cast(states),
-        key=(code * 2**31 + asked * 4 + given.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
+        status=status.cast(states),
+        key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
-    known = _Known(options)
-    parsed = [known.parse(*row) for row in distinct.select("said", "asked", "status").iter_rows()]
+    parser = _Known(options)
+    parsed = [parser.parse(*row) for row in distinct.select("said", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
         pl.Series("choice", [p.choice for p in parsed], pl.Int8),
         pl.Series("na", [p.reason for p in parsed], NA_DTYPE),
@@ -112,16 +112,18 @@ class _Known:
             dict(options) if isinstance(options, Mapping) else dict(enumerate(options))
         )
 
-    def parse(self, said: str | None, asked: object, status: str | None) -> Parsed:
+    def parse(self, reply: str | None, question: object, status: str | None) -> Parsed:
         """Parse one reply."""
-        if said is None or status in UNREAD:
+        if reply is None or status in UNREAD:
             return Parsed(None, unread(status))
-        if asked not in self._options:
-            raise UnknownNameError("question", str(asked), map(str, self._options))
-        shown = self._options[asked]
-        if len(shown) > 127:
-            raise DataError(f"Question {asked!r} has {len(shown)} options; at most 127 can be told apart in a column.")
-        return parse(said, shown, truncated=status == Status.TRUNCATED)
+        if question not in self._options:
+            raise UnknownNameError("question", str(question), map(str, self._options))
+        options = self._options[question]
+        if len(options) > 127:
+            raise DataError(
+                f"Question {question!r} has {len(options)} options; at most 127 can be told apart in a column."
+            )
+        return parse(reply, options, truncated=status == Status.TRUNCATED)
 
 
 def _require(frame: pl.DataFrame, *names: str) -> None:

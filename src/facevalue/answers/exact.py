@@ -10,7 +10,7 @@ LEAST_MASS = 0.01
 """Probability that must be on the options together, where estimates count by this mass: little is needed of it."""
 
 
-def exact_or_drawn(frame: pl.DataFrame, drawn: pl.DataFrame, weights: Mapping[str, pl.Expr]) -> pl.DataFrame:
+def exact_or_drawn(frame: pl.DataFrame, sampled: pl.DataFrame, weights: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """Weights of replies or, where probabilities were read, of these.
 
     Examples
@@ -20,20 +20,20 @@ def exact_or_drawn(frame: pl.DataFrame, drawn: pl.DataFrame, weights: Mapping[st
     >>> exact_or_drawn(frame, drawn, {"weight": pl.col("weights").list.get(0)}).rows()
     [(0.75, 1.0, None), (1.0, 1.0, None)]
     """
-    read = frame["probs"].is_not_null()
-    if not read.any():
-        return drawn
-    found = from_probs(frame, minimum=LEAST_MASS)
+    has_probs = frame["probs"].is_not_null()
+    if not has_probs.any():
+        return sampled
+    option_weights = from_probs(frame, minimum=LEAST_MASS)
     likely = pl.when(pl.col("na").is_null()).then("mass").otherwise(0.0).alias("mass")
-    exact = found.select(*(weight.alias(name) for name, weight in weights.items()), likely, "na")
-    there = pl.lit(read)
+    exact = option_weights.select(*(weight.alias(name) for name, weight in weights.items()), likely, "na")
+    use_exact = pl.lit(has_probs)
     return pl.select(
-        pl.when(there).then(exact[name]).otherwise(drawn[name].cast(exact[name].dtype)).alias(name)
-        for name in drawn.columns
+        pl.when(use_exact).then(exact[name]).otherwise(sampled[name].cast(exact[name].dtype)).alias(name)
+        for name in sampled.columns
     )
 
 
-def exact_or_chosen(frame: pl.DataFrame, said: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def exact_or_chosen(frame: pl.DataFrame, parsed: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Weights of a question's options, in their order: `exact_or_drawn` with what was chosen of them as drawn.
 
     Examples
@@ -44,6 +44,6 @@ def exact_or_chosen(frame: pl.DataFrame, said: pl.DataFrame, names: Sequence[str
     [(0.75, 0.25, 1.0, None), (0.0, 1.0, 1.0, None)]
     """
     chosen = [(pl.col("choice") == at).cast(pl.Float64).alias(name) for at, name in enumerate(names)]
-    drawn = said.select(*chosen, pl.col("choice").is_not_null().cast(pl.Float64).alias("mass"), "na")
+    sampled = parsed.select(*chosen, pl.col("choice").is_not_null().cast(pl.Float64).alias("mass"), "na")
     weights = {name: pl.col("weights").list.get(at, null_on_oob=True) for at, name in enumerate(names)}
-    return exact_or_drawn(frame, drawn, weights)
+    return exact_or_drawn(frame, sampled, weights)

@@ -85,10 +85,10 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
 
 def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> Parsed:
     denied = [_denied(tokens, m.place) for m in mentions]
-    named = {m.option for m in mentions}
+    options = {m.option for m in mentions}
     if all(denied):
         return Parsed(None, NA.NEITHER)
-    if len(named) > 1:
+    if len(options) > 1:
         letters = {m.option for m in mentions if m.kind is not Kind.TEXT}
         texts = {m.option for m in mentions if m.kind is Kind.TEXT}
         clash = len(letters) == len(texts) == 1 and not any(denied)
@@ -97,7 +97,7 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
         return Parsed(None, NA.HEDGED)
     if DANGLING.search(marked) or _asked(tokens):
         return Parsed(None, NA.HEDGED)
-    return Parsed(named.pop(), None)
+    return Parsed(options.pop(), None)
 
 
 def _denied(tokens: Sequence[str], place: int) -> bool:

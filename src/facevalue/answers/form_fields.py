@@ -31,15 +31,15 @@ def parse_forms(
     judge: Judge | None = None,
 ) -> pl.DataFrame:
     """Read replies to forms."""
-    read = json_fields.parse_column(frame, "text", labels)
-    found = pl.concat([read, resolve_column(read, categories, judge)], how="horizontal")
+    replies = json_fields.parse_column(frame, "text", labels)
+    resolved = pl.concat([replies, resolve_column(replies, categories, judge)], how="horizontal")
     before = _filled(frame["filled"], {listed[0]: name for name, listed in labels.items()})
-    found = found.join(before, on=["row", "attribute"], how="left", maintain_order="left")
-    given = pl.col("given").is_not_null()
-    fields = found.with_columns(
-        prefilled=given,
-        kept=pl.when(given).then(pl.col("categories").list.contains(pl.col("given")).fill_null(value=False)),
-        categories=pl.when(given).then(pl.concat_list("given")).otherwise("categories"),
+    resolved = resolved.join(before, on=["row", "attribute"], how="left", maintain_order="left")
+    is_prefilled = pl.col("given").is_not_null()
+    fields = resolved.with_columns(
+        prefilled=is_prefilled,
+        kept=pl.when(is_prefilled).then(pl.col("categories").list.contains(pl.col("given")).fill_null(value=False)),
+        categories=pl.when(is_prefilled).then(pl.concat_list("given")).otherwise("categories"),
     ).with_columns(pl.col("state", "read", "route", "reason").cast(pl.String))
     settled = (~pl.col("prefilled") & (pl.col("route") != "none")).fill_null(value=False).sum()
     forms = fields.group_by("row", maintain_order=True).agg(
@@ -48,31 +48,31 @@ def parse_forms(
         fields=pl.struct(list(_FIELD)),
     )
     valid = pl.col("na").is_null()
-    whole = forms.select(
+    encoded = forms.select(
         "row",
         "na",
         weight=pl.when(valid).then("weight"),
         mass=valid.cast(pl.Float64),
         fields=pl.when(valid).then(pl.struct("fields").struct.json_encode()),
     )
-    rows = pl.DataFrame({"row": range(frame.height)}, schema={"row": whole["row"].dtype})
-    return rows.join(whole, on="row", how="left", maintain_order="left").drop("row")
+    rows = pl.DataFrame({"row": range(frame.height)}, schema={"row": encoded["row"].dtype})
+    return rows.join(encoded, on="row", how="left", maintain_order="left").drop("row")
 
 
 def decoded(answers: pl.DataFrame) -> pl.DataFrame:
     """Fields of forms, one row each: the trial, `repeat`, `form` and what `FIELDS` lists."""
-    there = answers.filter(pl.col("fields").is_not_null()).select(
+    forms = answers.filter(pl.col("fields").is_not_null()).select(
         "task", "form", "repeat", pl.col("fields").str.json_decode(FIELDS).struct.field("fields")
     )
-    return there.explode("fields").unnest("fields")
+    return forms.explode("fields").unnest("fields")
 
 
 def _filled(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
     """What was filled in beforehand, one row per field; each distinct form is read once."""
     texts = filled.cast(pl.String)
     rows = pl.DataFrame({"row": range(len(texts)), "filled": texts}, schema={"row": pl.UInt32, "filled": pl.String})
-    read = [
+    entries = [
         (text, names[title], value) for text in texts.unique().drop_nulls() for title, value in json.loads(text).items()
     ]
-    table = pl.DataFrame(read, schema=dict.fromkeys(("filled", "attribute", "given"), pl.String), orient="row")
+    table = pl.DataFrame(entries, schema=dict.fromkeys(("filled", "attribute", "given"), pl.String), orient="row")
     return rows.join(table, on="filled").select("row", "attribute", "given")

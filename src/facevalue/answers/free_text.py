@@ -30,14 +30,14 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    said = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
-    if said["text"].str.contains("<", literal=True).any():
-        said = said.with_columns(pl.col("text").map_elements(without_thinking, pl.String))
-    said = said.with_columns(
+    replies = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
+    if replies["text"].str.contains("<", literal=True).any():
+        replies = replies.with_columns(pl.col("text").map_elements(without_thinking, pl.String))
+    replies = replies.with_columns(
         pl.col("text").str.strip_chars(), words=pl.col("text").str.count_matches(r"\S+").fill_null(0)
     ).with_columns(short=(pl.col("words") <= SHORT) & pl.col("text").str.contains(r"[\p{L}\p{N}]"))
-    short = said.filter("short")["text"].unique()
-    declined = [one for one in short if REFUSAL.search(visible(one)[0])]
+    short = replies.filter("short")["text"].unique()
+    declined = [reply for reply in short if REFUSAL.search(visible(reply)[0])]
     reason = (
         pl.when(pl.col("status") == Status.REFUSED.value)
         .then(pl.lit(NA.REFUSED.value))
@@ -48,6 +48,8 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
         .when(pl.col("short") & pl.col("text").is_in(declined))
         .then(pl.lit(NA.REFUSED.value))
     )
-    found = said.with_columns(na=reason.cast(NA_DTYPE))
+    reasoned = replies.with_columns(na=reason.cast(NA_DTYPE))
     says = (pl.col("na") == NA.REFUSED.value) & pl.col("text").str.contains(r"[\p{L}\p{N}]")
-    return found.select(text=pl.when(pl.col("na").is_null()).then("text"), na="na", declined=pl.when(says).then("text"))
+    return reasoned.select(
+        text=pl.when(pl.col("na").is_null()).then("text"), na="na", declined=pl.when(says).then("text")
+    )

@@ -100,41 +100,41 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
     >>> parse("I'm sorry, I can't fill that in.", names).reason
     <NA.REFUSED: 'refused'>
     """
-    known = _known(tuple((name, tuple(keys)) for name, keys in names.items()))
-    said = without_thinking(text) if "<" in text else text
-    said = said[:LIMIT].translate(_PLAIN_QUOTES)
-    pairs, broken = _pairs(said)
-    fields, unknown = _gathered(pairs, known, names)
+    fields_by_key = _known(tuple((name, tuple(keys)) for name, keys in names.items()))
+    reply = without_thinking(text) if "<" in text else text
+    reply = reply[:LIMIT].translate(_PLAIN_QUOTES)
+    pairs, broken = _pairs(reply)
+    fields, unknown = _gathered(pairs, fields_by_key, names)
     if _any(fields):
         return Fields(fields, unknown, Read.BROKEN if broken else Read.JSON)
-    cut = truncated or len(said) == LIMIT
-    lines = [] if pairs else _field_lines.pairs(said, known, len(names), cut=cut)
+    cut = truncated or len(reply) == LIMIT
+    lines = [] if pairs else _field_lines.pairs(reply, fields_by_key, len(names), cut=cut)
     if lines:
-        fields, unknown = _gathered(lines, known, names)
+        fields, unknown = _gathered(lines, fields_by_key, names)
         return Fields(fields, unknown, Read.LINES)
-    return Fields(fields, unknown, None, _reason(said, cut))
+    return Fields(fields, unknown, None, _reason(reply, cut))
 
 
 def _gathered(
-    pairs: Sequence[tuple[str, Any]], known: Mapping[str, str], names: Names
+    pairs: Sequence[tuple[str, Any]], fields_by_key: Mapping[str, str], names: Names
 ) -> tuple[dict[str, Field], tuple[str, ...]]:
     """The fields that pairs of keys and values give, and the keys that are none."""
-    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    entries: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     unknown: dict[str, None] = {}
     for key, value in pairs:
-        name = _named(key, known)
+        name = _named(key, fields_by_key)
         if name is not None:
-            found.setdefault(name, []).append((key, _texts(value)))
+            entries.setdefault(name, []).append((key, _texts(value)))
         elif isinstance(value, _Object | list) and (inner := list(_inside(value))):
-            for own, deeper in inner:
-                name = _named(own, known)
+            for inner_key, deeper in inner:
+                name = _named(inner_key, fields_by_key)
                 if name is None:
-                    unknown[own[:LENGTH]] = None
+                    unknown[inner_key[:LENGTH]] = None
                 else:
-                    found.setdefault(name, []).append((own, _texts(deeper)))
+                    entries.setdefault(name, []).append((inner_key, _texts(deeper)))
         else:
             unknown[key[:LENGTH]] = None
-    return {name: _field(found.get(name, [])) for name in names}, tuple(unknown)
+    return {name: _field(entries.get(name, [])) for name in names}, tuple(unknown)
 
 
 def _any(fields: Mapping[str, Field]) -> bool:
@@ -148,14 +148,14 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
     keyed = frame.select(said=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
     rows = []
-    for said, state in distinct.iter_rows():
-        if said is None or state in UNREAD:
-            one = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=unread(state))
+    for reply, state in distinct.iter_rows():
+        if reply is None or state in UNREAD:
+            parsed = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=unread(state))
         else:
-            one = parse(said, names, truncated=state == Status.TRUNCATED)
+            parsed = parse(reply, names, truncated=state == Status.TRUNCATED)
         rows += [
-            (said, state, at, name, f.state, list(f.values) or None, f.key, one.read, one.reason)
-            for at, (name, f) in enumerate(one.fields.items())
+            (reply, state, index, name, f.state, list(f.values) or None, f.key, parsed.read, parsed.reason)
+            for index, (name, f) in enumerate(parsed.fields.items())
         ]
     schema: dict[str, Any] = {
         **dict.fromkeys(("said", "status"), pl.String),
@@ -164,7 +164,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
         "state": pl.Enum([state.value for state in State]),
         "values": pl.List(pl.String),
         "key": pl.String,
-        "read": pl.Enum([read.value for read in Read]),
+        "read": pl.Enum([route.value for route in Read]),
         "na": NA_DTYPE,
     }
     table = pl.DataFrame(rows, schema=schema, orient="row")
@@ -183,11 +183,11 @@ def _pairs(text: str) -> tuple[list[tuple[str, Any]], bool]:
     """Key-value pairs of the objects at the top of a text, and whether any had to be picked out of broken JSON."""
     out: list[tuple[str, Any]] = []
     broken = False
-    for piece, whole in _pieces(text):
-        read = None
-        if whole:
+    for piece, balanced in _pieces(text):
+        content = None
+        if balanced:
             try:
-                read = json.loads(
+                content = json.loads(
                     piece,
                     strict=False,  # line breaks within strings
                     object_pairs_hook=_Object,
@@ -196,13 +196,13 @@ def _pairs(text: str) -> tuple[list[tuple[str, Any]], bool]:
                     parse_constant=str,
                 )
             except ValueError:
-                read = None
-        if read is None:
+                content = None
+        if content is None:
             picked = _PAIR.findall(piece)
             broken |= bool(picked)
             out += [(key, _scalar(value)) for key, value in picked]
         else:
-            out += list(_inside(read)) if isinstance(read, list) else read.pairs
+            out += list(_inside(content)) if isinstance(content, list) else content.pairs
     return out, broken
 
 
@@ -211,7 +211,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
     The second of each says whether it is balanced.
     """
-    kept: list[str] = []
+    fragments: list[str] = []
     depth = deepest = start = 0
     last = 0
     for token in _TOKEN.finditer(text):
@@ -221,18 +221,18 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
         if sign in "{[":
             if depth == 0:
                 start = last = token.start()
-                kept, deepest = [], 0
+                fragments, deepest = [], 0
             depth += 1
             deepest = max(deepest, depth)
         elif sign in "}]":
             depth -= 1
             if depth == 0:
-                piece = "".join(kept) + text[last : token.end()]
+                piece = "".join(fragments) + text[last : token.end()]
                 if "{" in piece:
                     yield (piece, True) if deepest <= DEPTH else (text[start : token.end()], False)
                 last = token.end()
         elif sign == ",":
-            kept.append(text[last : token.start()])
+            fragments.append(text[last : token.start()])
             last = token.end()
     if depth:
         yield text[start:], False
@@ -269,12 +269,12 @@ def _texts(value: Any) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _field(given: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
-    filled = [(key, values) for key, values in given if values]
+def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
+    filled = [(key, values) for key, values in entries if values]
     if not filled:
         return Field(State.MISSING)
     key, values = filled[0]
-    if any(sorted(map(_same, other)) != sorted(map(_same, values)) for _, other in filled[1:]):
+    if any(sorted(map(_same, more)) != sorted(map(_same, values)) for _, more in filled[1:]):
         return Field(State.DOUBLED, (), key)
     return Field(State.VALUE, values, key)
 
@@ -293,26 +293,26 @@ def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
             if out.setdefault(folded(key), name) != name:
                 raise DataError(f"The key {key!r} stands for two fields, {out[folded(key)]!r} and {name!r}.")
     for name, keys in names:  # "Race" for "Race/Ethnicity", where that says no other field
-        for part in {part for key in keys for part in key.split("/") if "/" in key}:
-            out.setdefault(folded(part), name)
+        for short in {short for key in keys for short in key.split("/") if "/" in key}:
+            out.setdefault(folded(short), name)
     out.pop("", None)
     return out
 
 
-def _named(key: str, known: Mapping[str, str]) -> str | None:
+def _named(key: str, fields_by_key: Mapping[str, str]) -> str | None:
     """The field that a key stands for: itself in any case and punctuation, else the nearest that is near enough."""
     plain = folded(key)
-    if plain in known or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:
-        return known.get(plain)
-    scored = [(SequenceMatcher(None, plain, form).ratio(), name) for form, name in known.items()]
+    if plain in fields_by_key or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:
+        return fields_by_key.get(plain)
+    scored = [(SequenceMatcher(None, plain, form).ratio(), name) for form, name in fields_by_key.items()]
     best = max(score for score, _ in scored)
     near = {name for score, name in scored if score == best}
     return near.pop() if best >= NEAR and len(near) == 1 else None
 
 
-def _reason(said: str, cut: bool) -> NA:
-    if REFUSES.search(said.casefold()):
+def _reason(reply: str, cut: bool) -> NA:
+    if REFUSES.search(reply.casefold()):
         return NA.REFUSED
     if cut:
         return NA.TRUNCATED
-    return NA.NEITHER if any(c.isalnum() for c in said) else NA.EMPTY
+    return NA.NEITHER if any(c.isalnum() for c in reply) else NA.EMPTY

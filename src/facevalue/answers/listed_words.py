@@ -104,38 +104,40 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
         return Named(ReplyKind.EMPTY)
     is_cut = status is Status.TRUNCATED or _OPEN.search(text) is not None
     brackets = _IN_BRACKETS.findall(text)
-    known = {plain(word): word for word in listed}
-    found: list[str] = []
+    words_by_form = {plain(word): word for word in listed}
+    named_entries: list[str] = []
     prose = False
     for line in (brackets[0] if len(brackets) == 1 else text).splitlines():
-        entries, sentence = _entries(line, known)
-        if sentence and any(word in known for word in re.findall(r"[\w'-]+", line)):
+        entries, sentence = _entries(line, words_by_form)
+        if sentence and any(word in words_by_form for word in re.findall(r"[\w'-]+", line)):
             return Named(ReplyKind.PROSE)
         prose |= sentence
-        found += [] if sentence else entries
-    if prose and not found:
+        named_entries += [] if sentence else entries
+    if prose and not named_entries:
         return Named(ReplyKind.REFUSED if REFUSAL.search(text) else ReplyKind.PROSE)
     if is_cut:
         return Named(ReplyKind.BROKEN)
-    names = dict.fromkeys(found)
-    invented = tuple(name for name in names if name not in known)
-    return Named(ReplyKind.LIST, tuple(word for key, word in known.items() if key in names), invented)
+    names = dict.fromkeys(named_entries)
+    invented = tuple(name for name in names if name not in words_by_form)
+    return Named(ReplyKind.LIST, tuple(word for key, word in words_by_form.items() if key in names), invented)
 
 
-def _entries(line: str, known: dict[str, str]) -> tuple[list[str], bool]:
+def _entries(line: str, words_by_form: dict[str, str]) -> tuple[list[str], bool]:
     """The entries of a line, and whether it is a sentence instead."""
     line = _ASIDE.sub("", _NUMBERING.sub("", line))
     alone = _clean(_REMARK.sub("", line))
-    if alone in known:
+    if alone in words_by_form:
         return [alone], False
-    entries = [_clean(part) for part in re.split(r"[,;•]", _HEADING.sub("", line))]
-    entries = [known_as for entry in entries if entry and (known_as := _without_remark(entry, known)) not in _NOTHING]
+    entries = [_clean(entry) for entry in re.split(r"[,;•]", _HEADING.sub("", line))]
+    entries = [
+        known_as for entry in entries if entry and (known_as := _without_remark(entry, words_by_form)) not in _NOTHING
+    ]
     return entries, any(len(entry.split()) > _LONGEST for entry in entries)
 
 
-def _without_remark(entry: str, known: dict[str, str]) -> str:
+def _without_remark(entry: str, words_by_form: dict[str, str]) -> str:
     head = _clean(_REMARK.sub("", _NUMBERING.sub("", entry)))
-    return head if head in known else entry
+    return head if head in words_by_form else entry
 
 
 def _clean(entry: str) -> str:

@@ -18,14 +18,16 @@ def parse(text: str, low: float = -INFINITY, high: float = INFINITY) -> tuple[fl
     >>> parse("About $45k."), parse("30 to 40 years"), parse("-3", low=0)
     ((45000.0, None), (35.0, None), (None, <NA.NEITHER: 'neither'>))
     """
-    said, _ = visible(text)
-    if not named(said):
-        reason = NA.REFUSED if REFUSAL.search(said) else NA.NEITHER if any(c.isalnum() for c in said) else NA.EMPTY
+    statement, _ = visible(text)
+    if not named(statement):
+        reason = (
+            NA.REFUSED if REFUSAL.search(statement) else NA.NEITHER if any(c.isalnum() for c in statement) else NA.EMPTY
+        )
         return None, reason
-    between = stated(said)
+    between = stated(statement)
     if between is None:
         return None, NA.BOTH
-    value = sum(between) / 2 * (-1 if negative(said) else 1)
+    value = sum(between) / 2 * (-1 if negative(statement) else 1)
     return (value, None) if low <= value <= high else (None, NA.NEITHER)
 
 
@@ -39,13 +41,13 @@ def parse_column(frame: pl.DataFrame, text: str, low: float = -INFINITY, high: f
     """
     keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
-    read = [_parsed(said, state, low, high) for said, state in distinct.iter_rows()]
+    numbers = [_parsed(reply, state, low, high) for reply, state in distinct.iter_rows()]
     table = distinct.with_columns(
-        pl.Series("value", [value for value, _ in read], pl.Float64),
-        pl.Series("na", [None if why is None else why.value for _, why in read], NA_DTYPE),
+        pl.Series("value", [value for value, _ in numbers], pl.Float64),
+        pl.Series("na", [None if reason is None else reason.value for _, reason in numbers], NA_DTYPE),
     )
-    found = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return found.select("value", "na")
+    parsed = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
+    return parsed.select("value", "na")
 
 
 def _parsed(text: str | None, status: str | None, low: float, high: float) -> tuple[float | None, NA | None]:

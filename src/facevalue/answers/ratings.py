@@ -66,13 +66,13 @@ def _read(text: str) -> Stated:
     if not any(c.isdigit() for c in text.replace(".5", "")):
         text = _WORD.sub(lambda m: m[1] if m[1] == "one" else f"{_WORDS.index(m[1])}{m[2] or ''}", text)
     text = _OF_TEN.sub("out of 10", text)
-    of = {_value(found[1]) for found in _OF.finditer(text) if found[2] == "10"}
-    other = _OTHER.search(text) or any(found[2] != "10" for found in _OF.finditer(text))
+    of = {_value(match[1]) for match in _OF.finditer(text) if match[2] == "10"}
+    other_scale = _OTHER.search(text) or any(match[2] != "10" for match in _OF.finditer(text))
     text = _OF.sub(lambda m: f"{m[1]} " if m[2] == "10" else " ", text)
     # "8/10" counts, whatever other numbers there are.
     numbers = {(low, high) for low, high in _numbers(text) if not of or low in of or high in of}
     if len(numbers) != 1:
-        return missing(SEVERAL if numbers else OTHER_SCALE if other else NO_NUMBER)
+        return missing(SEVERAL if numbers else OTHER_SCALE if other_scale else NO_NUMBER)
     low, high = numbers.pop()
     if not LOW <= low <= high <= HIGH:
         return missing(OUTSIDE)
@@ -81,17 +81,17 @@ def _read(text: str) -> Stated:
 
 def _numbers(text: str) -> Iterator[tuple[float, float]]:
     """Numbers and ranges of a text, as least and greatest."""
-    found = list(_PLAIN.finditer(text))
-    at = 0
-    while at < len(found):
-        low = high = _value(found[at][1])
-        if at + 1 < len(found):
-            end, upto = found[at].end(), _value(found[at + 1][1])
-            between = _BETWEEN.fullmatch(text, end, found[at + 1].start())
-            if between and upto > low and (not between["and"] or _FROM.search(text, 0, found[at].start())):
-                high, at = upto, at + 1
+    matches = list(_PLAIN.finditer(text))
+    index = 0
+    while index < len(matches):
+        low = high = _value(matches[index][1])
+        if index + 1 < len(matches):
+            end, upto = matches[index].end(), _value(matches[index + 1][1])
+            between = _BETWEEN.fullmatch(text, end, matches[index + 1].start())
+            if between and upto > low and (not between["and"] or _FROM.search(text, 0, matches[index].start())):
+                high, index = upto, index + 1
         yield low, high
-        at += 1
+        index += 1
 
 
 def _value(number: str) -> float:

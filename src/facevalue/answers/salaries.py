@@ -101,47 +101,47 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
 def _read(text: str) -> Stated:
     """What is said to be a year's pay goes first, then what is said to be money, then any number."""
     amounts = list(_amounts(_PENSION.sub(" ", text)))
-    counted = [one for one in amounts if not one.foreign and one.period not in PERIODS]
+    counted = [amount for amount in amounts if not amount.foreign and amount.period not in PERIODS]
     for some in (
-        [one for one in counted if one.period == YEARLY],
-        [one for one in counted if one.money or one.period],
+        [amount for amount in counted if amount.period == YEARLY],
+        [amount for amount in counted if amount.money or amount.period],
         counted if len(counted) == len(amounts) else [],
     ):
         if some:
             return _salary(some)
-    periods = [PERIODS[one.period] for one in amounts if one.period in PERIODS]
-    foreign = [OTHER_CURRENCY for one in amounts if one.foreign]
+    periods = [PERIODS[amount.period] for amount in amounts if amount.period in PERIODS]
+    foreign = [OTHER_CURRENCY for amount in amounts if amount.foreign]
     return missing([*foreign, *periods, NO_NUMBER][0])
 
 
 def _salary(amounts: list[_Amount]) -> Stated:
-    found = {one.yearly for one in amounts}
-    if len(found) > 1:
+    salaries = {amount.yearly for amount in amounts}
+    if len(salaries) > 1:
         return missing(SEVERAL)
-    low, high = found.pop()
+    low, high = salaries.pop()
     if not LOW <= low <= high <= HIGH:
         return missing(OUTSIDE)
-    hourly = [HOURLY] if all(one.period == HOURLY for one in amounts) else []
+    hourly = [HOURLY] if all(amount.period == HOURLY for amount in amounts) else []
     note = " ".join([*hourly, *([RANGE] if low < high else [])])
     return Stated((low + high) / 2, note=note or None)
 
 
 def _amounts(text: str) -> Iterator[_Amount]:
-    found = [number for number in _NUMBER.finditer(text) if not _BESIDE.match(text, number.end())]
+    numbers = [number for number in _NUMBER.finditer(text) if not _BESIDE.match(text, number.end())]
     at = 0
-    while at < len(found):
-        first = last = found[at]
+    while at < len(numbers):
+        first = last = numbers[at]
         low = high = _value(first)
-        if at + 1 < len(found) and _joined(text, first, found[at + 1]):
-            upto = _value(found[at + 1])
-            if not first["scale"] and found[at + 1]["scale"] and low < 1000:
-                low *= _SCALE[found[at + 1]["scale"].strip()]
+        if at + 1 < len(numbers) and _joined(text, first, numbers[at + 1]):
+            upto = _value(numbers[at + 1])
+            if not first["scale"] and numbers[at + 1]["scale"] and low < 1000:
+                low *= _SCALE[numbers[at + 1]["scale"].strip()]
             if low < upto:
-                last, high, at = found[at + 1], upto, at + 1
+                last, high, at = numbers[at + 1], upto, at + 1
             else:
                 low = high
         head = text[max(first.start() - _REACH, 0) : first.start()]
-        period = _period(text, last) or next((name for name, said in _BEFORE.items() if said.search(head)), None)
+        period = _period(text, last) or next((name for name, pattern in _BEFORE.items() if pattern.search(head)), None)
         money = any(number[name] for number in (first, last) for name in ("dollar", "scale", "named"))
         yield _Amount(low, high, period, money, any(_foreign(text, number) for number in (first, last)))
         at += 1
@@ -151,14 +151,14 @@ def _joined(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether two numbers are the ends of a range, with the period behind each of them or behind the last."""
     start = first.end()
     if (period := _period(text, first)) and period == _period(text, second):
-        said = _BEHIND[period].match(text, start)
-        start = said.end() if said else start
+        words = _BEHIND[period].match(text, start)
+        start = words.end() if words else start
     joined = _BETWEEN.fullmatch(text, start, second.start())
     return joined is not None and (not joined["and"] or _FROM.search(text, 0, first.start()) is not None)
 
 
 def _period(text: str, number: re.Match[str]) -> str | None:
-    return next((name for name, said in _BEHIND.items() if said.match(text, number.end())), None)
+    return next((name for name, pattern in _BEHIND.items() if pattern.match(text, number.end())), None)
 
 
 def _foreign(text: str, number: re.Match[str]) -> bool:
@@ -171,6 +171,6 @@ def _foreign(text: str, number: re.Match[str]) -> bool:
 def _value(number: re.Match[str]) -> float:
     digits = number["digits"]
     cents = re.search(r"\.\d{1,2}\Z", digits)
-    whole = re.sub(r"\D", "", digits[: cents.start()] if cents else digits)
+    dollars = re.sub(r"\D", "", digits[: cents.start()] if cents else digits)
     scale = _SCALE[number["scale"].strip()] if number["scale"] else 1.0
-    return float(whole + (cents[0] if cents else "")) * scale * (-1 if number["minus"] else 1)
+    return float(dollars + (cents[0] if cents else "")) * scale * (-1 if number["minus"] else 1)

@@ -37,23 +37,23 @@ def parted(text: str) -> tuple[str, ...]:
     ((), ('A man cooks.',))
     """
     markers: list[re.Match[str]] = []
-    for found in _MARKER.finditer(text):
-        said = (found["before"] or found["behind"] or found["digit"]).lower()
-        if (int(said) if said.isdigit() else _NUMBERS[said]) == len(markers) + 1:
-            markers.append(found)
+    for marker in _MARKER.finditer(text):
+        number = (marker["before"] or marker["behind"] or marker["digit"]).lower()
+        if (int(number) if number.isdigit() else _NUMBERS[number]) == len(markers) + 1:
+            markers.append(marker)
     if len(markers) > 1:
-        ends = [*(found.start() for found in markers[1:]), len(text)]
-        parts = [text[found.end() : end].strip() for found, end in zip(markers, ends, strict=True)]
-        return tuple(part for part in parts if part)
-    parts = [part.strip() for part in _PARAGRAPHS.split(text.strip()) if not _RULE.fullmatch(part)]
-    if len(parts) == AT_ONCE + 1 and parts[0].endswith(":"):
-        parts = parts[1:]
-    return tuple(parts) if len(parts) in (1, AT_ONCE) else ()
+        ends = [*(marker.start() for marker in markers[1:]), len(text)]
+        texts = [text[marker.end() : end].strip() for marker, end in zip(markers, ends, strict=True)]
+        return tuple(piece for piece in texts if piece)
+    texts = [paragraph.strip() for paragraph in _PARAGRAPHS.split(text.strip()) if not _RULE.fullmatch(paragraph)]
+    if len(texts) == AT_ONCE + 1 and texts[0].endswith(":"):
+        texts = texts[1:]
+    return tuple(texts) if len(texts) in (1, AT_ONCE) else ()
 
 
 def each(frame: pl.DataFrame, column: str = "description") -> pl.DataFrame:
     """Answers with a row for each text of a column, in place of one for each reply."""
     if column not in frame.columns or not frame[column].count():
         return frame
-    parts = pl.Series(column, [parted(said) if said else (said,) for said in frame[column]])
-    return frame.with_columns(parts.cast(pl.List(pl.String))).explode(column)
+    texts = pl.Series(column, [parted(reply) if reply else (reply,) for reply in frame[column]])
+    return frame.with_columns(texts.cast(pl.List(pl.String))).explode(column)

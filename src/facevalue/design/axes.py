@@ -104,8 +104,8 @@ class Factor:
 
     def only(self, name: str, keep: Sequence[str]) -> "Factor | None":
         """Keep the levels whose `name` is among `keep`, in the factor's own order; None if there are none."""
-        kept = set(keep)
-        at = [i for i, value in enumerate(self.choices()[name]) if value in kept]
+        names = set(keep)
+        at = [i for i, value in enumerate(self.choices()[name]) if value in names]
         if not at:
             return None
         return Factor(
@@ -158,18 +158,18 @@ class Pairs:
     def _kept(self) -> Index | None:
         """Ranks of the pairs that stay, where some don't."""
         places = {level: code for code, level in enumerate(self.factor.levels)}
-        named = {pair for pair in self.without if pair[0] in places and pair[1] in places and pair[0] != pair[1]}
-        out = {(places[a], places[b]) for a, b in named} | {(places[b], places[a]) for a, b in named}
+        pairs = {pair for pair in self.without if pair[0] in places and pair[1] in places and pair[0] != pair[1]}
+        out = {(places[a], places[b]) for a, b in pairs} | {(places[b], places[a]) for a, b in pairs}
         if not out:
             return None
-        first, second = (np.array(part, dtype=np.int64) for part in zip(*sorted(out), strict=True))
+        first, second = (np.array(side, dtype=np.int64) for side in zip(*sorted(out), strict=True))
         return np.setdiff1d(np.arange(self._whole), self._rank(first, second))
 
     def columns(self) -> tuple[Column, ...]:
         """Each column of the factor twice."""
         return tuple(
-            Column(f"{column.name}_{part + 1}", column.values, part)
-            for part in (0, 1)
+            Column(f"{column.name}_{side + 1}", column.values, side)
+            for side in (0, 1)
             for column in self.factor.columns()
         )
 

@@ -81,17 +81,17 @@ class Design:
     def trials(self, numbers: npt.ArrayLike, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Decode trial numbers."""
         trials = self._checked(numbers)
-        wanted = self._tables if columns is None else {name: self._tables[self._known(name)] for name in columns}
+        tables = self._tables if columns is None else {name: self._tables[self._known(name)] for name in columns}
         at = np.searchsorted(self.offsets, trials, side="right") - 1
-        rows = {table.digit: np.empty(trials.size, dtype=np.uint32) for table in wanted.values()}
+        rows = {table.digit: np.empty(trials.size, dtype=np.uint32) for table in tables.values()}
         for block, piece in self._pieces(at):
             self._locate(block, trials[piece] - self.offsets[block], piece, rows)
-        found = {digit: pl.Series(row) for digit, row in rows.items()}
+        row_of_digit = {digit: pl.Series(row) for digit, row in rows.items()}
         return pl.DataFrame(
             [
                 pl.Series("trial", trials.astype(np.uint64)),
                 self._block_names.gather(pl.Series(at.astype(np.uint32))),
-                *(table.values.gather(found[table.digit]) for table in wanted.values()),
+                *(table.values.gather(row_of_digit[table.digit]) for table in tables.values()),
             ]
         )
 
@@ -103,11 +103,11 @@ class Design:
             rows = np.flatnonzero(names == block.name)
             if not rows.size:
                 continue
-            part = frame[rows]
+            block_rows = frame[rows]
             local = np.zeros(rows.size, dtype=np.int64)
             valid = np.ones(rows.size, dtype=bool)
             for axis in block.axes:
-                digit = axis.index([_codes(part, column) for column in _identifying(axis)])
+                digit = axis.index([_codes(block_rows, column) for column in _identifying(axis)])
                 valid &= digit >= 0
                 local = local * len(axis) + digit
             out[rows] = np.where(valid, local + offset, -1)
@@ -202,10 +202,10 @@ class Design:
             if place is None:
                 row[piece] = first
                 continue
-            axis, part = place
+            axis, column = place
             if axis not in codes:
                 codes[axis] = block.axes[axis].codes(digits[axis])
-            row[piece] = codes[axis][part] + first
+            row[piece] = codes[axis][column] + first
 
 
 def _identifying(axis: Axis) -> list[Column]:
@@ -213,7 +213,7 @@ def _identifying(axis: Axis) -> list[Column]:
     first: dict[int, Column] = {}
     for column in axis.columns():
         first.setdefault(column.part, column)
-    return [first[part] for part in sorted(first)]
+    return [first[side] for side in sorted(first)]
 
 
 def _codes(frame: pl.DataFrame, column: Column) -> Index:

@@ -76,9 +76,9 @@ class Order:
         group = np.searchsorted(self._units, units, side="right") - 1
         places, stimuli = [], []
         for block, first in enumerate(self._first):
-            mine = np.flatnonzero(group == first)
-            places.append(mine)
-            stimuli.append(units[mine] - self._units[first] + self._design.stimulus_offsets[block])
+            members = np.flatnonzero(group == first)
+            places.append(members)
+            stimuli.append(units[members] - self._units[first] + self._design.stimulus_offsets[block])
         place, stimulus = np.concatenate(places), np.concatenate(stimuli)
         return stimulus[np.lexsort((self._drawn(stimulus, 1), place))]
 
@@ -92,7 +92,7 @@ class Order:
         if not stimuli.size:
             return stimuli
         block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
-        prompts = np.array([one.prompts for one in design.blocks], dtype=np.int64)
+        prompts = np.array([block.prompts for block in design.blocks], dtype=np.int64)
         trials = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
         codes = units(design, together, trials).rank("dense").cast(pl.Int64).to_numpy()
         return stimuli[np.lexsort((self._drawn(stimuli, 1), self._drawn(codes, 0)))]
@@ -104,8 +104,8 @@ class Order:
 
 def _twins(design: Design) -> tuple[list[int], Index]:
     """For each block the first one with the very same axes, and at which unit each block's begin: twins have no own."""
-    known: dict[tuple[int, ...], int] = {}
-    first = [known.setdefault(tuple(map(id, block.stimulus)), at) for at, block in enumerate(design.blocks)]
+    firsts: dict[tuple[int, ...], int] = {}
+    first = [firsts.setdefault(tuple(map(id, block.stimulus)), at) for at, block in enumerate(design.blocks)]
     sizes = [block.stimuli if first[at] == at else 0 for at, block in enumerate(design.blocks)]
     return first, np.cumsum([0, *sizes], dtype=np.int64)
 
@@ -120,9 +120,9 @@ def units(design: Design, together: Sequence[str], trials: Index) -> pl.Series:
         first, starts = _twins(design)
         block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
         return pl.Series(starts[np.array(first)[block]] + stimuli - design.stimulus_offsets[block])
-    known = [name for name in together if name in design.columns]
-    frame = design.trials(trials, known).with_columns(pl.Series("stimulus", stimuli))
-    levels = (pl.concat_str(pl.lit(f"{c}\x1f"), pl.col(c).cast(pl.String)) for c in (*known, "stimulus"))
+    columns = [name for name in together if name in design.columns]
+    frame = design.trials(trials, columns).with_columns(pl.Series("stimulus", stimuli))
+    levels = (pl.concat_str(pl.lit(f"{c}\x1f"), pl.col(c).cast(pl.String)) for c in (*columns, "stimulus"))
     return frame.select(pl.coalesce(levels)).to_series()
 
 

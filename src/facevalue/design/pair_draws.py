@@ -18,21 +18,21 @@ def draw_pairs(group: Numbers, count: int, seed: tuple[int, int], *, any_two: bo
     [[0, 2], [1, 2]]
     """
     size = len(group)
-    whole = size * (size - 1) // 2
-    if not whole:
+    pair_count = size * (size - 1) // 2
+    if not pair_count:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     starts = np.cumsum([0, *(size - 1 - i for i in range(size - 1))])
-    shuffled = Permutation(whole, seed)
-    kept: list[Numbers] = []
-    for begin in range(0, whole, _CHUNK):
-        ranks = shuffled(np.arange(begin, min(begin + _CHUNK, whole)))
+    shuffled = Permutation(pair_count, seed)
+    draws: list[Numbers] = []
+    for begin in range(0, pair_count, _CHUNK):
+        ranks = shuffled(np.arange(begin, min(begin + _CHUNK, pair_count)))
         first = np.searchsorted(starts, ranks, side="right") - 1
         second = ranks - starts[first] + first + 1
         fit = np.full(len(ranks), any_two) | (group[first] != group[second])
-        kept.append(np.stack((ranks, first, second))[:, fit])
-        if sum(part.shape[1] for part in kept) >= count:
+        draws.append(np.stack((ranks, first, second))[:, fit])
+        if sum(draw.shape[1] for draw in draws) >= count:
             break
-    ranks, first, second = np.concatenate(kept, axis=1)[:, :count]
+    ranks, first, second = np.concatenate(draws, axis=1)[:, :count]
     with np.errstate(over="ignore"):
         turned = mix(ranks.astype(np.uint64) + np.uint64(seed[0] + 1) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63)
     turn = turned.astype(np.bool_)

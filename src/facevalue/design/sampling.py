@@ -25,14 +25,14 @@ def sample(design: Design, size: int, seed: int, strata: Sequence[str] = ()) -> 
         raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size:,} trials.")
     if not strata:
         return np.sort(Permutation(design.size, seed)(np.arange(size)))
-    parts = _strata(design, strata)
-    counts = _largest_remainders([part.size for part in parts], size)
-    drawn = [
-        part.numbers(Permutation(part.size, (seed, 1 + i))(np.arange(count)))
-        for i, (part, count) in enumerate(zip(parts, counts, strict=True))
+    groups = _strata(design, strata)
+    counts = _largest_remainders([stratum.size for stratum in groups], size)
+    numbers = [
+        stratum.numbers(Permutation(stratum.size, (seed, 1 + i))(np.arange(count)))
+        for i, (stratum, count) in enumerate(zip(groups, counts, strict=True))
         if count
     ]
-    return np.sort(np.concatenate(drawn))
+    return np.sort(np.concatenate(numbers))
 
 
 def sample_equally(
@@ -54,19 +54,19 @@ def sample_equally(
     # A group's cost per prompt: its variants, in all blocks.
     costs = np.array([sum(int(variants[i]) for i, _ in places) * repeats for places in groups])
     sizes = np.array([design.blocks[places[0][0]].stimuli * places[0][1].size for places in groups])
-    wanted = _equal_shares(sizes, costs, size)
-    if not wanted.any():
+    shares = _equal_shares(sizes, costs, size)
+    if not shares.any():
         raise DataError(
             f"A sample of {size:,} is too small: one prompt with its variants takes {int(costs.min()):,} requests."
         )
     out = []
-    for number, (places, count) in enumerate(zip(groups, wanted.tolist(), strict=True)):
+    for number, (places, count) in enumerate(zip(groups, shares.tolist(), strict=True)):
         if not count:
             continue
-        drawn = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
-        stimulus, prompt = np.divmod(drawn, places[0][1].size)
-        for i, own in places:
-            first = stimulus * design.blocks[i].prompts + own[prompt] * variants[i] + int(design.offsets[i])
+        order = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
+        stimulus, prompt = np.divmod(order, places[0][1].size)
+        for i, prompts in places:
+            first = stimulus * design.blocks[i].prompts + prompts[prompt] * variants[i] + int(design.offsets[i])
             out.append((first[:, None] + np.arange(variants[i])).ravel())
     return np.sort(np.concatenate(out))
 
@@ -85,8 +85,8 @@ def _equal_shares(sizes: Numbers, costs: Numbers, total: int) -> Numbers:
         open_ = np.flatnonzero((taken < sizes) & (costs <= left))
         if not open_.size:
             return taken
-        each = left // open_.size
-        more = np.minimum(each // costs[open_], sizes[open_] - taken[open_])
+        share = left // open_.size
+        more = np.minimum(share // costs[open_], sizes[open_] - taken[open_])
         if not more.any():  # too little for all: one each, in turn
             more = np.zeros_like(more)
             spent = np.cumsum(costs[open_])
@@ -122,35 +122,35 @@ class _Stratum:
 
 
 def _strata(design: Design, names: Sequence[str]) -> list[_Stratum]:
-    found: set[str] = {"block"}
+    present: set[str] = {"block"}
     out: list[_Stratum] = []
     for block, offset in zip(design.blocks, design.offsets, strict=False):
-        found.update(block.constants)
+        present.update(block.constants)
         choices: list[list[Index]] = []
         for axis in block.axes:
-            own = [column for column in axis.columns() if column.name in names]
-            found.update(column.name for column in own)
-            if not own:
+            columns = [column for column in axis.columns() if column.name in names]
+            present.update(column.name for column in columns)
+            if not columns:
                 choices.append([np.arange(len(axis), dtype=np.int64)])
                 continue
             if any(column.part for column in axis.columns()):
-                raise DataError(f"{own[0].name!r} belongs to a pair and cannot be a stratum.")
+                raise DataError(f"{columns[0].name!r} belongs to a pair and cannot be a stratum.")
             groups: dict[tuple[str | None, ...], list[int]] = {}
-            for code, key in enumerate(zip(*(column.values for column in own), strict=True)):
+            for code, key in enumerate(zip(*(column.values for column in columns), strict=True)):
                 groups.setdefault(key, []).append(code)
             choices.append([np.array(codes, dtype=np.int64) for codes in groups.values()])
         out += [_Stratum(block, int(offset), subsets) for subsets in product(*choices)]
     for name in names:
-        if name not in found:
+        if name not in present:
             raise UnknownNameError("factor", name, design.trials([0]).columns[1:])
     return out
 
 
 def _largest_remainders(sizes: Sequence[int], total: int) -> list[int]:
     """Share `total` out in proportion to the sizes, exactly; what rounding leaves goes to the largest remainders."""
-    whole = sum(sizes)
-    counts = [total * size // whole for size in sizes]
-    order = sorted(range(len(sizes)), key=lambda i: -(total * sizes[i] % whole))  # stable: earlier strata first
+    population = sum(sizes)
+    counts = [total * size // population for size in sizes]
+    order = sorted(range(len(sizes)), key=lambda i: -(total * sizes[i] % population))  # stable: earlier strata first
     for i in order[: total - sum(counts)]:
         counts[i] += 1
     return counts

@@ -50,7 +50,7 @@ class Layout:
     @cached_property
     def design(self) -> Design:
         """The design."""
-        return Design(tuple(one.block for one in self.units))
+        return Design(tuple(unit.block for unit in self.units))
 
     def sample(self, size: int, seed: int, repeats: int) -> Numbers:
         """Draw whole units, of each block in proportion to its trials and spread evenly over the strata."""
@@ -59,14 +59,14 @@ class Layout:
         if size > total:
             raise DataError(f"A sample of {size:,} cannot be drawn: the design has {total:,} requests.")
         out: list[Numbers] = []
-        for at, one in enumerate(self.units):
-            count = size * len(one.block) // total // one.size
+        for at, unit in enumerate(self.units):
+            count = size * len(unit.block) // total // unit.size
             if count:
-                chosen = _spread(np.array(one.strata, dtype=np.int64), (seed, at))[:count]
-                out.append(one.trials(chosen) + int(design.offsets[at]))
+                chosen = _spread(np.array(unit.strata, dtype=np.int64), (seed, at))[:count]
+                out.append(unit.trials(chosen) + int(design.offsets[at]))
         if not out:
-            least = min(one.size for one in self.units) * repeats
-            raise DataError(f"A sample of {size:,} is too small for these tasks: a unit takes {least:,} requests.")
+            smallest = min(unit.size for unit in self.units) * repeats
+            raise DataError(f"A sample of {size:,} is too small for these tasks: a unit takes {smallest:,} requests.")
         return np.sort(np.concatenate(out))
 
 

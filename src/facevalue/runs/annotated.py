@@ -42,14 +42,16 @@ def annotate(
     if scored is None:
         raise DataError(f"{run.folder} ({plain.name}) has no replies that a scorer reads.")
     checked_name(name or scorer.called)
-    read = scored.read & (pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, scored, prompts)) if prompts else True)
+    open_replies = scored.read & (
+        pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, scored, prompts)) if prompts else True
+    )
 
     def texts() -> Iterator[pl.Series]:
         from facevalue.measures.scorer import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
 
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):
-            replies = chunk.filter(read)
+            replies = chunk.filter(open_replies)
             yield from (replies[name] for name in scored.texts)
 
     meter, begun = Meter(), False
@@ -84,8 +86,8 @@ def _prompts(study: Study, scored: Scored, prompts: Sequence[str]) -> list[str]:
     """Prompts, checked: the replies to them are read."""
     firsts = [int(start) + at for start, block in zip(study.design.offsets, study.design.blocks, strict=False)
               for at in range(block.prompts)]  # fmt: skip
-    known = study.design.trials(firsts).filter(scored.read)[PROMPT].cast(pl.String).unique(maintain_order=True)
+    names = study.design.trials(firsts).filter(scored.read)[PROMPT].cast(pl.String).unique(maintain_order=True)
     for prompt in prompts:
-        if prompt not in known:
-            raise UnknownNameError("prompt with open replies", prompt, known)
+        if prompt not in names:
+            raise UnknownNameError("prompt with open replies", prompt, names)
     return list(prompts)

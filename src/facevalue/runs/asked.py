@@ -58,8 +58,8 @@ def table_of(study: Study) -> bytes:
 
 def other_server(sessions: Iterable[Session]) -> str | None:
     """Say if replies named more than one model or build, in these sessions."""
-    told = [str(one.findings["served_by"]) for one in sessions if "served_by" in one.findings]
-    names = list(dict.fromkeys(name for text in told for name in text.split("; ")))
+    servers = [str(session.findings["served_by"]) for session in sessions if "served_by" in session.findings]
+    names = list(dict.fromkeys(name for text in servers for name in text.split("; ")))
     if len(names) < 2:
         return None
     return (

@@ -61,8 +61,8 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
                     f"{study.name} shows {_images(pictures)} in one request (block {levels['block']!r}); {model.name} "
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
-    if isinstance(model, Selective) and (why := model.unfit(_looked_at(study, numbers, firsts))):
-        raise ModelError(why)
+    if isinstance(model, Selective) and (reason := model.unfit(_looked_at(study, numbers, firsts))):
+        raise ModelError(reason)
     return can
 
 
@@ -71,8 +71,8 @@ def _check_questions(study: Study, trials: Index) -> None:
     check_fields(study.sampling)
     for question in study.ask(study.design.trials(trials)) if trials.size else ():
         check_fields(argument(study.name, "what it asks", question, Question))
-        for made in (*question.options, question.sampling or study.sampling):
-            check_fields(made)
+        for record in (*question.options, question.sampling or study.sampling):
+            check_fields(record)
 
 
 def _looked_at(study: Study, numbers: TrialNumbers, firsts: Index) -> list[Request]:
@@ -81,12 +81,12 @@ def _looked_at(study: Study, numbers: TrialNumbers, firsts: Index) -> list[Reque
     trials = np.unique(np.concatenate([firsts[:_KINDS], spread]))
     frame = study.design.trials(trials)
     rows = frame.select(stimulus_columns(study)).to_dicts()
-    shown = [
-        study.source.stimulus(*one) for one in zip(study.design.stimulus_numbers(trials).tolist(), rows, strict=True)
+    stimuli = [
+        study.source.stimulus(*pair) for pair in zip(study.design.stimulus_numbers(trials).tolist(), rows, strict=True)
     ]
     return [
         Request(trial, 0, study.seeds[0], stimulus, question, study.sampling, False, study.constrain)
-        for trial, stimulus, question in zip(trials.tolist(), shown, study.ask(frame), strict=True)
+        for trial, stimulus, question in zip(trials.tolist(), stimuli, study.ask(frame), strict=True)
     ]
 
 
@@ -111,17 +111,17 @@ def check_options(study: Study, numbers: TrialNumbers) -> None:
         )
 
 
-def _with_options(study: Study, there: pl.DataFrame, free: pl.DataFrame) -> str:
+def _with_options(study: Study, optioned: pl.DataFrame, free: pl.DataFrame) -> str:
     """What to do about blocks without options: ask the others alone, if a setting can say so, or sample."""
-    if there.is_empty():
+    if optioned.is_empty():
         return "Run it sampled."
     for name in study.options:
-        if name not in there.columns or there[name].null_count() or free[name].null_count():
+        if name not in optioned.columns or optioned[name].null_count() or free[name].null_count():
             continue
-        kept = there[name].cast(pl.String).unique(maintain_order=True).to_list()
-        if not set(kept) & set(free[name].cast(pl.String)):
-            return f"Ask only what has options (--{name.replace('_', '-')} {','.join(kept)}), or run it sampled."
-    blocks = ", ".join(there["block"].cast(pl.String))
+        levels = optioned[name].cast(pl.String).unique(maintain_order=True).to_list()
+        if not set(levels) & set(free[name].cast(pl.String)):
+            return f"Ask only what has options (--{name.replace('_', '-')} {','.join(levels)}), or run it sampled."
+    blocks = ", ".join(optioned["block"].cast(pl.String))
     return f"Run it sampled; only {blocks} could be exact."
 
 
@@ -168,16 +168,16 @@ def check_pictures(study: Study) -> None:
 
 def check_unchanged(study: Study, folder: Path, completion: Completion, asking: RequestBuilder) -> None:
     """Ask a stored trial of every stimulus, and some besides, again in thought: would the model get to see the same?"""
-    shown, told = (
+    stored_trials, stored_repeats = (
         completion.one_each(study.design.stimulus_numbers, _MOST),
         completion.one_each(lambda trial: trial, _SPOTS),
     )
-    trials, repeats = (np.concatenate(pair) for pair in zip(shown, told, strict=True))
+    trials, repeats = (np.concatenate(pair) for pair in zip(stored_trials, stored_repeats, strict=True))
     if not trials.size:
         return
-    wanted = pl.DataFrame({"trial": trials.astype(np.uint64), "repeat": repeats.astype(np.uint8)})
+    sample = pl.DataFrame({"trial": trials.astype(np.uint64), "repeat": repeats.astype(np.uint8)})
     keys = scan_stored(folder).select("trial", "repeat", "status", "request")
-    rows = distinct(keys.join(wanted.lazy(), on=["trial", "repeat"], how="semi", maintain_order="left")).collect()
+    rows = distinct(keys.join(sample.lazy(), on=["trial", "repeat"], how="semi", maintain_order="left")).collect()
     numbers, place = np.unique(rows["trial"].to_numpy().astype(np.int64), return_inverse=True)
     chunk = asking.chunk(numbers, np.ones((numbers.size, 1), dtype=np.bool_))
     for _ in asking.stimuli(chunk):

@@ -64,13 +64,13 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
             f"{first.folder} is a run of {first.study.name}, {second.folder} one of {second.study.name}: compare runs "
             "of one study."
         )
-    with kept_answers((first.plain(), second.plain())) as (one, two):
-        return replace(compare_answers((one, two), margin), notes=differences(first, second))
+    with kept_answers((first.plain(), second.plain())) as (kept_first, kept_second):
+        return replace(compare_answers((kept_first, kept_second), margin), notes=differences(first, second))
 
 
-def compare_answers(both: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
+def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
     """Compare two models' answers to a study, on the units that they share if most are shared."""
-    return compare_with_first(both, margin)[0]
+    return compare_with_first(models, margin)[0]
 
 
 def compare_with_first(
@@ -87,30 +87,32 @@ def compare_with_first(
     estimates:
         Of all answers of each model, if they have been taken already.
     """
-    used = [np.unique(one.pairs()) for one in models]
+    used = [np.unique(model.pairs()) for model in models]
     shared = reduce(np.intersect1d, used)
-    paired = shared.size > 1 and all(_share_units(models[0], one) for one in models[1:])
+    paired = shared.size > 1 and all(_share_units(models[0], model) for model in models[1:])
     study = models[0].study
-    if paired and any(own.size > shared.size for own in used):
-        flags = np.zeros(int(max(one.max() for one in used)) + 1, dtype=np.bool_)
+    if paired and any(pairs.size > shared.size for pairs in used):
+        flags = np.zeros(int(max(pairs.max() for pairs in used)) + 1, dtype=np.bool_)
         flags[shared] = True
-        models, estimates = [one.of_units(flags) for one in models], ()
+        models, estimates = [model.of_units(flags) for model in models], ()
     tables = list(estimates) or _estimates(models)
     for table in tables[1:]:
         check_margin(study, (tables[0], table), margin)
     groups = grouped(models, paired=paired)
-    wanted = {name for table in tables[1:] for name in compared_measures(study, (tables[0], table))}
-    without = [list(one.without(groups, wanted)) for one in models]
-    parts = []
+    compared = {name for table in tables[1:] for name in compared_measures(study, (tables[0], table))}
+    without = [list(model.without(groups, compared)) for model in models]
+    cells = []
     for at in range(1, len(models)):
-        both = models[0], models[at]
+        pair = models[0], models[at]
         in_both = shared.size if paired else int(np.intersect1d(used[0], used[at]).size)
-        only = (used[one].size - in_both for one in (0, at))
+        only = (used[side].size - in_both for side in (0, at))
         units = Units(unit_of(study.measures), in_both, next(only), next(only), paired)
         left = left_out(without[0], without[at], groups)
-        parts.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(both, study, units)))
-    agreements = judged_together(parts, margin)
-    return [_with_further(one, (tables[0], table)) for one, table in zip(agreements, tables[1:], strict=True)]
+        cells.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(pair, study, units)))
+    agreements = judged_together(cells, margin)
+    return [
+        _with_further(agreement, (tables[0], table)) for agreement, table in zip(agreements, tables[1:], strict=True)
+    ]
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
@@ -118,16 +120,16 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     study = models[0].study
     compared = study.extras.compare
     if compared.further:
-        return [one.estimates() for one in models]
+        return [model.estimates() for model in models]
     if compared.measure:
-        tables = [one.estimates((compared.measure, *compared.also)) for one in models]
+        tables = [model.estimates((compared.measure, *compared.also)) for model in models]
         if all((table["measure"] == compared.measure).any() for table in tables):
             return tables
     first = models[0].estimates()
-    wanted = {compared.measure}
+    measures = {compared.measure}
     for name in study.lead:
-        wanted |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
-    return [first, *(one.estimates(wanted) for one in models[1:])]
+        measures |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
+    return [first, *(model.estimates(measures) for model in models[1:])]
 
 
 def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Agreement:
@@ -137,10 +139,11 @@ def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame
 
 def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:
     """Whether both are about the same units in each block that both were asked: faces apart from forms or scenes."""
-    one, two = first.units_by_block(), second.units_by_block()
+    first_units, second_units = first.units_by_block(), second.units_by_block()
     return all(
-        np.intersect1d(one[block], two[block]).size >= _FEWEST_SHARED * min(one[block].size, two[block].size)
-        for block in one.keys() & two.keys()
+        np.intersect1d(first_units[block], second_units[block]).size
+        >= _FEWEST_SHARED * min(first_units[block].size, second_units[block].size)
+        for block in first_units.keys() & second_units.keys()
     )
 
 
@@ -162,21 +165,21 @@ def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
 
 
 def _missing(
-    both: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
+    models: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
 ) -> tuple[pl.DataFrame, Sequence[Measure]]:
     """The difference in the share of replies without a valid answer, where both are about the same units."""
-    table = EstimateTable(study.name, both[1].model, study.labels)
+    table = EstimateTable(study.name, models[1].model, study.labels)
     if units.paired:
-        add_missing_change(table, *both, units.unit)
+        add_missing_change(table, *models, units.unit)
     return table.frame(), (intervention_effects.missing_change(units.unit),)
 
 
 def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     """What else differs between two runs, one sentence each; such differences are part of the deltas."""
     out = []
-    one, two = first.facts.model, second.facts.model
-    if one != two:
-        out.append(f"The models differ: {one} and {two}. The deltas are those of models, too.")
+    first_model, second_model = first.facts.model, second.facts.model
+    if first_model != second_model:
+        out.append(f"The models differ: {first_model} and {second_model}. The deltas are those of models, too.")
     settings: list[Mapping[str, Any]] = [
         {**run.study.options, "sample": run.facts.sample, "sample seed": run.facts.seed, "version": run.study.version}
         for run in (first, second)

@@ -59,9 +59,9 @@ class Units:
     def sentence(self) -> str:
         """The same for people."""
         if not self.paired:
-            both = f", {self.shared:,} in both" if self.shared else ""
-            one, two = (f"{alone + self.shared:,}" for alone in (self.only_first, self.only_second))
-            return f"Each run with its own units ({self.unit}): {one} and {two}{both}."
+            in_both = f", {self.shared:,} in both" if self.shared else ""
+            first_units, second_units = (f"{alone + self.shared:,}" for alone in (self.only_first, self.only_second))
+            return f"Each run with its own units ({self.unit}): {first_units} and {second_units}{in_both}."
         alone = self.only_first + self.only_second
         rest = f"; {alone:,} that only one run has are left out" if alone else ""
         return f"Compared on the {self.shared:,} units ({self.unit}) that both runs were asked about{rest}."
@@ -188,22 +188,22 @@ def cell_differences(
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measure, compared = comparable(study, tables)
     cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
-    definition_of = {one.name: one for one in study.measures}
+    definition_of = {definition.name: definition for definition in study.measures}
     also = compared_measures(study, tables)[1:]
     estimates = [
         pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
         for table, rows in zip(tables, cells, strict=True)
     ]
     alone = [
-        present.join(other, on=[*compared.cells], how="anti", nulls_equal=True)
-        for present, other in (cells, cells[::-1])
+        present.join(others, on=[*compared.cells], how="anti", nulls_equal=True)
+        for present, others in (cells, cells[::-1])
     ]
     keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
-    both = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
-    if not (both["measure"] == measure.name).any():
-        one, two = (_example(rows, compared.cells) for rows in cells)
-        raise DataError(f"The two have no cell in common: {one} in the first, {two} in the second.")
-    changes = Changes(both, estimates[1], without)
+    rows_of_first = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    if not (rows_of_first["measure"] == measure.name).any():
+        first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
+        raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
+    changes = Changes(rows_of_first, estimates[1], without)
     table = EstimateTable(study.name, tables[1]["model"][0], study.labels)
     for name in (measure.name, *also):
         _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
@@ -213,46 +213,52 @@ def cell_differences(
     return Differences(study, measure, compared, units, changes, (alone[0], alone[1]), rows, overall, further)
 
 
-def judged_together(parts: Sequence[Differences], margin: float | None = None) -> list[Agreement]:
+def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[Agreement]:
     """Judge the differences of one or several pairs of runs at the level of one page.
 
     Cells of all pairs are one family, and so are their means, and their sizes.
     """
-    definitions = {one.name: one for part in parts for one in part.definitions}
-    rows = stacked([part.rows for part in parts])
-    if len(parts) > 1:
+    definitions = {definition.name: definition for difference in differences for definition in difference.definitions}
+    rows = stacked([difference.rows for difference in differences])
+    if len(differences) > 1:
         code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
         q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
         rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
-    compared = [one.name for part in parts for one in (difference_of(part.measure), mean_of(part.measure))]
+    compared = [
+        definition.name
+        for difference in differences
+        for definition in (difference_of(difference.measure), mean_of(difference.measure))
+    ]
     margins = {} if margin is None else dict.fromkeys(compared, margin)
-    lead = tuple(dict.fromkeys(_family(part.measure) for part in parts))
+    lead = tuple(dict.fromkeys(_family(difference.measure) for difference in differences))
     judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
     out, start = [], 0
-    for part in parts:
-        out.append(_agreement(part, judged[start : start + part.rows.height]))
-        start += part.rows.height
+    for difference in differences:
+        out.append(_agreement(difference, judged[start : start + difference.rows.height]))
+        start += difference.rows.height
     return out
 
 
-def _agreement(part: Differences, judged: pl.DataFrame) -> Agreement:
+def _agreement(differences: Differences, judged: pl.DataFrame) -> Agreement:
     """Two runs' agreement from their differences, and these as they were judged."""
-    measure, compared = part.measure, part.compared
+    measure, compared = differences.measure, differences.compared
     summary = [mean_of(measure).name, size_of(measure).name]
-    beside = part.overall.clear()
+    without_level = differences.overall.clear()
     if compared.beside:
-        beside = _overall(None, part.changes, measure, (*compared.within, compared.beside))
+        without_level = _overall(None, differences.changes, measure, (*compared.within, compared.beside))
     return Agreement(
         measure=measure,
         compared=compared,
-        units=part.units,
-        cells=_with_sides(judged.filter(measure=difference_of(measure).name), part.changes, measure, compared),
-        only_first=part.alone[0].select(compared.cells),
-        only_second=part.alone[1].select(compared.cells),
-        overall=_with_verdicts(part.overall, judged.filter(pl.col("measure").is_in(summary)), measure, compared.within),
-        beside=beside,
-        also=judged.filter(pl.col("measure").is_in([one.name for one in part.further])),
-        titles=part.study.titles,
+        units=differences.units,
+        cells=_with_sides(judged.filter(measure=difference_of(measure).name), differences.changes, measure, compared),
+        only_first=differences.alone[0].select(compared.cells),
+        only_second=differences.alone[1].select(compared.cells),
+        overall=_with_verdicts(
+            differences.overall, judged.filter(pl.col("measure").is_in(summary)), measure, compared.within
+        ),
+        beside=without_level,
+        also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
+        titles=differences.study.titles,
     )
 
 
@@ -263,34 +269,38 @@ def _family(measure: Measure) -> str:
 
 def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, within: Sequence[str]) -> None:
     rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
-    one = difference_of(measure)
-    estimates, p = changes.estimates(rows, one)
+    definition = difference_of(measure)
+    estimates, p = changes.estimates(rows, definition)
     frame = changes.frame[rows]
     levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
     levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
-    named = family_names(frame, _family(measure), (), within).to_list() if within else _family(measure)
+    family = family_names(frame, _family(measure), (), within).to_list() if within else _family(measure)
     untested = frame["(floored)"].to_numpy() & (not measure.signed)
-    table.add(one, levels, estimates, p=np.where(untested, np.nan, p), family=named, bounds=changes.bounds(rows))
+    table.add(
+        definition, levels, estimates, p=np.where(untested, np.nan, p), family=family, bounds=changes.bounds(rows)
+    )
 
 
 def _overall(table: EstimateTable | None, changes: Changes, measure: Measure, within: Sequence[str]) -> pl.DataFrame:
     """Statistics of all cells by level; the mean and the root mean square are entered into the table, to be judged."""
     usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
     frame = changes.frame.with_row_index("row").filter(usable)
-    parts = []
+    records = []
     for levels, cells in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
         if not cells.height or (table is None and levels[-1] is None):
             continue
         labels = dict(zip(within, levels, strict=True))
-        for one in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
-            parts.append({**labels, **as_row(one), "cells": cells.height})
-            kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(one.name)
+        for summary in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
+            records.append({**labels, **as_row(summary), "cells": cells.height})
+            kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(summary.name)
             if table is not None and kind is not None:
                 columns = {name: [level] for name, level in labels.items()}
-                p = np.array([one.p])
-                table.add(kind, columns, one.estimate, p=p, floor=one.floor, family=f"{kind.title} ({measure.name})")
+                p = np.array([summary.p])
+                table.add(
+                    kind, columns, summary.estimate, p=p, floor=summary.floor, family=f"{kind.title} ({measure.name})"
+                )
     schema = {**dict.fromkeys(within, pl.String()), **_OVERALL}
-    return pl.DataFrame(parts, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 _OVERALL: dict[str, pl.DataType] = {
@@ -334,7 +344,7 @@ def _example(rows: pl.DataFrame, keys: Sequence[str]) -> str:
 
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
     """Say which measure two runs are compared by, and which labels name its cells."""
-    measures, compared = {one.name: one for one in study.measures}, study.extras.compare
+    measures, compared = {measure.name: measure for measure in study.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
         return measures[compared.measure], _named(compared, tables)
     with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]

@@ -65,18 +65,18 @@ class Completion:
                 odd = odd_rows(study, frame, self.width)
             except UNREADABLE as error:
                 broken = set_aside(path)
-                why = str(error).splitlines()[0]
+                reason = str(error).splitlines()[0]
                 warnings.append(
-                    f"{path} is cut short or damaged ({why}): renamed to {broken.name}, its trials are asked again."
+                    f"{path} is cut short or damaged ({reason}): renamed to {broken.name}, its trials are asked again."
                 )
                 continue
             except OSError as error:
                 raise damaged(path, error) from error
-            if what := described(frame, odd):
+            if fault := described(frame, odd):
                 frame = frame.filter(odd.is_null())
                 if frame.height:
                     write_shard(folder, number_of(path), frame, facts.id)
-                warnings.append(f"{path}: {what} Renamed to {set_aside(path).name}; what counts of it is stored anew.")
+                warnings.append(f"{path}: {fault} Renamed to {set_aside(path).name}; what counts of it is stored anew.")
             if not self.enter(frame):
                 raise RunError(
                     f"{path} holds trials that this run doesn't have: it belongs to another run. Name another folder."
@@ -90,9 +90,9 @@ class Completion:
         trials = frame["trial"].to_numpy().astype(np.int64)
         repeats = frame["repeat"].to_numpy().astype(np.int64)
         codes = (frame["status"].to_physical().to_numpy() + 1).astype(np.uint8)
-        positions, mine = self.numbers.positions(trials)
-        mine &= repeats < self.width
-        positions, repeats, codes = positions[mine], repeats[mine], codes[mine]
+        positions, in_run = self.numbers.positions(trials)
+        in_run &= repeats < self.width
+        positions, repeats, codes = positions[in_run], repeats[in_run], codes[in_run]
         before = self._state[positions, repeats]
         better = (before == 0) | (before == _ERROR)
         # Written backwards, so that of several rows of one request the first stays; errors first, so that they lose.
@@ -100,13 +100,13 @@ class Completion:
             self._state[positions[rows], repeats[rows]] = codes[rows]
         self.prompt_tokens += int(frame["prompt_tokens"].sum())
         self.completion_tokens += int(frame["completion_tokens"].sum())
-        return bool(mine.all())
+        return bool(in_run.all())
 
     def mark(self, frame: pl.DataFrame) -> None:
         """Enter rows whose replies have no valid answer, of a run that asks again for that reason."""
         if self._invalid.size:
-            positions, mine = self.numbers.positions(frame["trial"].to_numpy().astype(np.int64))
-            self._invalid[positions[mine], frame["repeat"].to_numpy()[mine]] = True
+            positions, in_run = self.numbers.positions(frame["trial"].to_numpy().astype(np.int64))
+            self._invalid[positions[in_run], frame["repeat"].to_numpy()[in_run]] = True
 
     def open(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
         """Which requests at a range of positions are still to be asked: positions x repeats, re-asks left out."""
@@ -120,11 +120,11 @@ class Completion:
         """
         state = self._state[positions]
         out = (state == 0) | (state == _ERROR)
-        own = slice(again * self.repeats, (again + 1) * self.repeats)
+        columns = slice(again * self.repeats, (again + 1) * self.repeats)
         if again:
-            out[:, own] &= self._invalid[positions, (again - 1) * self.repeats : again * self.repeats]
-        out[:, : own.start] = False
-        out[:, own.stop :] = False
+            out[:, columns] &= self._invalid[positions, (again - 1) * self.repeats : again * self.repeats]
+        out[:, : columns.start] = False
+        out[:, columns.stop :] = False
         return out
 
     def stored(self) -> int:
@@ -142,25 +142,25 @@ class Completion:
             total += np.bincount(block.ravel(), minlength=total.size)
         return {name: int(total[code]) for name, code in _CODES.items()}
 
-    def one_each(self, stimuli: Callable[[Index], Index], most: int) -> tuple[Index, Index]:
+    def one_each(self, stimuli: Callable[[Index], Index], limit: int) -> tuple[Index, Index]:
         """One stored request about each stimulus: trials and repeats; always the same."""
-        found: list[tuple[Index, Index, Index]] = []
+        chunks: list[tuple[Index, Index, Index]] = []
         start = 0
         for block in self._blocks():
             has = (block != 0) & (block != _ERROR)
             # In an order drawn by seed, so that not the same question is looked at for every stimulus.
             rows = np.random.default_rng(start).permutation(np.flatnonzero(has.any(axis=1)).astype(np.int64))
             trials = self.numbers.take(rows + start)
-            shown, first = np.unique(stimuli(trials), return_index=True)
-            some = _spread(shown.size, most)
-            found.append((shown[some], trials[first[some]], has[rows[first[some]]].argmax(axis=1).astype(np.int64)))
+            numbers, first = np.unique(stimuli(trials), return_index=True)
+            some = _spread(numbers.size, limit)
+            chunks.append((numbers[some], trials[first[some]], has[rows[first[some]]].argmax(axis=1).astype(np.int64)))
             start += block.shape[0]
-        columns = zip(*found, strict=True)
-        shown, trials, repeats = (
-            (np.concatenate(column) for column in columns) if found else [np.zeros(0, np.int64)] * 3
+        columns = zip(*chunks, strict=True)
+        numbers, trials, repeats = (
+            (np.concatenate(column) for column in columns) if chunks else [np.zeros(0, np.int64)] * 3
         )
-        _, first = np.unique(shown, return_index=True)
-        some = first[_spread(first.size, most)]
+        _, first = np.unique(numbers, return_index=True)
+        some = first[_spread(first.size, limit)]
         return trials[some], repeats[some]
 
     def _blocks(self) -> Iterator[npt.NDArray[np.uint8]]:
@@ -169,6 +169,6 @@ class Completion:
             yield self._state[start : start + step]
 
 
-def _spread(size: int, most: int) -> Index:
+def _spread(size: int, limit: int) -> Index:
     """Up to `most` places among so many, evenly spread."""
-    return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)
+    return np.arange(size) if size <= limit else np.linspace(0, size - 1, limit).astype(np.int64)

@@ -33,12 +33,12 @@ class Followed:
         questions = dict.fromkeys(axis.columns()[0].name for axis in prompts)
         return cls(Course(study.followed, list(questions)), MissingAnswers(study.missing_by))
 
-    def passing(self, run: StoredRun, tally: Tally, part: int = 0) -> Iterator[pl.DataFrame]:
+    def passing(self, run: StoredRun, tally: Tally, run_number: int = 0) -> Iterator[pl.DataFrame]:
         """A run's answers, looked at as they pass."""
         design, together = run.study.design, run.study.asked_together
         for chunk in answers(run, tally, ("at",)):
             unit = units(design, together, chunk["trial"].to_numpy().astype(np.int64))
-            self.course.take(chunk, unit, part)
+            self.course.take(chunk, unit, run_number)
             self.missing.take(chunk, unit)
             yield chunk.drop("at")
 

@@ -24,18 +24,18 @@ _READ = tuple(str(version) for version in range(1, VERSION + 1))
 _ALWAYS = ("study", "measure", "model", "value")
 
 
-def parquet(estimates: pl.DataFrame, told: Mapping[str, str] | None = None) -> bytes:
+def parquet(estimates: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> bytes:
     """The file's bytes, with what is told of them beside the version."""
     buffer = io.BytesIO()
-    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION), **(told or {})})
+    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION), **(metadata or {})})
     return buffer.getvalue()
 
 
-def write_estimates(estimates: pl.DataFrame, path: Path, told: Mapping[str, str] | None = None) -> None:
+def write_estimates(estimates: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
     """Write a .parquet or .csv file that is whole or absent."""
     check_table(path)
     if path.suffix == ".parquet":
-        write_whole(path, parquet(estimates, told))
+        write_whole(path, parquet(estimates, metadata))
         return
     buffer = io.BytesIO()
     write_csv(estimates, buffer)
@@ -49,8 +49,8 @@ def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.D
         version = read_metadata(path).get(_KEY, "1")
         table = read_table(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise RunError(f"{path} cannot be read: {why}. {again}") from error
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {reason}. {again}") from error
     if version not in _READ:
         raise RunError(
             f"{path} holds estimates of version {version!r}; this FaceValue reads versions 1 to {VERSION}. Use the one "
@@ -60,12 +60,12 @@ def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.D
         _check(table, study)
         if version != _READ[0]:
             return complete(table)
-        done = study.options.get(INTERVENTIONS, [])
-        names = [one.name for one in stored(done)] if isinstance(done, list) else []
+        interventions = study.options.get(INTERVENTIONS, [])
+        names = [intervention.name for intervention in stored(interventions)] if isinstance(interventions, list) else []
         return converted(table, study.labels, study.renamed, models, names)
     except (DataError, pl.exceptions.PolarsError) as error:
-        why = str(error).splitlines()[0]
-        raise RunError(f"{path} holds no estimates of {study.name}: {why} {again}") from error
+        reason = str(error).splitlines()[0]
+        raise RunError(f"{path} holds no estimates of {study.name}: {reason} {again}") from error
 
 
 def _check(table: pl.DataFrame, study: Study) -> None:

@@ -37,12 +37,12 @@ def export(run: StoredRun, path: Path) -> int:
 def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
     """The rows of the export, chunk by chunk."""
     for chunk in answers(run, columns=_KEPT, failed=True):
-        said = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
+        responses = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
         prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
-        counted = said.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
+        counted = responses.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
         # `text` is the reply, also where it is no answer; a study's own name of a prompt stands beside its wording.
-        own = chunk.drop("text", strict=False).rename({"prompt": "prompt_name"}, strict=False)
-        yield own.with_columns(prompts, pl.lit(run.model).alias("model")).join(
+        factors = chunk.drop("text", strict=False).rename({"prompt": "prompt_name"}, strict=False)
+        yield factors.with_columns(prompts, pl.lit(run.model).alias("model")).join(
             counted, on=["trial", "reply"], how="left", maintain_order="left"
         )
 

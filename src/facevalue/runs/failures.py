@@ -14,7 +14,7 @@ def quoted(error: str) -> str:
     return f"“{line if len(line) <= _MOST else line[: _MOST - 1] + '…'}”"
 
 
-def failures(failed: int, asked: int, error: str) -> str:
+def failures(failed: int, requests: int, error: str) -> str:
     """Say how many requests failed, most often with what, and what to do.
 
     Examples
@@ -23,9 +23,11 @@ def failures(failed: int, asked: int, error: str) -> str:
     '3 of 4 requests failed (75.0%), most often with “HTTP 400: no such field”. `facevalue run` asks them again.'
     """
     often = f", most often with {quoted(error)}" if error else ""
-    return f"{failed:,} of {asked:,} requests failed ({failed / asked:.1%}){often}. `facevalue run` asks them again."
+    return (
+        f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. `facevalue run` asks them again."
+    )
 
 
-def failures_of(folder: Path, failed: int, asked: int) -> str:
+def failures_of(folder: Path, failed: int, requests: int) -> str:
     """The same of a run folder."""
-    return failures(failed, asked, commonest_failure(folder))
+    return failures(failed, requests, commonest_failure(folder))

@@ -22,25 +22,26 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
     out: dict[str, dict[tuple[str, ...], StoredRun]] = {}
     for run in runs:
         _check_same(run, first, (*first.study.parts, *first.study.read_by))
-        own = out.setdefault(run.model, {})
-        asked = _part(run)
-        for other, already in own.items():
-            if not asked or not other or set(asked) & set(other):
-                _refuse_twice(run, already, set(asked) & set(other))
-        own[asked] = run
-    whole = out[first.model]
-    for model, own in out.items():
-        if set(own) != set(whole):
+        runs_by_part = out.setdefault(run.model, {})
+        part = _part(run)
+        for other_part, already in runs_by_part.items():
+            if not part or not other_part or set(part) & set(other_part):
+                _refuse_twice(run, already, set(part) & set(other_part))
+        runs_by_part[part] = run
+    reference = out[first.model]
+    for model, runs_by_part in out.items():
+        if set(runs_by_part) != set(reference):
             raise RunError(
-                f"{model} and {first.model} were not asked the same parts: {_listed(own)} and {_listed(whole)}."
+                f"{model} and {first.model} were not asked the same parts: "
+                f"{_listed(runs_by_part)} and {_listed(reference)}."
             )
-        for asked, run in own.items():
-            same = whole[asked]
+        for part, run in runs_by_part.items():
+            same = reference[part]
             _check_same(run, same, first.study.read_by)
             if (run.facts.sample, run.facts.seed) != (same.facts.sample, same.facts.seed):
-                where = f"{run.folder} and {same.folder}"
-                raise RunError(f"{where} asked about different samples: compare models on the same pictures.")
-    return {model: [own[asked] for asked in whole] for model, own in out.items()}
+                folders = f"{run.folder} and {same.folder}"
+                raise RunError(f"{folders} asked about different samples: compare models on the same pictures.")
+    return {model: [runs_by_part[part] for part in reference] for model, runs_by_part in out.items()}
 
 
 def _part(run: StoredRun) -> tuple[str, ...]:
@@ -49,54 +50,57 @@ def _part(run: StoredRun) -> tuple[str, ...]:
 
 
 def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
-    given = run.study.options[setting]
-    return tuple(map(str, given)) if isinstance(given, list) else (str(given),)
+    levels = run.study.options[setting]
+    return tuple(map(str, levels)) if isinstance(levels, list) else (str(levels),)
 
 
-def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
+def _refuse_twice(run: StoredRun, earlier: StoredRun, shared: set[str]) -> None:
     if not run.study.parts:
         alike = "are both called" if run.facts.name else "both asked"
         raise RunError(
-            f"{other.folder} and {run.folder} {alike} {run.model}. {_NAMES.format(other.folder, run.folder)}"
+            f"{earlier.folder} and {run.folder} {alike} {run.model}. {_NAMES.format(earlier.folder, run.folder)}"
         )
-    what = ", ".join(sorted(both)) or "every one"
+    parts = ", ".join(sorted(shared)) or "every one"
     raise RunError(
-        f"{other.folder} and {run.folder} both asked {run.model} about the same {run.study.parts[0]} ({what}): runs of "
-        f"one model are put together where each asks another part. {_NAMES.format(other.folder, run.folder)}"
+        f"{earlier.folder} and {run.folder} both asked {run.model} about the same {run.study.parts[0]} ({parts}): runs "
+        f"of one model are put together where each asks another part. {_NAMES.format(earlier.folder, run.folder)}"
     )
 
 
-def _check_same(run: StoredRun, other: StoredRun, apart: Sequence[str]) -> None:
-    one, two = run.study, other.study
-    names = {*one.options, *two.options} - {*ROOTS, *apart}
-    differing = [name for name in names if one.options.get(name) != two.options.get(name)]
-    if one.name != two.name or differing or not one.manifest.equals(two.manifest):
-        what = ", ".join(sorted(differing)) or "the study or its images"
-        raise RunError(f"{run.folder} and {other.folder} were not asked the same: {what} differs.")
-    if one.scored:
-        _check_scores(run, other)
+def _check_same(run: StoredRun, reference: StoredRun, apart: Sequence[str]) -> None:
+    study, reference_study = run.study, reference.study
+    names = {*study.options, *reference_study.options} - {*ROOTS, *apart}
+    differing = [name for name in names if study.options.get(name) != reference_study.options.get(name)]
+    if study.name != reference_study.name or differing or not study.manifest.equals(reference_study.manifest):
+        differences = ", ".join(sorted(differing)) or "the study or its images"
+        raise RunError(f"{run.folder} and {reference.folder} were not asked the same: {differences} differs.")
+    if study.scored:
+        _check_scores(run, reference)
 
 
-def _check_scores(run: StoredRun, other: StoredRun) -> None:
+def _check_scores(run: StoredRun, reference: StoredRun) -> None:
     """Refuse runs whose texts were scored differently: a measure would be of one run alone, or of two scorers."""
-    own, others = ({scores.name: scores for scores in each.scores} for each in (run, other))
-    for name, mine, theirs in ((name, own.get(name), others.get(name)) for name in {**own, **others}):
-        scored = mine or theirs
-        if scored and (mine is None or theirs is None):
-            lacking, has = (other, run) if mine else (run, other)
+    scores, reference_scores = ({scores.name: scores for scores in side.scores} for side in (run, reference))
+    for name, score, reference_score in (
+        (name, scores.get(name), reference_scores.get(name)) for name in {**scores, **reference_scores}
+    ):
+        scored = score or reference_score
+        if scored and (score is None or reference_score is None):
+            lacking, has = (reference, run) if score else (run, reference)
             raise RunError(
                 f"{has.folder} has scores called {name!r}, and {lacking.folder} has none: "
                 f"facevalue annotate {lacking.folder} --with {scored.scorer} --name {name}"
             )
-        if mine and theirs and mine.by != theirs.by:
+        if score and reference_score and score.by != reference_score.by:
             raise RunError(
-                f"The scores called {name!r} in {run.folder} and {other.folder} are not of the same scorer "
-                f"({mine.scorer} and {theirs.scorer}, of another version, digest or labels): annotate both alike."
+                f"The scores called {name!r} in {run.folder} and {reference.folder} are not of the same scorer "
+                f"({score.scorer} and {reference_score.scorer}, of another version, digest or labels): "
+                "annotate both alike."
             )
 
 
-def _listed(own: Mapping[tuple[str, ...], StoredRun]) -> str:
-    return ", ".join(sorted(" and ".join(asked) or "all" for asked in own))
+def _listed(runs_by_part: Mapping[tuple[str, ...], StoredRun]) -> str:
+    return ", ".join(sorted(" and ".join(part) or "all" for part in runs_by_part))
 
 
 def study_of(runs: Sequence[StoredRun]) -> Study:
@@ -105,8 +109,8 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     merged = dict(first.study.options)
     for name in first.study.parts:
         levels = [_levels(run, name) for run in runs]
-        every = any(not level for level in levels)
-        merged[name] = [] if every else list(dict.fromkeys(level for part in levels for level in part))
+        takes_all = any(not level for level in levels)
+        merged[name] = [] if takes_all else list(dict.fromkeys(level for names in levels for level in names))
     return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
 
 
@@ -116,8 +120,8 @@ def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], seen: Follow
         yield from seen.passing(runs[0], tallies[str(runs[0].folder)])
         return
     columns = list(dict.fromkeys(name for run in runs for name in run.study.design.trials([0]).columns))
-    for part, run in enumerate(runs):
-        for chunk in seen.passing(run, tallies[str(run.folder)], part):
+    for run_number, run in enumerate(runs):
+        for chunk in seen.passing(run, tallies[str(run.folder)], run_number):
             plain = chunk.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
             missing = [pl.lit(None, pl.String).alias(name) for name in columns if name not in plain.columns]
             rest = [name for name in plain.columns if name not in columns]
@@ -128,22 +132,24 @@ def estimate(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
 ) -> tuple[pl.DataFrame, dict[str, Tally]]:
     """Take the study's measures on one or several runs of it, and judge them."""
-    first, own = runs[0], by_model(runs)
+    first, runs_by_model = runs[0], by_model(runs)
     tallies = {str(run.folder): Tally() for run in runs}
     if len({run.facts.preregistration for run in runs}) > 1:
         raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
     from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.measures.judgment import judge  # noqa: PLC0415
 
-    seen = {model: Followed.of(parts) for model, parts in own.items()}
-    estimates = first.study.analyse({model: joined(parts, tallies, seen[model]) for model, parts in own.items()})
+    seen = {model: Followed.of(parts) for model, parts in runs_by_model.items()}
+    estimates = first.study.analyse(
+        {model: joined(parts, tallies, seen[model]) for model, parts in runs_by_model.items()}
+    )
     if offer := first.study.extras.word_lists:
         flagged = [
             offer.beside(estimates.filter(model=model), judged_by([run.folder for run in parts]))
-            for model, parts in own.items()
+            for model, parts in runs_by_model.items()
         ]
         estimates = stacked([estimates, *flagged])
-    for model, parts in own.items():
+    for model, parts in runs_by_model.items():
         estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(parts))])
     declared = first.declared()
     if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes

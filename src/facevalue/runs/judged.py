@@ -86,10 +86,10 @@ class Judgments:
 
     def judge(self, attribute: str, text: str, categories: tuple[str, ...]) -> str | None:
         """Say what was judged; None where nothing was, or no category was named. As `answers.categories.Judge`."""
-        found = self.known.get((attribute, text))
-        if found is None or found.verdict is ReplyKind.DECLINED:
+        judgment = self.known.get((attribute, text))
+        if judgment is None or judgment.verdict is ReplyKind.DECLINED:
             return None
-        return found.category if found.verdict is ReplyKind.CATEGORY else found.reply
+        return judgment.category if judgment.verdict is ReplyKind.CATEGORY else judgment.reply
 
 
 @dataclass(slots=True)
@@ -122,17 +122,17 @@ def read_judgments(folder: Path) -> Judgments | None:
     names = rows["judge"].unique().to_list()
     if len(names) != 1 or not rows["verdict"].is_in([v.value for v in ReplyKind]).all():
         raise RunError(f"{folder / FOLDER} holds no judgments of one judge. Remove it and judge again.")
-    known = {
+    judgments = {
         (attribute, text): Judgment(ReplyKind(verdict), category, reply)
         for _, attribute, text, verdict, category, reply in rows.iter_rows()
     }
-    return Judgments(str(names[0]), known)
+    return Judgments(str(names[0]), judgments)
 
 
 def stored_judge(folder: Path) -> Judge | None:
     """The judge of a run folder, if one was asked."""
-    found = read_judgments(folder)
-    return None if found is None else found.judge
+    judgments = read_judgments(folder)
+    return None if judgments is None else judgments.judge
 
 
 def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
@@ -148,23 +148,23 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
             raise DataError(
                 f"{before.name} has judged this run; a run has one judge. Name it, or remove {folder / FOLDER} first."
             )
-        known = dict(before.known) if before else {}
-        wanted = [doubt for doubt in sorted(doubts) if (doubt.attribute, doubt.text) not in known]
-        found = Outcome(len(doubts) - len(wanted), {})
+        judgments = dict(before.known) if before else {}
+        unasked = [doubt for doubt in sorted(doubts) if (doubt.attribute, doubt.text) not in judgments]
+        outcome = Outcome(len(doubts) - len(unasked), {})
         if isinstance(model, Expecting):
             model.expect(_SAMPLING)
         with Writer(folder / FOLDER, _SCHEMA) as writer:
-            for response in Gate(model).respond(_requests(wanted)):
-                doubt = wanted[response.trial]
+            for response in Gate(model).respond(_requests(unasked)):
+                doubt = unasked[response.trial]
                 if response.status is Status.ERROR:
-                    found.failed, found.why = found.failed + 1, response.error
+                    outcome.failed, outcome.why = outcome.failed + 1, response.error
                     continue
                 judgment = judgment_of(doubt.categories, response)
-                known[doubt.attribute, doubt.text] = judgment
+                judgments[doubt.attribute, doubt.text] = judgment
                 writer.add(model.name, doubt.attribute, doubt.text, *judgment)
-        said = [known[key].verdict for doubt in doubts if (key := (doubt.attribute, doubt.text)) in known]
-        found.verdicts = {verdict: said.count(verdict) for verdict in ReplyKind}
-        return found
+        verdicts = [judgments[key].verdict for doubt in doubts if (key := (doubt.attribute, doubt.text)) in judgments]
+        outcome.verdicts = {verdict: verdicts.count(verdict) for verdict in ReplyKind}
+        return outcome
 
 
 def question(doubt: Doubt) -> Question:
@@ -214,18 +214,18 @@ def judgment_of(categories: tuple[str, ...], response: Response) -> Judgment:
     <ReplyKind.INVENTED: 'invented'>
     """
     reply = after_thinking(response.text or "").strip()
-    kept = reply[:_REPLY]
+    stored_reply = reply[:_REPLY]
     if response.status is Status.REFUSED or not words(reply):
-        return Judgment(ReplyKind.DECLINED, None, kept)
+        return Judgment(ReplyKind.DECLINED, None, stored_reply)
     alone = [name for name in categories if words(name) == words(reply)]
     if len(alone) == 1:  # signs and numbers alone tell some categories apart, which prose is not searched for
-        return Judgment(ReplyKind.CATEGORY, alone[0], kept)
+        return Judgment(ReplyKind.CATEGORY, alone[0], stored_reply)
     options = question(Doubt("", "", categories)).options
-    found = parse(reply, options, truncated=response.status is Status.TRUNCATED)
-    if found.choice is not None and found.choice < len(categories):
-        return Judgment(ReplyKind.CATEGORY, categories[found.choice], kept)
-    invented = found.reason is NA.NEITHER and words(reply) != "none"
-    return Judgment(ReplyKind.INVENTED if invented else ReplyKind.DECLINED, None, kept)
+    parsed = parse(reply, options, truncated=response.status is Status.TRUNCATED)
+    if parsed.choice is not None and parsed.choice < len(categories):
+        return Judgment(ReplyKind.CATEGORY, categories[parsed.choice], stored_reply)
+    invented = parsed.reason is NA.NEITHER and words(reply) != "none"
+    return Judgment(ReplyKind.INVENTED if invented else ReplyKind.DECLINED, None, stored_reply)
 
 
 def _requests(doubts: Sequence[Doubt]) -> Iterator[Request]:

@@ -38,7 +38,7 @@ class WordJudgments:
 
     def of(self, words: WordList) -> Flagged | None:
         """What was said of a list; None if it was not asked about, or no reply is a list."""
-        replies = [reply for (asked, _), reply in self.known.items() if asked == words]
+        replies = [reply for (word_list, _), reply in self.known.items() if word_list == words]
         return together(words.words, replies)
 
 
@@ -62,12 +62,12 @@ def read_word_judgments(folder: Path) -> WordJudgments | None:
     names = rows["judge"].unique().to_list()
     if len(names) != 1 or sum(rows.drop("reply").null_count().row(0)):
         raise RunError(f"{folder / FOLDER} holds no judgments of one judge. {again}")
-    known: dict[tuple[WordList, int], Named] = {}
-    for _, group, words, repeat, kind, own, invented, _ in rows.iter_rows():
-        if kind not in set(ReplyKind) or not set(own) <= set(words):
+    replies: dict[tuple[WordList, int], Named] = {}
+    for _, group, words, repeat, kind, named_words, invented, _ in rows.iter_rows():
+        if kind not in set(ReplyKind) or not set(named_words) <= set(words):
             raise RunError(f"{folder / FOLDER} holds what no judge says. {again}")
-        known[WordList(group, tuple(words)), repeat] = Named(ReplyKind(kind), tuple(own), tuple(invented))
-    return WordJudgments(str(names[0]), known)
+        replies[WordList(group, tuple(words)), repeat] = Named(ReplyKind(kind), tuple(named_words), tuple(invented))
+    return WordJudgments(str(names[0]), replies)
 
 
 def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: Model) -> Outcome:
@@ -82,28 +82,28 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
             raise DataError(
                 f"{before.name} has judged this run; a run has one judge. Name it, or remove {folder / FOLDER} first."
             )
-        known = dict(before.known) if before else {}
-        every = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
-        wanted = [one for one in every if one not in known]
-        found = Outcome(len(every) - len(wanted))
+        replies = dict(before.known) if before else {}
+        requests = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
+        unasked = [request for request in requests if request not in replies]
+        outcome = Outcome(len(requests) - len(unasked))
         if isinstance(model, Expecting):
             model.expect(offer.sampling)
         with Writer(folder / FOLDER, _SCHEMA) as writer:
-            for response in Gate(model).respond(_requests(wanted, offer)):
-                words, repeat = wanted[response.trial]
+            for response in Gate(model).respond(_requests(unasked, offer)):
+                words, repeat = unasked[response.trial]
                 if response.status is Status.ERROR:
-                    found.failed, found.why = found.failed + 1, response.error
+                    outcome.failed, outcome.why = outcome.failed + 1, response.error
                     continue
-                said = known[words, repeat] = named(response.text, words.words, response.status)
-                told = (str(said.kind), list(said.words), list(said.invented), (response.text or "")[:_REPLY])
-                writer.add(model.name, words.group, list(words.words), repeat, *told)
-        found.replies = [known[one] for one in every if one in known]
-        found.kinds = Counter(reply.kind for reply in found.replies)
-        return found
+                reply = replies[words, repeat] = named(response.text, words.words, response.status)
+                fields = (str(reply.kind), list(reply.words), list(reply.invented), (response.text or "")[:_REPLY])
+                writer.add(model.name, words.group, list(words.words), repeat, *fields)
+        outcome.replies = [replies[request] for request in requests if request in replies]
+        outcome.kinds = Counter(reply.kind for reply in outcome.replies)
+        return outcome
 
 
-def _requests(wanted: Sequence[tuple[WordList, int]], offer: WordLists) -> Iterator[Request]:
-    for at, (words, repeat) in enumerate(wanted):
+def _requests(unasked: Sequence[tuple[WordList, int]], offer: WordLists) -> Iterator[Request]:
+    for at, (words, repeat) in enumerate(unasked):
         yield Request(
             at, repeat, offer.seeds[repeat], WITHOUT, offer.question(words), offer.sampling, exact=False
         )  # fmt: skip
@@ -111,5 +111,5 @@ def _requests(wanted: Sequence[tuple[WordList, int]], offer: WordLists) -> Itera
 
 def judged_by(folders: Sequence[Path]) -> Callable[[WordList], Flagged | None]:
     """What the judges of run folders say of lists, whichever folder holds it."""
-    stored = [found for folder in folders if (found := read_word_judgments(folder)) is not None]
-    return lambda words: next((said for found in stored if (said := found.of(words)) is not None), None)
+    stored = [judgments for folder in folders if (judgments := read_word_judgments(folder)) is not None]
+    return lambda words: next((flagged for judgments in stored if (flagged := judgments.of(words)) is not None), None)

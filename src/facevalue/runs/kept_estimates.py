@@ -36,32 +36,32 @@ def taken(
         return estimate(runs, margins)
     (run,) = runs
     of = _digest(run, margins or {})
-    found = None if again or not of else _read(run, of)
-    if found is not None:
-        return found
+    stored = None if again or not of else _read(run, of)
+    if stored is not None:
+        return stored
     estimates, tallies = estimate(runs, margins)
     tally = tallies[str(run.folder)]
-    told = {_OF: of, _TALLY: json.dumps(asdict(tally))}
-    write_estimates(estimates, run.folder / ESTIMATES, {**told, _ROWS: _rows(estimates, told)} if of else {})
+    metadata = {_OF: of, _TALLY: json.dumps(asdict(tally))}
+    write_estimates(estimates, run.folder / ESTIMATES, {**metadata, _ROWS: _rows(estimates, metadata)} if of else {})
     return estimates, tallies
 
 
-def _rows(estimates: pl.DataFrame, told: Mapping[str, str]) -> str:
+def _rows(estimates: pl.DataFrame, metadata: Mapping[str, str]) -> str:
     """Digest of what a file holds, so that a flipped bit is no other estimate."""
-    return hashlib.sha256(parquet(estimates, {name: told[name] for name in (_OF, _TALLY)})).hexdigest()
+    return hashlib.sha256(parquet(estimates, {name: metadata[name] for name in (_OF, _TALLY)})).hexdigest()
 
 
 def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] | None:
     path = run.folder / ESTIMATES
     try:
-        told = read_metadata(path)
-        if told.get(_OF) != of:
+        metadata = read_metadata(path)
+        if metadata.get(_OF) != of:
             return None
-        counted = json.loads(told[_TALLY])
-        na = {str(why): int(n) for why, n in counted["na"].items()}
+        counted = json.loads(metadata[_TALLY])
+        na = {str(reason): int(n) for reason, n in counted["na"].items()}
         tally = Tally(int(counted["asked"]), int(counted["failed"]), na)
         estimates = read_estimates(path, run.study)
-        return (estimates, {str(run.folder): tally}) if _rows(estimates, told) == told[_ROWS] else None
+        return (estimates, {str(run.folder): tally}) if _rows(estimates, metadata) == metadata[_ROWS] else None
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there
 
@@ -89,11 +89,11 @@ def _named(run: StoredRun) -> list[tuple[str, int, int]]:
     out = []
     for value in run.facts.options.values():
         try:
-            known = Path(value).stat() if isinstance(value, str) and value else None
+            file_facts = Path(value).stat() if isinstance(value, str) and value else None
         except (OSError, ValueError):
             continue
-        if known is not None:
-            out.append((str(value), known.st_size, known.st_mtime_ns))
+        if file_facts is not None:
+            out.append((str(value), file_facts.st_size, file_facts.st_mtime_ns))
     return out
 
 

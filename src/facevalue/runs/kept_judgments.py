@@ -65,7 +65,7 @@ def recover(place: Path, schema: pl.Schema) -> None:
 def _store(place: Path, rows: pl.DataFrame) -> None:
     data = io.BytesIO()
     rows.write_parquet(data, compression="zstd")
-    numbers = [int(found[1]) for path in parts(place) if (found := SHARD.fullmatch(path.name))]
+    numbers = [int(match[1]) for path in parts(place) if (match := SHARD.fullmatch(path.name))]
     name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
     write_whole(place / name, data.getvalue())
 

@@ -35,14 +35,14 @@ class Limits:
 
     def reached(self, replies: int, invalid: int, example: str = "") -> str:
         """Why the run stops, for people; empty if it goes on. `example`: a reply without a valid answer."""
-        cost, most = self._settings.max_cost, self._settings.max_invalid
+        cost, max_invalid = self._settings.max_cost, self._settings.max_invalid
         if cost is not None and self._uncounted:
             return "The model does not count its tokens, so that no limit of cost can be kept."
         if cost is not None and (spent := self._settings.cost(*self._tokens) or 0.0) >= cost:
             return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
-        if most is not None and replies >= LOOKED_AT and invalid / replies > most:
-            return f"{_invalid(replies, invalid)}, more than {most:.1%}."
-        if most is None and self._new and replies >= LOOKED_AT and invalid == replies:
+        if max_invalid is not None and replies >= LOOKED_AT and invalid / replies > max_invalid:
+            return f"{_invalid(replies, invalid)}, more than {max_invalid:.1%}."
+        if max_invalid is None and self._new and replies >= LOOKED_AT and invalid == replies:
             such = f", such as {quoted(example)}" if example else ""
             return f"None of {replies:,} replies has a valid answer{such}. {self._unread}".rstrip()
         return ""
@@ -52,8 +52,8 @@ class Limits:
         if self._doubted or replies < LOOKED_AT or invalid / replies <= _DOUBTFUL:
             return ""
         self._doubted = True
-        said = f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
-        return f"{said} {self._unread}".rstrip()
+        message = f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
+        return f"{message} {self._unread}".rstrip()
 
 
 def _invalid(replies: int, invalid: int) -> str:

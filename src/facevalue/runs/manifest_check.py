@@ -51,12 +51,12 @@ def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | No
     out.pictures, out.identities = frame.height, frame["identity"].n_unique()
     out.columns = frame.columns[4:]
     place = root if root is not None else path.parent
-    shown, study = frame, None
+    images, study = frame, None
     try:
         if protocol is not None:
             options: dict[str, OptionValue] = {"manifest": str(path), **({"root": str(root)} if root else {})}
             study = protocol.study(options)
-            shown = study.manifest
+            images = study.manifest
     except ManifestError as error:
         out.faults += error.faults
     except FaceValueError as error:
@@ -70,7 +70,7 @@ def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | No
         out.faults += _by_row(error.problems, frame)
     except FaceValueError as error:
         out.faults.append(Fault(str(error).rstrip(".")))
-    out.warnings = [*_columns(frame, columns), *_spellings(frame), *_alike(frame, shown, place)]
+    out.warnings = [*_columns(frame, columns), *_spellings(frame), *_alike(frame, images, place)]
     return out
 
 
@@ -101,19 +101,19 @@ def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:
             spelled.setdefault(" ".join(unicodedata.normalize("NFKC", level).casefold().split()), []).append(level)
         for same in spelled.values():
             if len(same) > 1:
-                found = Faults()
+                faults = Faults()
                 written = " and ".join(map(repr, same))
-                found.where(
+                faults.where(
                     f"{name!r} has {written}, which count as different", frame[name].is_in(same[1:]), frame[name]
                 )
-                yield from found.listed()
+                yield from faults.listed()
 
 
-def _alike(frame: pl.DataFrame, shown: pl.DataFrame, root: Path) -> Iterator[Fault]:
+def _alike(frame: pl.DataFrame, images: pl.DataFrame, root: Path) -> Iterator[Fault]:
     """Pictures with one content, and those that a run with the usual settings does not show and could not."""
     files, faults = ImageFiles(frame, root), Faults()
     seen = np.zeros(frame.height, dtype=np.uint64)
-    left_out = set(frame["image"]) - set(shown["image"]) if "image" in shown.columns else set()
+    left_out = set(frame["image"]) - set(images["image"]) if "image" in images.columns else set()
     left_out = left_out if len(left_out) < frame.height else set()
     for row, (image, path) in enumerate(frame.select("image", "path").iter_rows()):
         try:
@@ -123,8 +123,8 @@ def _alike(frame: pl.DataFrame, shown: pl.DataFrame, root: Path) -> Iterator[Fau
                 read_header(data, path)
         except DataError as error:
             if image in left_out:
-                why = str(error).removeprefix(f"{path}: ").rstrip(".")
-                faults.add(f"not shown with the usual settings, and cannot be: {why}", row + 1, path)
+                reason = str(error).removeprefix(f"{path}: ").rstrip(".")
+                faults.add(f"not shown with the usual settings, and cannot be: {reason}", row + 1, path)
     digest = pl.Series(seen)
     table = frame.select("identity", "path").with_columns(digest=digest)
     several = table.with_columns(who=pl.col("identity").n_unique().over("digest"))

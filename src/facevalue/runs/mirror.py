@@ -37,7 +37,7 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     objects = Objects.at(url)
     run, _ = read_run(objects)
     listed = listed_units(objects, run.shards)
-    gone = sorted(set(run.shards) - {one.key.partition("/")[2] for one in listed})
+    gone = sorted(set(run.shards) - {unit.key.partition("/")[2] for unit in listed})
     if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         raise RunError(
@@ -52,15 +52,17 @@ def mirrored(url: str, *, again: bool = False) -> Path:
         _bring_file(objects, folder, STIMULI, run.stimuli, again=again)
         if run.preregistration is not None:
             _bring_file(objects, folder, PREREGISTRATION, run.preregistration, again=again)
-        known = {} if again else _known(folder)
-        kept = {one.key: known[one.key] for one in listed if known.get(one.key, ("",))[0] == _mark(one)}
-        missing = iter([one for one in listed if one.key not in kept])
+        index = {} if again else _known(folder)
+        copies = {unit.key: index[unit.key] for unit in listed if index.get(unit.key, ("",))[0] == _mark(unit)}
+        missing = iter([unit for unit in listed if unit.key not in copies])
         with ThreadPoolExecutor(_READERS) as pool:
             while some := list(islice(missing, _AT_ONCE)):  # what was brought before an error or Ctrl-C stays
-                for one, name in zip(some, pool.map(lambda one: _bring(objects, folder, one, run), some), strict=True):
-                    kept[one.key] = (_mark(one), name)
-                write_whole(folder / _INDEX, json.dumps(kept).encode())
-        names = {name for _, name in kept.values()}
+                for unit, name in zip(
+                    some, pool.map(lambda unit: _bring(objects, folder, unit, run), some), strict=True
+                ):
+                    copies[unit.key] = (_mark(unit), name)
+                write_whole(folder / _INDEX, json.dumps(copies).encode())
+        names = {name for _, name in copies.values()}
         for path in shard_paths(folder):
             if path.name not in names:
                 path.unlink()
@@ -72,9 +74,9 @@ def copied(url: str, folder: Path) -> None:
     """Bring a run into a new folder, where it can be written to and goes on like any other."""
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is not empty: name a new folder.")
-    found = mirrored(url)
+    mirror = mirrored(url)
     make_folder(folder.absolute().parent)
-    shutil.copytree(found, folder, ignore=shutil.ignore_patterns(_INDEX, LOCK), dirs_exist_ok=True)
+    shutil.copytree(mirror, folder, ignore=shutil.ignore_patterns(_INDEX, LOCK), dirs_exist_ok=True)
 
 
 def published(url: str, path: Path) -> None:
@@ -88,13 +90,13 @@ def place_of(url: str, run: str) -> Path:
     return default_cache().parent / "runs" / f"{readable}-{hashlib.sha256(f'{url} {run}'.encode()).hexdigest()[:12]}"
 
 
-def _bring(objects: Objects, folder: Path, one: Listed, run: RunManifest) -> str:
+def _bring(objects: Objects, folder: Path, unit: Listed, run: RunManifest) -> str:
     """Bring a unit, and return its name here."""
-    data = unit_data(objects, one.key, run.id)
+    data = unit_data(objects, unit.key, run.id)
     if data is None:
-        raise RunError(f"{objects.called(one.key)} was there, and is no longer: give the command again.")
-    facts = checked(data, one.key, objects.called(one.key), run.id)
-    first = int(one.key.partition("/")[2][:12])
+        raise RunError(f"{objects.called(unit.key)} was there, and is no longer: give the command again.")
+    facts = checked(data, unit.key, objects.called(unit.key), run.id)
+    first = int(unit.key.partition("/")[2][:12])
     path = shard_path(folder, first * _KEPT + facts.generation, digest_of(data))
     aside = path.with_name(f".{path.name}{ASIDE}")
     aside.write_bytes(data)  # it can be brought again: no need to force it to the disk
@@ -127,8 +129,8 @@ def _known(folder: Path) -> dict[str, tuple[str, str]]:
     if not path.exists():
         return {}
     try:
-        found = to_json(read_file(path, MAX_BYTES, "list of objects"), str(path))
-        return {str(key): (str(mark), str(name)) for key, (mark, name) in found.items() if _there(folder, str(name))}
+        index = to_json(read_file(path, MAX_BYTES, "list of objects"), str(path))
+        return {str(key): (str(mark), str(name)) for key, (mark, name) in index.items() if _there(folder, str(name))}
     except (DataError, AttributeError, TypeError, ValueError):
         return {}
 
@@ -143,5 +145,5 @@ def _there(folder: Path, name: str) -> bool:
     return True
 
 
-def _mark(one: Listed) -> str:
-    return f"{one.tag} {one.size}"
+def _mark(unit: Listed) -> str:
+    return f"{unit.tag} {unit.size}"

@@ -35,12 +35,12 @@ def model_differences(
 
     `estimates`, `tallies`: of these runs.
     """
-    parts = by_model(runs)
-    if len(parts) < 2:
+    runs_by_model = by_model(runs)
+    if len(runs_by_model) < 2:
         return ModelDifferences()
-    if any(len(runs) > 1 for runs in parts.values()):
+    if any(len(runs) > 1 for runs in runs_by_model.values()):
         return ModelDifferences(why_none="Models that were asked in several runs each are not compared here.")
-    answered = {model: run.plain() for model, (run,) in parts.items() if tallies[str(run.folder)].valid}
+    answered = {model: run.plain() for model, (run,) in runs_by_model.items() if tallies[str(run.folder)].valid}
     if len(answered) < 2:
         return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
     from facevalue.measures.estimates import schema  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -56,9 +56,9 @@ def model_differences(
     except (DataError, RunError) as error:
         return ModelDifferences(why_none=str(error))
     first, *others = answered
-    silent = ", ".join(model for model in parts if model not in answered)
-    why = f"Without a valid answer, and not compared: {silent}." if silent else ""
-    return ModelDifferences(first, dict(zip(others, agreements, strict=True)), why)
+    silent = ", ".join(model for model in runs_by_model if model not in answered)
+    note = f"Without a valid answer, and not compared: {silent}." if silent else ""
+    return ModelDifferences(first, dict(zip(others, agreements, strict=True)), note)
 
 
 def digits_of(agreement: "Agreement") -> int:

@@ -105,23 +105,23 @@ class Plan:
             stimuli, trials = (sum(getattr(b, name) for b in blocks) for name in ("stimuli", "trials"))
             return {"stimuli": stimuli, "trials": trials, "blocks": listed(blocks)}
 
-        part: dict[str, Any] = {}
+        sample_facts: dict[str, Any] = {}
         if self.shown_blocks is not None:
-            part["shown"] = {
+            sample_facts["shown"] = {
                 "stimuli": sum(b.stimuli for b in self.shown_blocks),
                 "trials": sum(b.trials for b in self.shown_blocks),
                 **_plural(_added([b.counted for b in self.shown_blocks])),
                 "blocks": listed(self.shown_blocks),
             }
         if self.left_out:
-            part["left_out"] = [asdict(one) for one in self.left_out]
+            sample_facts["left_out"] = [asdict(level) for level in self.left_out]
         return {
             "study": self.study,
             "stimuli": self.stimuli,
             "trials": self.trials,
             **_plural(self.counted),
             "blocks": listed(self.blocks),
-            **part,
+            **sample_facts,
             "baseline": apart(self.baseline),
             **({"added": apart(self.added)} if self.added else {}),
             "requests": self.asked,
@@ -143,28 +143,30 @@ def plan(
 ) -> Plan:
     """Work out what a run takes."""
     design, repeats = study.design, 1 if exact else study.repeats
-    whole = study.protocol or design
-    blocks = [(block, _block(block, repeats, study.counted_by)) for block in whole.blocks]
-    here = None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
+    protocol_design = study.protocol or design
+    blocks = [(block, _block(block, repeats, study.counted_by)) for block in protocol_design.blocks]
+    design_blocks = (
+        None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
+    )
     if study.unshown:
-        here, sample = (), None
-        asked, shown, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
+        design_blocks, sample = (), None
+        requests, stimuli, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
     elif sample is None:
-        asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
+        requests, stimuli = design.size * repeats, int(design.stimulus_offsets[-1])
         by_block = np.diff(design.offsets)
     else:
         numbers = study.sample(sample, seed, repeats)
-        asked, shown = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
+        requests, stimuli = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
         by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
     questions = study.ask(design.trials(probe))
     length = np.mean([len(q.prompt) + len(q.system or "") + sum(len(text) for _, text in q.turns) for q in questions])
     pictures = int(by_block[_with_picture(study)].sum()) * repeats
-    prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
+    prompt = round(requests * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
     limits = [(q.sampling or study.sampling).max_tokens for q in questions]
     # Free texts are long: half of what they may take at most.
-    replies = [min(_REPLY, most) if q.options else most / 2 for q, most in zip(questions, limits, strict=True)]
-    completion = round(asked * float(np.mean(replies)))
+    replies = [min(_REPLY, limit) if q.options else limit / 2 for q, limit in zip(questions, limits, strict=True)]
+    completion = round(requests * float(np.mean(replies)))
     cost = None
     if price_in is not None or price_out is not None:
         cost = (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6
@@ -172,12 +174,12 @@ def plan(
         study.name,
         tuple(p for block, p in blocks if not block.baseline and not block.added),
         tuple(p for block, p in blocks if block.baseline),
-        asked,
-        shown,
+        requests,
+        stimuli,
         prompt,
         completion,
         cost,
-        here,
+        design_blocks,
         study.left_out,
         tuple(p for block, p in blocks if block.added),
     )
@@ -186,14 +188,20 @@ def plan(
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
     """Which blocks of the design show something: not those asked as text, nor those whose picture is taken away."""
     recorded = study.options.get(INTERVENTIONS)
-    done = stored(recorded) if isinstance(recorded, list) else ()
-    taken = {one.name for one in done if one.picture == "none"}
+    interventions = stored(recorded) if isinstance(recorded, list) else ()
+    taken = {intervention.name for intervention in interventions if intervention.picture == "none"}
     facts = [block.constants for block in study.design.blocks]
-    return np.array([own.get("shown") != TEXT and own.get(FACTOR) not in taken for own in facts], dtype=np.bool_)
+    return np.array(
+        [
+            facts_of_prompt.get("shown") != TEXT and facts_of_prompt.get(FACTOR) not in taken
+            for facts_of_prompt in facts
+        ],
+        dtype=np.bool_,
+    )
 
 
 def _block(block: Block, repeats: int, counted_by: tuple[str, ...]) -> BlockPlan:
-    counted = {name: found for name in counted_by if (found := _counted(block, name, repeats))}
+    counted = {name: counts for name in counted_by if (counts := _counted(block, name, repeats))}
     return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats, counted)
 
 
@@ -202,15 +210,15 @@ def _counted(block: Block, name: str, repeats: int) -> dict[str, int]:
     for axis in block.prompt:
         for column in axis.columns():
             if column.name == name:
-                each = len(block) // len(axis) * repeats
-                return {level: n * each for level, n in Counter(column.values).items() if level is not None}
+                per_value = len(block) // len(axis) * repeats
+                return {level: n * per_value for level, n in Counter(column.values).items() if level is not None}
     return {}
 
 
-def _added(parts: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+def _added(blocks: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
     out: dict[str, dict[str, int]] = {}
-    for part in parts:
-        for name, counts in part.items():
+    for block in blocks:
+        for name, counts in block.items():
             total = out.setdefault(name, {})
             for level, n in counts.items():
                 total[level] = total.get(level, 0) + n

@@ -111,11 +111,11 @@ def detection(
         _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest, most_df)
         for share in sorted(set(shares), reverse=True)
     )
-    least = [reach.detectable for reach in reaches if reach.detectable is not None]
+    effects = [reach.detectable for reach in reaches if reach.detectable is not None]
     needed = None if effect is None else max(reach.needed or 0 for reach in reaches)
     return Detection(
         what=f"a difference between two runs in {plan.what}" if compare else plan.what,
-        detectable=max(least) if len(least) == len(reaches) else None,
+        detectable=max(effects) if len(effects) == len(reaches) else None,
         clusters=clusters,
         items=items,
         effect=effect,
@@ -148,12 +148,12 @@ def _reach(
     """
     from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
 
-    own = int(np.floor(clusters * share + 1e-9))
+    sampled = int(np.floor(clusters * share + 1e-9))
     if isinstance(spread, Respondents):
-        return _reach_of_respondents(spread, items, own, share, tests, level, effect, largest)
+        return _reach_of_respondents(spread, items, sampled, share, tests, level, effect, largest)
     if freedom is not None:
-        return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
-    k = float(detectable(1.0, own, level, POWER, most_df))
+        return _reach_of_square(spread, items, sampled, share, tests, level, effect, freedom, largest)
+    k = float(detectable(1.0, sampled, level, POWER, most_df))
     rest = 1 - (k * spread.growth) ** 2
     reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
     needed = None
@@ -161,7 +161,7 @@ def _reach(
         needed = int(
             np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER, most_df)) / share - 1e-9)
         )
-    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
+    return Reach(tests, sampled, float(reach) if reach <= largest else None, needed)
 
 
 def _reach_of_respondents(
@@ -178,15 +178,15 @@ def _reach_of_respondents(
 
 
 def _reach_of_square(
-    spread: Spread, items: float, own: int, share: float, tests: int, level: float, effect: float | None, freedom: int,
-    largest: float = 1.0,
+    spread: Spread, items: float, sampled: int, share: float, tests: int, level: float, effect: float | None,
+    freedom: int, largest: float = 1.0,
 ) -> Reach:  # fmt: skip
     from scipy import special  # noqa: PLC0415 - slow to import
 
     size = float(special.chndtrinc(special.chdtri(freedom, level), freedom, 1 - POWER))
-    reach = np.sqrt(size / own) * spread.at(items) if own > 1 else np.nan
+    reach = np.sqrt(size / sampled) * spread.at(items) if sampled > 1 else np.nan
     needed = None if effect is None else int(np.ceil(size * (spread.at(items, effect) / effect) ** 2 / share - 1e-9))
-    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
+    return Reach(tests, sampled, float(reach) if reach <= largest else None, needed)
 
 
 def _sample(

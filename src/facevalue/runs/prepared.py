@@ -39,20 +39,22 @@ class Prepared:
 
     def cost(self) -> str | None:
         """What the whole run costs; None where no price is known."""
-        how = self.settings
-        if how.price_in is None and how.price_out is None:
+        settings = self.settings
+        if settings.price_in is None and settings.price_out is None:
             return None
-        made = plan(
+        estimate = plan(
             self.study,
-            sample=how.sample,
-            seed=how.seed,
-            exact=how.exact,
-            price_in=how.price_in,
-            price_out=how.price_out,
+            sample=settings.sample,
+            seed=settings.seed,
+            exact=settings.exact,
+            price_in=settings.price_in,
+            price_out=settings.price_out,
         )
-        tokens = f"{made.prompt_tokens:,} tokens in, {made.completion_tokens:,} out, without what a model thinks"
-        limit = "" if how.max_cost is None else f" It stops at {how.max_cost:,.2f}."
-        return f"The whole run costs {made.cost:,.2f}, roughly ({tokens}).{limit}"
+        tokens = (
+            f"{estimate.prompt_tokens:,} tokens in, {estimate.completion_tokens:,} out, without what a model thinks"
+        )
+        limit = "" if settings.max_cost is None else f" It stops at {settings.max_cost:,.2f}."
+        return f"The whole run costs {estimate.cost:,.2f}, roughly ({tokens}).{limit}"
 
 
 def prepare(
@@ -67,8 +69,8 @@ def prepare(
     _check_limits(settings)
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
-    done = chosen(interventions)
-    study = intervened(study, done)
+    applied = chosen(interventions)
+    study = intervened(study, applied)
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
         from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
@@ -76,7 +78,9 @@ def prepare(
         declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
         check_margins(declared.margins, study.measures)
         settings = replace(settings, preregistration=declared)
-    folder = folder or default_folder(study.name, settings.name or model, [one.name for one in done])
+    folder = folder or default_folder(
+        study.name, settings.name or model, [intervention.name for intervention in applied]
+    )
     check_shown(study)
     numbers = TrialNumbers(study.design.size)
     if settings.sample is not None:
@@ -103,8 +107,8 @@ def _check_limits(settings: RunSettings) -> None:
     if not settings.max_cost > 0:
         raise SettingError(f"--max-cost is an amount above 0, not {settings.max_cost:g}.")
     if missing := [option for option, price in prices.items() if price is None]:
-        given = " and ".join(missing)
-        raise SettingError(f"--max-cost needs to know what tokens cost: give {given}, the price of a million tokens.")
+        options = " and ".join(missing)
+        raise SettingError(f"--max-cost needs to know what tokens cost: give {options}, the price of a million tokens.")
 
 
 def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
@@ -118,5 +122,5 @@ def default_folder(study: str, model: str, interventions: Sequence[str] = ()) ->
     'runs/stylisticbias-sim-default+cipher'
     """
     name = model.rpartition("#")[2] if "#" in model else model
-    done = "".join(f"+{one}" for one in interventions)[:80]
-    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{done}"
+    suffix = "".join(f"+{intervention}" for intervention in interventions)[:80]
+    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{suffix}"

@@ -60,10 +60,12 @@ class Progress(Protocol):
         ...
 
 
-def check_progress(given: object) -> None:
+def check_progress(progress: object) -> None:
     """Raise `SettingError` if an object of one's own lacks a method of `Progress`."""
-    if missing := [name for name in ("start", "update", "note", "finish") if not callable(getattr(given, name, None))]:
-        raise SettingError(f"progress is True, False or where to report, and {quoted(given)} has no {missing[0]}().")
+    if missing := [
+        name for name in ("start", "update", "note", "finish") if not callable(getattr(progress, name, None))
+    ]:
+        raise SettingError(f"progress is True, False or where to report, and {quoted(progress)} has no {missing[0]}().")
 
 
 class SilentProgress:

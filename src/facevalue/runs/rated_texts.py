@@ -55,10 +55,10 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     DataError
         No reply that was scored names its group so.
     """
-    known = [f"{one.name}/{label}" for one in run.scores for label in one.labels]
-    if name not in known:
-        raise UnknownNameError("score", name, known)
-    score, parts, words = f"score: {name}", [], set[str]()
+    names = [f"{score.name}/{label}" for score in run.scores for label in score.labels]
+    if name not in names:
+        raise UnknownNameError("score", name, names)
+    score, tables, words = f"score: {name}", [], set[str]()
     for chunk in answers(run.plain(), columns=("text",)):
         level = pl.col(_BY).cast(pl.String) if _BY in chunk.columns else pl.lit("")
         rows = chunk
@@ -69,15 +69,15 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
             says = pl.col("text").str.contains(rf"(?i)\b{re.escape(naming)}\b")
             rows = chunk.filter(split.list.contains(naming.lower()) & says)
         scored = rows.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
-        parts.append(drawn_by_score(scored.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
+        tables.append(drawn_by_score(scored.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
     if naming and naming.lower() not in words:
         raise UnknownNameError("word of a group", naming, sorted(words))
-    if naming and not any(part.height for part in parts):
+    if naming and not any(table.height for table in tables):
         raise DataError(f"No scored reply about a group of “{naming}” has this word.")
-    texts = drawn_by_score(pl.concat(parts).unique("text", keep="first", maintain_order=True), "score", _BY, _SEED)
+    texts = drawn_by_score(pl.concat(tables).unique("text", keep="first", maintain_order=True), "score", _BY, _SEED)
     items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts["text"]]
-    named = texts.with_columns(pl.Series("item", items, pl.String), statement=pl.col("text").str.head(_SHOWN))
-    return named.drop("text").sort("item")
+    numbered = texts.with_columns(pl.Series("item", items, pl.String), statement=pl.col("text").str.head(_SHOWN))
+    return numbered.drop("text").sort("item")
 
 
 def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> Agreement:
@@ -85,11 +85,11 @@ def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> A
     ratings = read_ratings(paths, texts["item"])
     wrong = ratings.filter(pl.col("rating") > len(SCALE))
     if wrong.height:
-        who, item, rating = wrong.row(0)[:3]
-        raise DataError(f"{who} gives {item} a {rating}: a text is 1 ({SCALE[0].lower()}) or 2 ({SCALE[1].lower()}).")
+        rater, item, rating = wrong.row(0)[:3]
+        raise DataError(f"{rater} gives {item} a {rating}: a text is 1 ({SCALE[0].lower()}) or 2 ({SCALE[1].lower()}).")
     table = ratings.pivot("rater", index="item", values="rating")
     placed = texts.select("item", "score").join(table, on="item", how="left", maintain_order="left")
     people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
     scorer = as_rater(placed["score"].to_numpy(), threshold)
-    both = np.vstack([people, scorer])
-    return Agreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(both, _SEED))
+    raters = np.vstack([people, scorer])
+    return Agreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(raters, _SEED))

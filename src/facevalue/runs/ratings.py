@@ -27,8 +27,8 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
         path = folder / FOLDER / _FILE
         before = _count(path)
         make_folder(path.parent)
-        data, whole = io.BytesIO(), _whole(ratings)
-        whole.write_parquet(data, compression="zstd", metadata={_SEAL: _digest(whole)})
+        data, sorted_ratings = io.BytesIO(), _whole(ratings)
+        sorted_ratings.write_parquet(data, compression="zstd", metadata={_SEAL: _digest(sorted_ratings)})
         write_whole(path, data.getvalue())
         return before
 
@@ -44,8 +44,8 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
         if read_metadata(path).get(_SEAL, _digest(rows)) != _digest(rows):
             raise DataError("its content is not what was written")
     except (OSError, DataError, pl.exceptions.PolarsError) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise RunError(f"{path} cannot be read: {why}. {again}") from error
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {reason}. {again}") from error
     sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
     if not sound or sum(rows.drop("duration").null_count().row(0)):
         raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
@@ -55,18 +55,18 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
 def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
     """Add the ratings that lie in the folders of runs, each to the models of its run."""
     offer = runs[0].study.extras.questionnaire
-    said: list[str] = []
+    sentences: list[str] = []
     for run in runs:
         ratings = read_kept(run.folder) if offer is not None else None
         if offer is None or ratings is None:
             continue
-        found = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
-        people, count = found.ratings["rater"].n_unique(), found.ratings.height
-        who = "1 rater" if people == 1 else f"{people:,} raters"
-        what = f"{count:,} by {who}, from {run.folder / FOLDER}" if count else "none that counts"
-        said += [*found.said, f"Ratings by people: {what}."]
-        estimates = stacked([estimates, found.rows])
-    return estimates, said
+        agreement = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
+        people, count = agreement.ratings["rater"].n_unique(), agreement.ratings.height
+        raters = "1 rater" if people == 1 else f"{people:,} raters"
+        summary = f"{count:,} by {raters}, from {run.folder / FOLDER}" if count else "none that counts"
+        sentences += [*agreement.said, f"Ratings by people: {summary}."]
+        estimates = stacked([estimates, agreement.rows])
+    return estimates, sentences
 
 
 def _digest(ratings: pl.DataFrame) -> str:

@@ -27,9 +27,9 @@ def put_pictures(study: Study, objects: Objects) -> int:
     roots = [Path(str(study.options[name])) for name in own_roots(study.options)]
     if not roots or "path" not in study.manifest.columns:
         return 0
-    there = {one.key for one in objects.list(PICTURES)}
+    stored = {listed.key for listed in objects.list(PICTURES)}
     names = study.manifest["path"].drop_nulls().str.replace(r"#\d+$", "").unique(maintain_order=True)
-    missing = [name for name in names if key_of(name) not in there]
+    missing = [name for name in names if key_of(name) not in stored]
 
     def put(name: str) -> None:
         path = _found(study, roots, name)
@@ -49,11 +49,11 @@ def pictures_at(objects: Objects, folder: Path) -> Path:
     make_folder(folder)
 
     def bring(name: str, path: Path) -> None:
-        found = objects.get(key_of(name))
-        if found is None:
+        picture = objects.get(key_of(name))
+        if picture is None:
             raise DataError(f"{name}: not among the pictures of {objects.url}.")
         make_folder(path.parent)
-        write_whole(path, found[0])
+        write_whole(path, picture[0])
 
     bring_to(folder, bring)
     return folder

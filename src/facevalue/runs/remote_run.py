@@ -154,8 +154,8 @@ class _Driver:
             warnings.append(
                 f"{self._model.name} gave no response to {silent:,} requests; the same command asks them again."
             )
-        if drawn := sum(one.drawn for one in self._stored):
-            warnings.append(f"{drawn:,} replies were drawn, as over 1% of their probability could not be read.")
+        if sampled := sum(unit.drawn for unit in self._stored):
+            warnings.append(f"{sampled:,} replies were drawn, as over 1% of their probability could not be read.")
         complete = not (silent > 0 or self._interrupted or self._stopped or self._stop)
         if changed := other_server((*before.sessions, replace(begun, findings=self._tally.findings))):
             warnings.append(changed)
@@ -191,23 +191,23 @@ class _Driver:
 
     def _take(self) -> None:
         """Wait for what ends, and count it."""
-        for done in self._workers.wait(1.0):
-            if isinstance(done, Receipt):
-                self._count(done)
-                self._hand_rest(self._way.pop(done.key), done)
-                if done.interrupted:
+        for receipt in self._workers.wait(1.0):
+            if isinstance(receipt, Receipt):
+                self._count(receipt)
+                self._hand_rest(self._way.pop(receipt.key), receipt)
+                if receipt.interrupted:
                     raise KeyboardInterrupt
                 continue
-            del self._way[done.unit.key]
-            self._again(done)
+            del self._way[receipt.unit.key]
+            self._again(receipt)
         self._came = max(self._came, self._tally.stored + self._workers.answered())
         if self._lease.lost and not self._stop:
             self._end(_LOST.format(self._objects.url))
         self._report()
 
-    def _hand_rest(self, unit: Unit, done: Receipt) -> None:
+    def _hand_rest(self, unit: Unit, receipt: Receipt) -> None:
         """Hand out what is left of a unit of which a worker that failed stored some answers, while there are more."""
-        facts = done.facts
+        facts = receipt.facts
         if unit.key in self._lost and facts is not None and facts.rows > facts.errors and not self._stop:
             for rest in self._stored.rest(unit):
                 self._hand(rest)
@@ -231,10 +231,10 @@ class _Driver:
 
     def _manifest(self, stimuli: str) -> tuple[RunManifest, Tag]:
         """Read what the prefix says and compare it with what is asked; or begin a new run."""
-        settings, objects, told = self._settings, self._objects, self._model
-        asked = asked_run(self._study, told.name, told.settings, settings)
-        known = read_run(objects, missing=True)
-        if known is None:
+        settings, objects, model = self._settings, self._objects, self._model
+        manifest = asked_run(self._study, model.name, model.settings, settings)
+        stored = read_run(objects, missing=True)
+        if stored is None:
             if objects.list("responses"):
                 raise RunError(
                     f"{objects.url} holds responses but no {RUN}: it is unknown of what. Name another prefix."
@@ -244,34 +244,34 @@ class _Driver:
             requests = run_numbers(self._study, settings.sample, settings.seed, settings.exact).size
             requests *= 1 if settings.exact else self._study.repeats
             new = replace(
-                asked,
+                manifest,
                 id=secrets.token_hex(8),
                 stimuli=stimuli,
                 unit=settings.unit or answers_per_unit(requests),
             )
             objects.create(RUN, run_data(new))
-            known = read_run(objects)  # another driver's, if this process was held up for so long that it came second
-        if changed := differences(known[0], asked):
+            stored = read_run(objects)  # another driver's, if this process was held up for so long that it came second
+        if changed := differences(stored[0], manifest):
             raise RunError(
                 f"{objects.url} was begun with other settings: {'; '.join(changed)}. Restore them, or name another "
                 "prefix."
             )
-        if known[0].unit is None:
+        if stored[0].unit is None:
             raise RunError(f"{objects.called(RUN)} is the {MANIFEST} of a folder: name another prefix.")
-        return replace(known[0], name=settings.name or known[0].name), known[1]
+        return replace(stored[0], name=settings.name or stored[0].name), stored[1]
 
-    def _count(self, done: Receipt) -> None:
+    def _count(self, receipt: Receipt) -> None:
         """Enter a receipt into all counts."""
-        tally, facts = self._tally, done.facts
-        for note in done.notes:
+        tally, facts = self._tally, receipt.facts
+        for note in receipt.notes:
             self._warn(note)
-        tally.learn(done.findings)
+        tally.learn(receipt.findings)
         if facts is None:
             return
         self._stored.enter(facts)
-        if not done.stored and done.key not in self._lost:
+        if not receipt.stored and receipt.key not in self._lost:
             return
-        tally.add(facts, done)
+        tally.add(facts, receipt)
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts.prompt_tokens, facts.completion_tokens, facts.uncounted)
         self._watch()
@@ -281,9 +281,9 @@ class _Driver:
     def _watch(self) -> None:
         """End the run where a limit is reached."""
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (why := self._limits.reached(replies, invalid)) and not self._stop:
-            self._stopped = why
-            self._end(f"{why} Stopping; what is on its way is stored.")
+        if (reason := self._limits.reached(replies, invalid)) and not self._stop:
+            self._stopped = reason
+            self._end(f"{reason} Stopping; what is on its way is stored.")
         elif doubt := self._limits.doubt(replies, invalid):
             self._note(doubt)
 
@@ -309,10 +309,10 @@ class _Driver:
             self._save(replace(self._run, end=end, counts=self._stored.counts(), sessions=(*before.sessions, ended)))
             self._write_status("ended")
 
-    def _end(self, why: str) -> None:
+    def _end(self, reason: str) -> None:
         self._stop = True
         self._workers.stop()
-        self._note(why)
+        self._note(reason)
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -336,13 +336,13 @@ class _Driver:
             return
         self._reported = now
         tally, rate = self._tally, self._meter.rate(self._came, now)
-        done = self._skipped + self._came
+        finished = self._skipped + self._came
         self._progress.update(
             Snapshot(
-                done=done,
-                total=max(self._total, done),
+                done=finished,
+                total=max(self._total, finished),
                 rate=rate,
-                eta=max(self._total - done, 0) / rate if rate > 0 else None,
+                eta=max(self._total - finished, 0) / rate if rate > 0 else None,
                 prompt_tokens=tally.prompt_tokens,
                 completion_tokens=tally.completion_tokens,
                 cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),

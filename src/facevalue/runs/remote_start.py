@@ -34,8 +34,8 @@ def put_declared(text: str, objects: Objects) -> None:
 def _put(objects: Objects, key: str, data: bytes, otherwise: str) -> None:
     """Create an object unless it is there already; another one by its name is an error."""
 
-    def check(there: bytes) -> None:
-        if there != data:
+    def check(stored: bytes) -> None:
+        if stored != data:
             raise RunError(f"{objects.called(key)} {otherwise}")
 
     if not objects.create(key, data) and objects.get(key, check) is None:

@@ -66,7 +66,7 @@ class RequestBuilder:
         self._last: tuple[int, Stimulus, int] | None = None
         self._known: dict[int, tuple[Question, int]] = {}
 
-    def chunk(self, trials: Index, wanted: npt.NDArray[np.bool_]) -> Chunk:
+    def chunk(self, trials: Index, requested: npt.NDArray[np.bool_]) -> Chunk:
         """Decode trials, those about one stimulus being neighbours, and say what each is told."""
         frame = self._study.design.trials(trials)
         questions = self._study.ask(frame)
@@ -74,11 +74,16 @@ class RequestBuilder:
         firsts = np.flatnonzero(np.diff(stimuli, prepend=-1))
         levels: list[dict[str, str | None]] = frame.select(self._columns)[firsts].to_dicts()
         bounds = [*firsts.tolist(), len(questions)]
-        shown: list[tuple[int, int, int, Mapping[str, str | None]]] = list(
+        stimulus_rows: list[tuple[int, int, int, Mapping[str, str | None]]] = list(
             zip(bounds, bounds[1:], stimuli[firsts].tolist(), levels, strict=False)
         )
         return Chunk(
-            trials, wanted, questions, shown, self._hashes(questions), np.zeros(len(questions), dtype=np.uint64)
+            trials,
+            requested,
+            questions,
+            stimulus_rows,
+            self._hashes(questions),
+            np.zeros(len(questions), dtype=np.uint64),
         )
 
     def stimuli(self, chunk: Chunk) -> Iterator[tuple[int, int, Stimulus]]:
@@ -87,8 +92,8 @@ class RequestBuilder:
             if self._last is None or self._last[0] != number:
                 stimulus = self._study.source.stimulus(number, levels)
                 self._last = (number, stimulus, stimulus_hash(stimulus))
-            _, stimulus, known = self._last
-            chunk.stimulus_hashes[first:stop] = known
+            _, stimulus, hashes = self._last
+            chunk.stimulus_hashes[first:stop] = hashes
             yield first, stop, stimulus
 
     def request_hashes(self, stimuli: Hashes, questions: Hashes, repeats: Index) -> Hashes:
@@ -98,14 +103,14 @@ class RequestBuilder:
     def _hashes(self, questions: list[Question]) -> Hashes:
         # By identity: hashing a prompt of a thousand characters per trial would cost more than all the rest. The
         # question is kept with its hash, as an identity may be given again once its owner is gone.
-        known = self._known
-        if len(known) > _KEPT:
-            known.clear()
+        entries = self._known
+        if len(entries) > _KEPT:
+            entries.clear()
         out = []
         for question in questions:
-            entry = known.get(id(question))
+            entry = entries.get(id(question))
             if entry is None:
-                entry = known[id(question)] = (question, question_hash(question))
+                entry = entries[id(question)] = (question, question_hash(question))
             out.append(entry[1])
         return np.array(out, dtype=np.uint64)
 

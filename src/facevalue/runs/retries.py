@@ -13,9 +13,9 @@ _OF_RESPONSE = ("trial", "repeat", "status", "text", "probs")
 def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool_]:
     """Which stored responses are replies without a valid answer; those with an error are no replies."""
     out = np.zeros(responses.height, dtype=np.bool_)
-    said = np.flatnonzero((responses["status"] != "error").to_numpy())
-    replies = responses.select(_OF_RESPONSE)[said].with_columns(spoken(pl.col("text")))
+    replied = np.flatnonzero((responses["status"] != "error").to_numpy())
+    replies = responses.select(_OF_RESPONSE)[replied].with_columns(spoken(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
     answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
-    out[said] = answered["na"].is_not_null().to_numpy()
+    out[replied] = answered["na"].is_not_null().to_numpy()
     return out

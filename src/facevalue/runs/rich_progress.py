@@ -69,41 +69,41 @@ class RichProgress:
 def described(now: Snapshot) -> str:
     """Where a run stands, in one line."""
     share = now.done / now.total if now.total else 1.0
-    parts = [
+    phrases = [
         f"{now.done:,}/{now.total:,} ({share:.0%})",
         f"{now.rate:,.3g}/s" if now.rate < 1e3 else f"{now.rate:,.0f}/s",
     ]
     if now.eta is not None and now.done < now.total:
-        parts.append(f"{duration(now.eta)} to go")
+        phrases.append(f"{duration(now.eta)} to go")
     if now.prompt_tokens or now.completion_tokens:
-        parts.append(f"{short(now.prompt_tokens)} + {short(now.completion_tokens)} tokens")
+        phrases.append(f"{short(now.prompt_tokens)} + {short(now.completion_tokens)} tokens")
     if now.cost is not None:
-        parts.append(f"cost {now.cost:,.2f}")
+        phrases.append(f"cost {now.cost:,.2f}")
     if now.na_rate is not None:
-        parts.append(f"N/A {now.na_rate:.1%}")
+        phrases.append(f"N/A {now.na_rate:.1%}")
     if now.errors:
-        parts.append(f"{now.errors:,} failed")
+        phrases.append(f"{now.errors:,} failed")
     if now.where:
-        parts.append(now.where)
-    return ", ".join(parts)
+        phrases.append(now.where)
+    return ", ".join(phrases)
 
 
 def concluded(summary: RunSummary) -> str:
     """What a session did, in one line."""
-    whole = summary.complete and not summary.errors
-    head = "Complete" if whole else "Interrupted" if summary.interrupted else "Not complete"
-    parts = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]
+    complete = summary.complete and not summary.errors
+    head = "Complete" if complete else "Interrupted" if summary.interrupted else "Not complete"
+    phrases = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]
     if summary.skipped:
-        parts.append(f"{summary.skipped:,} stored before")
+        phrases.append(f"{summary.skipped:,} stored before")
     if summary.na:
-        parts.append(f"{summary.na:,} without a valid answer")
+        phrases.append(f"{summary.na:,} without a valid answer")
     if summary.errors:
-        parts.append(f"{summary.errors:,} failed")
+        phrases.append(f"{summary.errors:,} failed")
     if summary.cached is not None:
-        parts.append(f"{summary.cached:.0%} of prompt tokens from the cache")
+        phrases.append(f"{summary.cached:.0%} of prompt tokens from the cache")
     if summary.cost is not None:
-        parts.append(f"cost {summary.cost:,.2f}")
-    return f"{head}: {', '.join(parts)}."
+        phrases.append(f"cost {summary.cost:,.2f}")
+    return f"{head}: {', '.join(phrases)}."
 
 
 def duration(seconds: float) -> str:
@@ -114,11 +114,11 @@ def duration(seconds: float) -> str:
     >>> duration(7.2), duration(75), duration(7_500), duration(200_000)
     ('7 s', '1 min 15 s', '2 h 5 min', '2 d 7 h')
     """
-    whole = round(seconds)
-    for unit, large, small, part in ((86_400, "d", "h", 3_600), (3_600, "h", "min", 60), (60, "min", "s", 1)):
-        if whole >= unit:
-            return f"{whole // unit} {large} {whole % unit // part} {small}"
-    return f"{whole} s"
+    total = round(seconds)
+    for unit, large, small, small_seconds in ((86_400, "d", "h", 3_600), (3_600, "h", "min", 60), (60, "min", "s", 1)):
+        if total >= unit:
+            return f"{total // unit} {large} {total % unit // small_seconds} {small}"
+    return f"{total} s"
 
 
 def short(count: int) -> str:

@@ -111,7 +111,7 @@ def run(
 
 def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
     """Read what the folder says and compare it with what is asked; or begin a new folder."""
-    asked = asked_run(study, model.name, facts_of_model(study, model, settings.exact), settings)
+    manifest = asked_run(study, model.name, facts_of_model(study, model, settings.exact), settings)
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: it is unknown of what. Name another folder.")
@@ -120,15 +120,15 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         write_whole(folder / STIMULI, table)
         if settings.preregistration:
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
-        return replace(asked, id=secrets.token_hex(8), stimuli=hashlib.sha256(table).hexdigest())
-    known = read_manifest(folder)
-    if changed := differences(known, asked):
+        return replace(manifest, id=secrets.token_hex(8), stimuli=hashlib.sha256(table).hexdigest())
+    stored = read_manifest(folder)
+    if changed := differences(stored, manifest):
         raise RunError(
             f"{folder} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
         )
-    check_stimuli(folder, known)
+    check_stimuli(folder, stored)
     check_stimuli_table(study, folder)
-    return replace(known, name=settings.name or known.name)
+    return replace(stored, name=settings.name or stored.name)
 
 
 def _names(shards: Collection[Path]) -> tuple[str, ...]:
@@ -234,10 +234,10 @@ class _Session:
         if silent and not interrupted and not self._stopped:
             message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
             self._warn(message)
-        if before.exact and (drawn := count_drawn(self._folder)):
+        if before.exact and (sampled := count_drawn(self._folder)):
             message = (
-                f"{drawn:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability could "
-                f"not be read: 'facevalue export {self._folder} --to replies.csv' "
+                f"{sampled:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability "
+                f"could not be read: 'facevalue export {self._folder} --to replies.csv' "
                 "shows which (no probabilities, and why)."
             )
             self._warn(message)
@@ -276,9 +276,9 @@ class _Session:
 
     def _watch(self) -> None:
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (why := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopped:
-            self._stopped, self._stream.stop = why, True
-            self._note(f"{why} Stopping; what is on its way is stored.")
+        if (reason := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopped:
+            self._stopped, self._stream.stop = reason, True
+            self._note(f"{reason} Stopping; what is on its way is stored.")
         elif doubt := self._limits.doubt(replies, invalid):
             self._note(doubt)
 

@@ -32,8 +32,8 @@ def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold:
             (score,) = detector.scores([_opened(data, path)])
         except DataError as error:
             problem = str(error)
-        kept = "true" if score is not None and score < threshold else "false"
-        row = (path, scene, score, kept, problem, digest, detector.name, f"{threshold:g}")
+        verdict = "true" if score is not None and score < threshold else "false"
+        row = (path, scene, score, verdict, problem, digest, detector.name, f"{threshold:g}")
         yield dict(zip(COLUMNS, row, strict=True))
 
 

@@ -87,13 +87,13 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            own = None if self.study.declared is None else self.study.declared()
-            return None if own is None else own.too_late() if self.replayed else own
+            declaration = None if self.study.declared is None else self.study.declared()
+            return None if declaration is None else declaration.too_late() if self.replayed else declaration
         path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
-        found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
-        if found.sha256 != self.facts.preregistration:
+        preregistration = read_preregistration(path, measures, self.study.labels, self.study.renamed)
+        if preregistration.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
-        return found.too_late() if self.replayed else found
+        return preregistration.too_late() if self.replayed else preregistration
 
     @property
     def measures(self) -> "tuple[Measure, ...]":
@@ -129,22 +129,22 @@ class StoredRun:
             manifest = read_table(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
-        done = facts.options.get(INTERVENTIONS, [])
+        interventions = facts.options.get(INTERVENTIONS, [])
         judge, scores = judge or stored_judge(folder), read(folder)
-        own = own_roots(facts.options)
-        if url and own and pictures is None:
+        picture_roots = own_roots(facts.options)
+        if url and picture_roots and pictures is None:
             pictures = pictures_at(Objects.at(url), folder / PICTURES)
-        if own:  # a run folder may come from a stranger: the folder of pictures that it names is not read
+        if picture_roots:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
-            facts = replace(facts, options={**facts.options, **dict.fromkeys(own, str(root.resolve()))})
+            facts = replace(facts, options={**facts.options, **dict.fromkeys(picture_roots, str(root.resolve()))})
         plain = _plain(facts, manifest, judge, scores, protocol)
-        study = intervened(plain, stored(done) if isinstance(done, list) else ())
+        study = intervened(plain, stored(interventions) if isinstance(interventions, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study, judge, scores, not own or pictures is not None, protocol, url)
+        return cls(folder, facts, study, judge, scores, not picture_roots or pictures is not None, protocol, url)
 
     def called(self, name: str) -> "StoredRun":
         """The same run by another name."""
@@ -167,9 +167,9 @@ def checked_name(name: str) -> str:
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
     facts = replace(run.facts, options=options)
-    done = options.get(INTERVENTIONS, [])
+    interventions = options.get(INTERVENTIONS, [])
     plain = _plain(facts, run.study.manifest, run.judge, run.scores, run.given)
-    return intervened(plain, stored(done) if isinstance(done, list) else ())
+    return intervened(plain, stored(interventions) if isinstance(interventions, list) else ())
 
 
 def _plain(
@@ -249,8 +249,8 @@ def answers(
         chunk = chunk.with_columns(
             pl.when(odd).then(pl.lit("error", chunk["status"].dtype)).otherwise("status").alias("status")
         )
-        said = chunk.drop("trial").with_columns(spoken(pl.col("text")))
-        answered = study.answer(pl.concat([factors, said], how="horizontal"))
+        texts = chunk.drop("trial").with_columns(spoken(pl.col("text")))
+        answered = study.answer(pl.concat([factors, texts], how="horizontal"))
         answered = answered.with_columns(pl.col("repeat").alias("reply"))
         if study.reasks:
             answered = first_valid(answered, study.repeats)
@@ -259,8 +259,8 @@ def answers(
         tally.failed += answered.height - replies.height
         for reason, count in replies.group_by("na").len().drop_nulls().iter_rows():
             tally.na[reason] = tally.na.get(reason, 0) + count
-        if (kept := answered if failed else replies).height:
-            yield kept
+        if (batch := answered if failed else replies).height:
+            yield batch
     if tally.failed == tally.asked and not failed:
         raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
 

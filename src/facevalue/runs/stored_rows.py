@@ -15,12 +15,12 @@ def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
         pl.when(trial.is_null() | (trial >= size)).then(pl.lit(f"It is of no trial: the design has {size:,}.")),
         pl.when(repeat.is_null() | (repeat >= width)).then(pl.lit(f"It is of no repeat: the run has {width}.")),
     )
-    why = rows.select(pl.coalesce(outside, reason()).alias("why"))["why"]
-    fine = rows.with_row_index("row").filter(why.is_null() & rows["probs"].is_not_null())
+    reasons = rows.select(pl.coalesce(outside, reason()).alias("why"))["why"]
+    fine = rows.with_row_index("row").filter(reasons.is_null() & rows["probs"].is_not_null())
     wrong = other_options(study, study.design.trials(fine["trial"].to_numpy().astype(np.int64)), fine["probs"])
     why_wrong = pl.lit("It has another number of probabilities than its question has options.")
     at = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(fine["row"].filter(wrong).implode())
-    return why.to_frame().select(pl.coalesce("why", pl.when(at).then(why_wrong)).alias("why"))["why"]
+    return reasons.to_frame().select(pl.coalesce("why", pl.when(at).then(why_wrong)).alias("why"))["why"]
 
 
 def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.Series:
@@ -33,9 +33,9 @@ def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.S
     return stated & (probs.list.len() != pl.Series(options)).fill_null(value=False)
 
 
-def described(rows: pl.DataFrame, why: pl.Series) -> str:
+def described(rows: pl.DataFrame, reasons: pl.Series) -> str:
     """How many rows cannot count, and the first of them, for people; empty for none."""
-    odd = rows.with_columns(why.alias("why")).filter(pl.col("why").is_not_null())
+    odd = rows.with_columns(reasons.alias("why")).filter(pl.col("why").is_not_null())
     if odd.is_empty():
         return ""
     first = odd.row(0, named=True)

@@ -40,20 +40,20 @@ class StoredUnits:
         self._units: dict[int, list[UnitFacts]] = {}  # by first place, in the order of storing
 
     def __iter__(self) -> Iterator[UnitFacts]:
-        return (one for units in self._units.values() for one in units)
+        return (unit for units in self._units.values() for unit in units)
 
     def load(self) -> list[str]:
         """Look at all that is listed, and set aside what cannot count; return what people should know."""
         listed = listed_units(self._objects, self._run.shards)
         with ThreadPoolExecutor(_READERS) as pool:
-            found = pool.map(lambda one: unit_facts(self._objects, one.key, self._run.id, one.size), listed)
-            for one in found:
-                if one is not None:
-                    self.enter(one)
+            facts = pool.map(lambda unit: unit_facts(self._objects, unit.key, self._run.id, unit.size), listed)
+            for unit in facts:
+                if unit is not None:
+                    self.enter(unit)
         for units in self._units.values():
-            units.sort(key=lambda one: one.generation)
+            units.sort(key=lambda unit: unit.generation)
         missing = sorted(set(self._run.shards) - set(self.names()))
-        gone = [f"{self._objects.called(f'responses/{one}')} is gone: its trials are asked again." for one in missing]
+        gone = [f"{self._objects.called(f'responses/{name}')} is gone: its trials are asked again." for name in missing]
         self._check_unchanged()  # before any row is compared with what would be asked now
         return [*gone, *self._mend()]
 
@@ -65,28 +65,28 @@ class StoredUnits:
 
     def names(self) -> tuple[str, ...]:
         """Names of the objects."""
-        return tuple(sorted(one.key.partition("/")[2] for one in self))
+        return tuple(sorted(unit.key.partition("/")[2] for unit in self))
 
     def answered(self) -> int:
         """Requests with an answer of whatever kind, re-asks left out."""
-        return sum(one.rows - one.errors for one in self if one.again == 0)
+        return sum(unit.rows - unit.errors for unit in self if unit.again == 0)
 
     def counts(self) -> Counts:
         """Requests by status, re-asks included."""
         errors = 0
         for units in self._units.values():
-            for again in {one.again for one in units}:
-                own = [one for one in units if one.again == again]
-                left = max(one.wanted for one in own) - sum(one.rows - one.errors for one in own)
-                errors += min(left, sum(one.errors for one in own))
+            for again in {unit.again for unit in units}:
+                round_units = [unit for unit in units if unit.again == again]
+                left = max(unit.wanted for unit in round_units) - sum(unit.rows - unit.errors for unit in round_units)
+                errors += min(left, sum(unit.errors for unit in round_units))
         return Counts(
             requests=self._plan.requests,
-            ok=sum(one.rows - one.errors - one.refused - one.truncated for one in self),
-            refused=sum(one.refused for one in self),
-            truncated=sum(one.truncated for one in self),
+            ok=sum(unit.rows - unit.errors - unit.refused - unit.truncated for unit in self),
+            refused=sum(unit.refused for unit in self),
+            truncated=sum(unit.truncated for unit in self),
             errors=errors,
-            prompt_tokens=sum(one.prompt_tokens for one in self),
-            completion_tokens=sum(one.completion_tokens for one in self),
+            prompt_tokens=sum(unit.prompt_tokens for unit in self),
+            completion_tokens=sum(unit.completion_tokens for unit in self),
         )
 
     def open(self, again: int) -> Iterator[Unit]:
@@ -101,32 +101,32 @@ class StoredUnits:
         """What a stored unit left open, if anything: its worker kept what had come before the model failed."""
         place = KEY.fullmatch(unit.key)
         assert place is not None
-        return self._rest(next(one for one in self._plan.pieces() if one.first == int(place[1])), unit.again)
+        return self._rest(next(piece for piece in self._plan.pieces() if piece.first == int(place[1])), unit.again)
 
     def _rest(self, piece: Piece, again: int) -> Iterator[Unit]:
         if not self._settled(piece, again):
-            wanted = self._wanted(piece, again)
-            if wanted.any():
-                yield self._plan.unit(piece, wanted, again, len(self._units[piece.first]))
+            missing = self._wanted(piece, again)
+            if missing.any():
+                yield self._plan.unit(piece, missing, again, len(self._units[piece.first]))
 
     def _expected(self, piece: Piece, again: int) -> int:
         """How many requests a round has about a piece."""
         if again == 0:
             return piece.trials.size * self._plan.asking.repeats
-        return sum(one.na for one in self._units[piece.first] if one.again == again - 1)
+        return sum(unit.na for unit in self._units[piece.first] if unit.again == again - 1)
 
     def _settled(self, piece: Piece, again: int) -> bool:
-        answered = sum(one.rows - one.errors for one in self._units[piece.first] if one.again == again)
+        answered = sum(unit.rows - unit.errors for unit in self._units[piece.first] if unit.again == again)
         return answered >= self._expected(piece, again)
 
     def _wanted(self, piece: Piece, again: int) -> npt.NDArray[np.bool_]:
         """Which requests about a piece are open, read from what is stored about it."""
         asking = self._plan.asking
         state = Completion(TrialNumbers.of(piece.trials), asking.repeats, asking.rounds)
-        for one in self._units[piece.first]:
-            frame = read_unit(self._objects, one.key, self._run.id)
+        for unit in self._units[piece.first]:
+            frame = read_unit(self._objects, unit.key, self._run.id)
             if not state.enter(frame):
-                raise RunError(f"{self._objects.called(one.key)} holds trials that are not of its place. Take it out.")
+                raise RunError(f"{self._objects.called(unit.key)} holds trials that are not of its place. Take it out.")
             state.mark(frame.filter(without_answer(self._study, frame)))
         return state.wanted(state.numbers.positions(piece.trials)[0], again)
 
@@ -142,16 +142,16 @@ class StoredUnits:
                 frames = pool.map(lambda key: read_unit(self._objects, key, self._run.id), keys)
                 for (piece, at), key, frame in zip(some, keys, frames, strict=True):
                     odd = self._odd(piece, frame)
-                    if what := described(frame, odd):
+                    if fault := described(frame, odd):
                         place = self._set_aside(piece, at, frame.filter(odd.is_null()))
-                        yield f"{self._objects.called(key)}: {what} Kept as {place}; the rest of it is stored anew."
+                        yield f"{self._objects.called(key)}: {fault} Kept as {place}; the rest of it is stored anew."
 
     def _odd(self, piece: Piece, frame: pl.DataFrame) -> pl.Series:
         """Why each row of a unit cannot count; null where it can."""
         asking = self._plan.asking
-        why = odd_rows(self._study, frame, asking.repeats * (1 + asking.rounds)).alias("why")
+        reasons = odd_rows(self._study, frame, asking.repeats * (1 + asking.rounds)).alias("why")
         elsewhere = ~pl.col("trial").is_in(pl.Series(piece.trials, dtype=pl.UInt64).implode())
-        return frame.with_columns(why).select(
+        return frame.with_columns(reasons).select(
             pl.coalesce(
                 "why",
                 pl.when(elsewhere).then(pl.lit("It is of a trial that the unit was not asked.")),
@@ -177,10 +177,10 @@ class StoredUnits:
 
     def _check_unchanged(self) -> None:
         """Compare the hashes of some whole units, evenly spread, with those that would be asked now."""
-        every = max(sum(one.wanted for one in self) // _LOOKED_AT, 1)
+        step = max(sum(unit.wanted for unit in self) // _LOOKED_AT, 1)
         for at, piece in enumerate(self._plan.pieces()):
             stored = self._units.get(piece.first)
-            if not stored or at % every or stored[0].generation:
+            if not stored or at % step or stored[0].generation:
                 continue
             if self._plan.whole(piece).key != stored[0].key:
                 raise RunError(

@@ -55,29 +55,31 @@ class OpenRequests:
         left = np.ones(trials.size, dtype=np.bool_)
         with self._lock:
             for chunk in self._open:
-                row, mine = chunk.rows(trials)
-                mine &= left
-                mine[mine] = chunk.wanted[row[mine], repeats[mine]]
-                if not mine.any():
+                row, asked_here = chunk.rows(trials)
+                asked_here &= left
+                asked_here[asked_here] = chunk.wanted[row[asked_here], repeats[asked_here]]
+                if not asked_here.any():
                     continue
-                at, again = row[mine], repeats[mine]
-                hashes[mine] = self._asking.request_hashes(chunk.stimulus_hashes[at], chunk.question_hashes[at], again)
+                at, again = row[asked_here], repeats[asked_here]
+                hashes[asked_here] = self._asking.request_hashes(
+                    chunk.stimulus_hashes[at], chunk.question_hashes[at], again
+                )
                 chunk.wanted[at, again] = False
-                left &= ~mine
+                left &= ~asked_here
             self._open = [chunk for chunk in self._open if chunk.wanted.any()]
         return hashes
 
     def _of(self, chunk: Chunk) -> Iterator[Request]:
         sampling, exact, constrain = self._study.sampling, self._asking.exact, self._study.constrain
         seeds, questions, trials = self._asking.seeds, chunk.questions, chunk.trials.tolist()
-        wanted = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
+        repeats = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
         for first, stop, stimulus in self._asking.stimuli(chunk):
             for row in range(first, stop):
                 trial, question = trials[row], questions[row]
-                how = question.sampling or sampling
-                for repeat in wanted[row]:
+                settings = question.sampling or sampling
+                for repeat in repeats[row]:
                     seed = draw_seed(seeds[repeat], question.draw) if question.draw else seeds[repeat]
-                    yield Request(trial, repeat, seed, stimulus, question, how, exact, constrain)
+                    yield Request(trial, repeat, seed, stimulus, question, settings, exact, constrain)
 
 
 class RequestStream(OpenRequests):
@@ -105,9 +107,9 @@ class RequestStream(OpenRequests):
         for positions in self._order.pieces(self._step):
             if self.stop:
                 return
-            wanted = completion.wanted(positions, again)
-            rows = np.flatnonzero(wanted.any(axis=1))
+            missing = completion.wanted(positions, again)
+            rows = np.flatnonzero(missing.any(axis=1))
             if again:
-                self.planned += int(wanted.sum())
+                self.planned += int(missing.sum())
             if rows.size:
-                yield self._asking.chunk(completion.numbers.take(positions[rows]), wanted[rows])
+                yield self._asking.chunk(completion.numbers.take(positions[rows]), missing[rows])

@@ -55,12 +55,12 @@ class Tally(SessionCounts):
     def where(self, alive: Mapping[str, int]) -> str:
         """Say in a few words how many units are stored, and how many workers and failures each node has."""
         workers = sum(alive.values())
-        parts = [f"{self.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
+        phrases = [f"{self.units:,} units", f"{workers:,} worker{'s' if workers != 1 else ''}"]
         if len(alive) > 1:
-            parts[1] += f" on {len(alive):,} nodes"
-        parts += [f"{count:,} failed on {node}" for node, count in self.by_node.most_common(_NODES)]
-        parts += [f"{count:,} lost on {node}" for node, count in self.lost_on.most_common(_NODES)]
-        return ", ".join(parts)
+            phrases[1] += f" on {len(alive):,} nodes"
+        phrases += [f"{count:,} failed on {node}" for node, count in self.by_node.most_common(_NODES)]
+        phrases += [f"{count:,} lost on {node}" for node, count in self.lost_on.most_common(_NODES)]
+        return ", ".join(phrases)
 
 
 def _together(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:

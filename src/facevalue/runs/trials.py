@@ -35,10 +35,10 @@ class TrialNumbers:
     def positions(self, numbers: Index) -> tuple[Index, npt.NDArray[np.bool_]]:
         """Positions of numbers, and which of them are of the run at all; the others get position 0."""
         if self.chosen is None:
-            mine = (numbers >= 0) & (numbers < self.size)
-            return np.where(mine, numbers, 0), mine
+            in_sample = (numbers >= 0) & (numbers < self.size)
+            return np.where(in_sample, numbers, 0), in_sample
         if not self.size:
             return np.zeros(numbers.size, dtype=np.int64), np.zeros(numbers.size, dtype=np.bool_)
-        found = np.minimum(np.searchsorted(self.chosen, numbers), self.size - 1)
-        mine = self.chosen[found] == numbers
-        return np.where(mine, found, 0), mine
+        places = np.minimum(np.searchsorted(self.chosen, numbers), self.size - 1)
+        in_sample = self.chosen[places] == numbers
+        return np.where(in_sample, places, 0), in_sample

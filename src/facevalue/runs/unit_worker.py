@@ -78,8 +78,8 @@ class UnitWorker:
             self._run = read_run(self._objects)[0]
             self._asking = RequestBuilder(self._study, self._job.exact, self._run.asked_of)
         run, asking = self._run, self._asking
-        if (known := unit_facts(self._objects, unit.key, run.id)) is not None:
-            return Receipt(unit.key, known, False, time.monotonic() - began, self._node)
+        if (stored_facts := unit_facts(self._objects, unit.key, run.id)) is not None:
+            return Receipt(unit.key, stored_facts, False, time.monotonic() - began, self._node)
         self.look_ahead(unit)
         place = KEY.fullmatch(unit.key)
         if place is None or (
@@ -105,8 +105,8 @@ class UnitWorker:
             stored = self._objects.create(unit.key, data)
             if not stored:  # another did, or our own write whose confirmation was lost
                 facts = unit_facts(self._objects, unit.key, run.id)
-                found = self._objects.get(unit.key)
-                stored = found is not None and found[0] == data
+                stored_unit = self._objects.get(unit.key)
+                stored = stored_unit is not None and stored_unit[0] == data
         if ended is not None:
             raise ended
         findings = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
@@ -130,10 +130,10 @@ class UnitWorker:
         if self._open is not None:
             self._open.stop = True
 
-    def share(self, part: float) -> None:
+    def share(self, fraction: float) -> None:
         """Say which part of the budget of requests and tokens a minute is this worker's, as others ask as well."""
         if isinstance(self._model, Sharing):
-            self._model.share(part)
+            self._model.share(fraction)
 
     def close(self) -> None:
         """Let go of the model, if it was loaded here, and of pictures that were brought."""
@@ -212,15 +212,15 @@ class LocalWorkers:
 
 def _built(job: Job, objects: Objects, pictures: Path) -> Study:
     """The study of a job, with the table of pictures that lies beside the run; its own pictures are brought here."""
-    found = objects.get(STIMULI)
-    if found is None:
+    stimuli = objects.get(STIMULI)
+    if stimuli is None:
         raise RunError(f"{objects.called(STIMULI)} is not there: nothing can be asked without the table of pictures.")
-    done = job.options.get(INTERVENTIONS, [])
+    interventions = job.options.get(INTERVENTIONS, [])
     options = {name: value for name, value in job.options.items() if name != INTERVENTIONS}
-    if own := own_roots(options):
-        options |= dict.fromkeys(own, str(pictures_at(objects, pictures)))
-    plain = studies.build(job.study, options, read_table_of(found[0]))
-    return intervened(plain, interventions_of(done) if isinstance(done, list) else ())
+    if roots := own_roots(options):
+        options |= dict.fromkeys(roots, str(pictures_at(objects, pictures)))
+    plain = studies.build(job.study, options, read_table_of(stimuli[0]))
+    return intervened(plain, interventions_of(interventions) if isinstance(interventions, list) else ())
 
 
 def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:
@@ -232,8 +232,8 @@ def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:
         frame = read_table_of(data)
     except pl.exceptions.PolarsError as error:
         raise RunError(f"{objects.called(key)} cannot be read: {first_line(error)}. Take it out.") from error
-    if other := [name for name, kind in RESPONSES.items() if frame.schema.get(name) != kind]:
-        raise RunError(f"{objects.called(key)} has no {other[0]!r} as FaceValue stores it. Take it out.")
+    if unlike := [name for name, kind in RESPONSES.items() if frame.schema.get(name) != kind]:
+        raise RunError(f"{objects.called(key)} has no {unlike[0]!r} as FaceValue stores it. Take it out.")
     return frame
 
 

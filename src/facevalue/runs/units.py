@@ -178,28 +178,30 @@ class UnitPlan:
 
     def whole(self, piece: Piece) -> Unit:
         """The protocol's own requests about a piece."""
-        wanted = np.zeros((piece.trials.size, len(self.asking.seeds)), dtype=np.bool_)
-        wanted[:, : self.asking.repeats] = True
-        return self.unit(piece, wanted, 0, 0)
+        requested = np.zeros((piece.trials.size, len(self.asking.seeds)), dtype=np.bool_)
+        requested[:, : self.asking.repeats] = True
+        return self.unit(piece, requested, 0, 0)
 
-    def unit(self, piece: Piece, wanted: npt.NDArray[np.bool_], again: int, generation: int) -> Unit:
+    def unit(self, piece: Piece, requested: npt.NDArray[np.bool_], again: int, generation: int) -> Unit:
         """A unit of what is wanted of a piece: trials x repeats."""
-        rows = np.flatnonzero(wanted.any(axis=1))
-        trials, wanted = piece.trials[rows], wanted[rows]
+        rows = np.flatnonzero(requested.any(axis=1))
+        trials, requested = piece.trials[rows], requested[rows]
         place = f"{piece.first:012d}-{piece.last:012d}"
-        name = unit_hash(self.asking, self._run, trials, wanted, generation)
-        return Unit(f"{RESPONSES_FOLDER}/{place}-{name}.parquet", trials, wanted, again, generation)
+        name = unit_hash(self.asking, self._run, trials, requested, generation)
+        return Unit(f"{RESPONSES_FOLDER}/{place}-{name}.parquet", trials, requested, again, generation)
 
     def _piece(self, first: int, held: list[Index]) -> Piece:
         positions = np.concatenate(held)
         return Piece(first, first + positions.size - 1, self.numbers.take(positions))
 
 
-def unit_hash(asking: RequestBuilder, run: str, trials: Index, wanted: npt.NDArray[np.bool_], generation: int) -> str:
+def unit_hash(
+    asking: RequestBuilder, run: str, trials: Index, requested: npt.NDArray[np.bool_], generation: int
+) -> str:
     """Hash what a unit asks: run, every request (prompt, picture, sampling, seed, model and settings), generation."""
-    state = blake2b(f"{run} {generation} {int(wanted.sum())}".encode(), digest_size=8)
+    state = blake2b(f"{run} {generation} {int(requested.sum())}".encode(), digest_size=8)
     for start, stop in steps(trials):
-        chunk = asking.chunk(trials[start:stop], wanted[start:stop])
+        chunk = asking.chunk(trials[start:stop], requested[start:stop])
         for _ in asking.stimuli(chunk):
             pass
         row, repeat = np.nonzero(chunk.wanted)

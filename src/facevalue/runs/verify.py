@@ -29,7 +29,7 @@ def verify(run: StoredRun) -> Sound:
     odd = []
     for shard in shards:
         rows = read_table(shard.path)
-        if what := described(rows, odd_rows(run.study, rows, width)):
-            odd.append(f"{shard.path}: {what}")
+        if fault := described(rows, odd_rows(run.study, rows, width)):
+            odd.append(f"{shard.path}: {fault}")
     replies = sum(chunk.height for chunk in answers(run, failed=True))
     return Sound(replies, len(shards), bool(run.facts.id), tuple(odd))

@@ -43,12 +43,12 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def make_folder(path: Path) -> None:
     """Create a folder and its parents, and force their names to the disk."""
-    made = [path, *path.parents]
-    made = made[: next((at for at, one in enumerate(made) if one.is_dir()), len(made))]
+    missing = [path, *path.parents]
+    missing = missing[: next((at for at, folder in enumerate(missing) if folder.is_dir()), len(missing))]
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for one in reversed(made):
-            sync_folder(one.parent)
+        for folder in reversed(missing):
+            sync_folder(folder.parent)
     except OSError as error:
         raise unwritable(path, error) from error
 

@@ -36,10 +36,10 @@ def check_stimuli(folder: Path, facts: RunManifest) -> None:
     if facts.stimuli is None:
         return
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}. Restore it from a copy.") from None
-    if found != facts.stimuli:
+    if digest != facts.stimuli:
         raise RunError(
             f"{path} is not the table of pictures that the run began with: its digest is another one. It was damaged "
             "or replaced. Restore it from a copy."
@@ -56,12 +56,12 @@ def check_shards(folder: Path, facts: RunManifest) -> list[Shard]:
             f"{folder / RESPONSES_FOLDER / missing[0]}{more}: listed in {MANIFEST}, but not there. Restore it from a "
             "copy, or give the command of the run again: only its trials are asked once more."
         )
-    found = []
+    shards = []
     for path in paths:
         shard = checked(path)
         check_owner(shard, facts, folder)
-        found.append(shard)
-    return found
+        shards.append(shard)
+    return shards
 
 
 def check_owner(shard: Shard, facts: RunManifest, folder: Path) -> None:

@@ -73,9 +73,9 @@ class Journal:
         self._do(self._file.close)
         self._do(lambda: self._path.unlink(missing_ok=True))
 
-    def _do(self, what: Callable[[], object]) -> None:
+    def _do(self, write: Callable[[], object]) -> None:
         try:
-            what()
+            write()
         except OSError as error:
             raise unwritable(self._path, error) from error
 

@@ -51,11 +51,11 @@ class Lease:
         watched: Tag | None = None
         since = time.monotonic()
         while True:
-            found = self._objects.get(LEASE)
-            if found is None:
+            stored = self._objects.get(LEASE)
+            if stored is None:
                 self._objects.create(LEASE, self._text())
                 continue  # read it back: its tag is needed
-            holder, tag = _read(found[0]), found[1]
+            holder, tag = _read(stored[0]), stored[1]
             if holder.get("holder") == self._me:
                 self._tag = tag
                 break
@@ -64,8 +64,10 @@ class Lease:
                 self._objects.replace(LEASE, self._text(), tag)  # whoever is first has it
                 continue
             if watched is None:
-                who = f"process {holder.get('pid')} on {holder.get('host')}"
-                self._note(f"{who} was driving this run: waiting {self._term:g} s to see whether it still does.")
+                holder_name = f"process {holder.get('pid')} on {holder.get('host')}"
+                self._note(
+                    f"{holder_name} was driving this run: waiting {self._term:g} s to see whether it still does."
+                )
             elif watched != tag:
                 raise RunError(
                     f"{self._objects.url} is being driven by process {holder.get('pid')} on {holder.get('host')}. "
@@ -99,11 +101,11 @@ class Lease:
         self._count += 1
         tag = self._objects.replace(LEASE, self._text(), self._tag)
         if tag is None:  # another's, or our own write whose confirmation was lost
-            found = self._objects.get(LEASE)
-            if found is None or _read(found[0]).get("holder") != self._me:
+            stored = self._objects.get(LEASE)
+            if stored is None or _read(stored[0]).get("holder") != self._me:
                 self._refused = True
                 return
-            tag = found[1]
+            tag = stored[1]
         self._tag = tag
 
     def _text(self, released: bool = False) -> bytes:
@@ -114,19 +116,19 @@ class Lease:
 
 def _read(data: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(data)
+        document = json.loads(data)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _machine() -> str:
     """Name this machine, its last start, its process numbers: names may be shared, and numbers begin anew."""
-    parts = [socket.gethostname(), f"{uuid.getnode():x}"]
+    marks = [socket.gethostname(), f"{uuid.getnode():x}"]
     with contextlib.suppress(OSError):
-        parts += [Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()]
-        parts += [str(Path("/proc/self/ns/pid").readlink())]
-    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+        marks += [Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()]
+        marks += [str(Path("/proc/self/ns/pid").readlink())]
+    return hashlib.sha256(" ".join(marks).encode()).hexdigest()[:16]
 
 
 def _is_dead(holder: dict[str, Any]) -> bool:

@@ -33,13 +33,13 @@ _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 def versions() -> dict[str, str]:
     """Versions of everything that could matter to a result."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class RunManifest:
         return self.model.startswith("replay/")
 
 
-def differences(folder: RunManifest, asked: RunManifest) -> list[str]:
+def differences(folder: RunManifest, request: RunManifest) -> list[str]:
     """What of the settings differs, for people; versions, times and counts may.
 
     Examples
@@ -149,10 +149,10 @@ def differences(folder: RunManifest, asked: RunManifest) -> list[str]:
     ['temperature: 0.2 in the folder, 0.7 asked']
     """
     out = []
-    ours, theirs = dict(_settings(folder)), dict(_settings(asked))
-    for name in dict.fromkeys([*ours, *theirs]):
-        if ours.get(name) != theirs.get(name):
-            out.append(f"{name}: {_shown(name, ours)} in the folder, {_shown(name, theirs)} asked")
+    stored, requested = dict(_settings(folder)), dict(_settings(request))
+    for name in dict.fromkeys([*stored, *requested]):
+        if stored.get(name) != requested.get(name):
+            out.append(f"{name}: {_shown(name, stored)} in the folder, {_shown(name, requested)} asked")
     return out
 
 
@@ -171,8 +171,8 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "model", manifest.model
     for name, setting in manifest.model_settings.items():
         yield f"model {name}", setting
-    for each in fields(Sampling):
-        yield each.name.replace("_", " "), getattr(manifest.sampling, each.name)
+    for option in fields(Sampling):
+        yield option.name.replace("_", " "), getattr(manifest.sampling, option.name)
     yield "answers", "exact probabilities" if manifest.exact else "sampled replies"
     yield "sample", "the whole design" if manifest.sample is None else manifest.sample
     if manifest.sample is not None:
@@ -200,11 +200,13 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
 
 def to_document(manifest: RunManifest) -> dict[str, Any]:
     """The entries of `run.toml`."""
-    sampling = {each.name: getattr(manifest.sampling, each.name) for each in fields(Sampling)}
-    counts = {each.name: getattr(manifest.counts, each.name) for each in fields(Counts)}
+    sampling = {setting.name: getattr(manifest.sampling, setting.name) for setting in fields(Sampling)}
+    counts = {count.name: getattr(manifest.counts, count.name) for count in fields(Counts)}
     options = dict(manifest.options)
-    done = options.pop(INTERVENTIONS, [])
-    interventions = {INTERVENTIONS: [json.loads(text) for text in done]} if isinstance(done, list) and done else {}
+    encoded = options.pop(INTERVENTIONS, [])
+    interventions = (
+        {INTERVENTIONS: [json.loads(text) for text in encoded]} if isinstance(encoded, list) and encoded else {}
+    )
     document = {
         "format": manifest.format,
         "start": manifest.start,

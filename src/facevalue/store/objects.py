@@ -64,24 +64,24 @@ def checked_url(url: str) -> str:
     if not url.isprintable():  # `urlsplit` drops some of what is not, and what is left may be another place
         raise SettingError("The URL of the run holds control characters.")
     try:
-        parts = urlsplit(url)
+        address = urlsplit(url)
     except ValueError:
         raise SettingError(f"{url} is not a URL: write s3://BUCKET/PREFIX.") from None
-    if parts.scheme not in SCHEMES:
+    if address.scheme not in SCHEMES:
         raise SettingError(f"{url} is not one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}.")
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    if "@" in address.netloc or address.query or address.fragment:
         raise SettingError(
-            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} was given with more than a name: "
+            f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path} was given with more than a name: "
             "credentials are read from the environment, never from a URL."
         )
-    if parts.scheme == "file":
-        if parts.netloc or not parts.path.strip("/"):
+    if address.scheme == "file":
+        if address.netloc or not address.path.strip("/"):
             raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
-    elif not parts.netloc or not parts.path.strip("/"):
-        raise SettingError(f"{url} names no prefix: write {parts.scheme}://BUCKET/PREFIX.")
-    elif not _BUCKET.fullmatch(parts.netloc) or {".", ".."} & set(parts.path.split("/")):
+    elif not address.netloc or not address.path.strip("/"):
+        raise SettingError(f"{url} names no prefix: write {address.scheme}://BUCKET/PREFIX.")
+    elif not _BUCKET.fullmatch(address.netloc) or {".", ".."} & set(address.path.split("/")):
         raise SettingError(f"{url[:300]} names no bucket and prefix that there can be.")
-    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")  # names of schemes have no case
+    return f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")  # names of schemes have no case
 
 
 class Objects:
@@ -130,13 +130,13 @@ class Objects:
         """
         import obstore  # noqa: PLC0415
 
-        most = _LARGEST_TEXT if key.endswith((".json", ".toml")) else _LARGEST
+        limit = _LARGEST_TEXT if key.endswith((".json", ".toml")) else _LARGEST
 
         def get() -> tuple[bytes, Tag]:
             reply = obstore.get(self._store, key)
             size = reply.meta["size"]
-            if size > most:
-                raise ValueError(f"it is larger than {most // 2**20:,} MiB")
+            if size > limit:
+                raise ValueError(f"it is larger than {limit // 2**20:,} MiB")
             data = bytearray()
             for piece in reply.stream():
                 data += piece
@@ -158,11 +158,11 @@ class Objects:
             break
         return content
 
-    def tail(self, key: str, size: int, most: int) -> bytes | None:
+    def tail(self, key: str, size: int, limit: int) -> bytes | None:
         """The last bytes of an object of this size; None if it is not there."""
         import obstore  # noqa: PLC0415
 
-        start = max(size - most, 0)
+        start = max(size - limit, 0)
         return self._ask(
             key, "read", lambda: bytes(obstore.get_range(self._store, key, start=start, end=size)), missing=None
         )
@@ -234,10 +234,10 @@ class Objects:
             try:
                 async with asyncio.timeout(PATIENCE):
                     async for page in obstore.list(self._store, f"{folder}/", chunk_size=1000):
-                        for one in map(_listed, page):
-                            if one.key in out or len(out) == _MOST_KEYS:
+                        for entry in map(_listed, page):
+                            if entry.key in out or len(out) == _MOST_KEYS:
                                 raise endless
-                            out[one.key] = one
+                            out[entry.key] = entry
             except TimeoutError:
                 raise endless from None
             return [*out.values()]
@@ -261,7 +261,7 @@ class Objects:
             time.sleep(_PAUSE)
         raise RunError(f"Cannot write {self.called(key)}: the store refuses, though nothing has changed there.")
 
-    def _ask(self, key: str, what: str, how: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
+    def _ask(self, key: str, action: str, call: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
         """Do something with a store; ride out errors that pass, and name those that don't."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
@@ -269,21 +269,21 @@ class Objects:
         end, tries = time.monotonic() + patience, 0
         while True:
             try:
-                result = how()
+                result = call()
             except AlreadyExistsError as error:
-                return _or(otherwise, "exists", self._error(key, what, error))
+                return _or(otherwise, "exists", self._error(key, action, error))
             except PreconditionError as error:
-                return _or(otherwise, "changed", self._error(key, what, error))
+                return _or(otherwise, "changed", self._error(key, action, error))
             except RunError:
                 raise
             except FileNotFoundError as error:
                 self._check_bucket(error)
-                return _or(otherwise, "missing", self._error(key, what, error))
+                return _or(otherwise, "missing", self._error(key, action, error))
             except Exception as error:
                 if _for_good(error) or time.monotonic() >= end:
                     if patience:
                         self._heard = False  # what follows, such as putting things in order, waits less long
-                    raise self._error(key, what, error) from None
+                    raise self._error(key, action, error) from None
                 time.sleep(random.uniform(0.5, 1.0) * min(0.1 * 2**tries, _LONGEST))  # noqa: S311 - no secret
                 tries += 1
             else:
@@ -297,21 +297,21 @@ class Objects:
                 f"There is no bucket {bucket.netloc} ({self.url}): create it, or check its name and region."
             ) from None
 
-    def _error(self, key: str, what: str, error: Exception) -> RunError:
-        why = _said(error)
+    def _error(self, key: str, action: str, error: Exception) -> RunError:
+        reason = _said(error)
         name = self.called(key)
-        kept = "Everything stored before is kept."
+        remark = "Everything stored before is kept."
         if type(error).__name__ == "UnauthenticatedError" or re.search(r"InvalidAccessKey|SignatureDoes", str(error)):
-            return RunError(f"The store does not take the credentials in the environment ({what} {name}). {kept}")
+            return RunError(f"The store does not take the credentials in the environment ({action} {name}). {remark}")
         if "RequestTimeTooSkewed" in str(error):
-            return RunError(f"The clock of this machine is wrong, and the store refuses it ({name}): set it. {kept}")
+            return RunError(f"The clock of this machine is wrong, and the store refuses it ({name}): set it. {remark}")
         if isinstance(error, PermissionError) or re.search(r"AccessDenied|403 Forbidden", str(error)):
-            return RunError(f"No permission to {what} {name}: check the credentials in the environment. {kept}")
+            return RunError(f"No permission to {action} {name}: check the credentials in the environment. {remark}")
         if re.search("certificate|UnknownIssuer", str(error), re.I):
             return RunError(f"The certificate of the store is not one to be trusted ({name}); nothing was sent.")
         if re.search("kind: Connect", str(error)):
-            why = "the store cannot be reached"
-        return RunError(f"Cannot {what} {name}: {why}. {kept}")
+            reason = "the store cannot be reached"
+        return RunError(f"Cannot {action} {name}: {reason}. {remark}")
 
 
 def _allows_http() -> bool:

@@ -74,8 +74,8 @@ def scan_stored(
 
 def count_drawn(folder: Path) -> int:
     """Count the requests of an exact run that were answered by a drawn reply, as probabilities could not be read."""
-    drawn = pl.col("probs").is_null() & pl.col("status").is_in(["ok", "truncated"])
-    return int(collected(folder, scan_responses(folder).filter(drawn).select(pl.len())).item())
+    sampled = pl.col("probs").is_null() & pl.col("status").is_in(["ok", "truncated"])
+    return int(collected(folder, scan_responses(folder).filter(sampled).select(pl.len())).item())
 
 
 def commonest_failure(folder: Path) -> str:
@@ -84,8 +84,8 @@ def commonest_failure(folder: Path) -> str:
     counted = (
         failed.group_by("error").agg(pl.len(), pl.col("trial").min()).sort("len", "trial", descending=[True, False])
     )
-    found = collected(folder, counted.head(1))["error"]
-    return str(found[0]) if found.len() else ""
+    errors = collected(folder, counted.head(1))["error"]
+    return str(errors[0]) if errors.len() else ""
 
 
 def odd_replies(folder: Path) -> tuple[int, str]:

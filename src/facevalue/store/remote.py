@@ -112,11 +112,11 @@ def unit_data(objects: Objects, key: str, run: str) -> bytes | None:
 
 
 def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
-    found = list(_NOTE.finditer(tail))
-    if not found or _short(found[-1][2]).encode() != found[-1][1]:
+    notes = list(_NOTE.finditer(tail))
+    if not notes or _short(notes[-1][2]).encode() != notes[-1][1]:
         raise _damaged(name, "it is cut short, or was not written by FaceValue")
     try:
-        facts = UnitFacts(**json.loads(found[-1][2]))
+        facts = UnitFacts(**json.loads(notes[-1][2]))
     except (TypeError, ValueError):
         raise _damaged(name, "it was written by another version of FaceValue") from None
     if facts.run != run:
@@ -126,16 +126,16 @@ def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
     return facts
 
 
-def listed_units(objects: Objects, known: Iterable[str] = ()) -> list[Listed]:
+def listed_units(objects: Objects, names: Iterable[str] = ()) -> list[Listed]:
     """What is stored, also those that are known and that a listing does not show yet; a stranger is named."""
-    found = objects.list(RESPONSES_FOLDER)
-    for key in sorted({f"{RESPONSES_FOLDER}/{name}" for name in known} - {one.key for one in found}):
+    listed = objects.list(RESPONSES_FOLDER)
+    for key in sorted({f"{RESPONSES_FOLDER}/{name}" for name in names} - {unit.key for unit in listed}):
         if KEY.fullmatch(key) and (late := objects.head(key)) is not None:
-            found.append(late)
-    for one in found:
-        if KEY.fullmatch(one.key) is None:
-            raise RunError(f"{objects.called(one.key)} is nothing that FaceValue wrote. Take it out.")
-    return found
+            listed.append(late)
+    for unit in listed:
+        if KEY.fullmatch(unit.key) is None:
+            raise RunError(f"{objects.called(unit.key)} is nothing that FaceValue wrote. Take it out.")
+    return listed
 
 
 @overload
@@ -179,7 +179,7 @@ def _iso(value: object) -> str:
 
 
 def _with_times(document: dict[str, Any]) -> dict[str, Any]:
-    for table in (document, *(one for one in document.get("sessions", ()) if isinstance(one, dict))):
+    for table in (document, *(session for session in document.get("sessions", ()) if isinstance(session, dict))):
         for name in _TIMES:
             if isinstance(table.get(name), str):
                 table[name] = datetime.fromisoformat(table[name])
@@ -187,18 +187,18 @@ def _with_times(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _place(data: bytes) -> tuple[int, int]:
-    found = list(_PLACE.finditer(data, max(len(data) - _TAIL, 0)))
-    if not found:
+    matches = list(_PLACE.finditer(data, max(len(data) - _TAIL, 0)))
+    if not matches:
         raise ValueError
-    return found[-1].span(1)
+    return matches[-1].span(1)
 
 
 def _short(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _damaged(name: str, why: str) -> RunError:
+def _damaged(name: str, reason: str) -> RunError:
     return RunError(
-        f"{name} is damaged: {why}. Delete it and give the command of the run again: only its trials are asked once "
+        f"{name} is damaged: {reason}. Delete it and give the command of the run again: only its trials are asked once "
         "more."
     )

@@ -52,14 +52,14 @@ def number_of(path: Path) -> int:
 
 def shard_paths(folder: Path) -> list[Path]:
     """Shards of a run folder in the order in which they were stored; files still being written are not among them."""
-    found = [(int(match[1]), path.name, path) for path, match in _matches(folder, SHARD)]
-    return [path for _, _, path in sorted(found)]
+    numbered = [(int(match[1]), path.name, path) for path, match in _matches(folder, SHARD)]
+    return [path for _, _, path in sorted(numbered)]
 
 
 def next_number(folder: Path) -> int:
     """Return a number above that of every shard, also of those set aside."""
-    found = [int(match[1]) for path, match in _matches(folder, _NUMBERED) if path.suffix != ASIDE]
-    return max(found, default=0) + 1
+    numbers = [int(match[1]) for path, match in _matches(folder, _NUMBERED) if path.suffix != ASIDE]
+    return max(numbers, default=0) + 1
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -73,9 +73,9 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, re.
     place = folder / RESPONSES_FOLDER
     if not place.is_dir():
         return
-    whole = pattern is SHARD
+    is_full = pattern is SHARD
     for path in place.iterdir():
-        match = pattern.fullmatch(path.name) if whole else pattern.match(path.name)
+        match = pattern.fullmatch(path.name) if is_full else pattern.match(path.name)
         if match:
             yield path, match
 
@@ -123,9 +123,9 @@ def checked(path: Path) -> Shard:
 
 def damaged(path: Path, error: Exception) -> RunError:
     """Return the error for a shard that cannot be read."""
-    why = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return RunError(
-        f"{path} is cut short or damaged ({why}). Rename it to {path.name}.broken and give the command of the run "
+        f"{path} is cut short or damaged ({reason}). Rename it to {path.name}.broken and give the command of the run "
         "again: only its trials are asked once more."
     )
 
@@ -138,7 +138,7 @@ def set_aside(path: Path) -> Path:
     return broken
 
 
-def compact(folder: Path, target: int, least: int, run: str, stored: Callable[[Collection[Path]], None]) -> None:
+def compact(folder: Path, target: int, fewest: int, run: str, stored: Callable[[Collection[Path]], None]) -> None:
     """Merge neighbouring small shards.
 
     The merged shard takes the number of the first of them; `stored` lists it; then the others are deleted. A kill in
@@ -151,16 +151,16 @@ def compact(folder: Path, target: int, least: int, run: str, stored: Callable[[C
             shard = inspect(path)
             if shard.rows < target // 2:
                 group.append(shard)
-            if shard.rows >= target // 2 or sum(one.rows for one in group) >= target:
-                _merge(folder, group, least, run, stored)
+            if shard.rows >= target // 2 or sum(member.rows for member in group) >= target:
+                _merge(folder, group, fewest, run, stored)
                 group = []
-        _merge(folder, group, least, run, stored)
+        _merge(folder, group, fewest, run, stored)
 
 
 def _merge(
-    folder: Path, group: Sequence[Shard], least: int, run: str, stored: Callable[[Collection[Path]], None]
+    folder: Path, group: Sequence[Shard], fewest: int, run: str, stored: Callable[[Collection[Path]], None]
 ) -> None:
-    if len(group) < max(least, 2):
+    if len(group) < max(fewest, 2):
         return
     frame = pl.concat([read_table(shard.path) for shard in group], how="diagonal")
     assert frame.schema in (RESPONSES, TIMED)

@@ -74,7 +74,7 @@ class ShardWriter:
     def __enter__(self) -> Self:
         make_folder(self._folder / RESPONSES_FOLDER)
         remove_leftovers(self._folder)
-        self._compact(least=16)
+        self._compact(fewest=16)
         self._next = next_number(self._folder)
         self._since_merge = 0
         self._journal = Journal(self._folder / RESPONSES_FOLDER, self._run)
@@ -113,7 +113,7 @@ class ShardWriter:
                     raise  # otherwise what ended the block says more, and is on its way already
             else:
                 self._journal.close()
-                self._compact(least=2)
+                self._compact(fewest=2)
             if kind is None and self._failure is not None:
                 raise self._failure
 
@@ -135,9 +135,9 @@ class ShardWriter:
             self._store(self._ready)
         self._take()
         if self._held:
-            whole = pl.concat(self._held).sort("trial", "repeat", maintain_order=True)
-            self._ready, self._held, self._held_rows = whole, [], 0
-            self._store(whole)
+            rows = pl.concat(self._held).sort("trial", "repeat", maintain_order=True)
+            self._ready, self._held, self._held_rows = rows, [], 0
+            self._store(rows)
             self._journal.clear()
 
     def _is_due(self) -> bool:
@@ -179,10 +179,10 @@ class ShardWriter:
             self._stored(frame)
         if self._since_merge >= _MERGE_EVERY:
             self._since_merge = 0
-            self._compact(least=16)
+            self._compact(fewest=16)
 
-    def _compact(self, least: int) -> None:
-        compact(self._folder, self._limit, least, self._run, self._listed)
+    def _compact(self, fewest: int) -> None:
+        compact(self._folder, self._limit, fewest, self._run, self._listed)
 
 
 def _nobody(paths: Collection[Path]) -> None:
@@ -216,17 +216,17 @@ def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | 
 
 def _lists(name: str, values: Sequence[tuple[float, ...] | None]) -> pl.Series:
     """Build a column of lists; where all are of one length, without a Python object per row (thirty times faster)."""
-    kept = [i for i, value in enumerate(values) if value is not None]
+    present = [i for i, value in enumerate(values) if value is not None]
     lengths = {len(value) for value in values if value is not None}
-    if not kept:
+    if not present:
         return pl.Series(name, [None], dtype=RESPONSES[name]).new_from_index(0, len(values))
     if len(lengths) > 1 or 0 in lengths:
         return pl.Series(name, values, dtype=RESPONSES[name])
     width = lengths.pop()
-    flat = np.fromiter(chain.from_iterable(v for v in values if v is not None), np.float32, len(kept) * width)
-    lists = pl.Series(name, flat.reshape(len(kept), width)).cast(RESPONSES[name])
-    if len(kept) == len(values):
+    flat = np.fromiter(chain.from_iterable(v for v in values if v is not None), np.float32, len(present) * width)
+    lists = pl.Series(name, flat.reshape(len(present), width)).cast(RESPONSES[name])
+    if len(present) == len(values):
         return lists
-    at = np.full(len(values), len(kept), dtype=np.uint32)
-    at[kept] = np.arange(len(kept), dtype=np.uint32)
+    at = np.full(len(values), len(present), dtype=np.uint32)
+    at[present] = np.arange(len(present), dtype=np.uint32)
     return pl.concat([lists, pl.Series(name, [None], dtype=RESPONSES[name])]).gather(at)
