@@ -249,7 +249,7 @@ def test_decoded_pictures_are_kept_within_a_bound(tmp_path: Path, monkeypatch: p
 
 
 def test_what_is_kept_stays_within_its_bound_with_many_threads() -> None:
-    kept = Kept[int, bytes](most=1_000)
+    kept = Kept[int, bytes](limit=1_000)
 
     def work(start: int) -> None:
         for key in range(start, start + 500):

@@ -81,26 +81,28 @@ class Estimates:
 
     def at(self, rows: slice | npt.NDArray[np.int64]) -> "Estimates":
         """Some of them."""
-        arrays: list[Any] = [getattr(self, each.name) for each in fields(Estimates)]
+        arrays: list[Any] = [getattr(self, field.name) for field in fields(Estimates)]
         some: list[Any] = [None if array is None else array[rows] for array in arrays]
         return Estimates(*some)
 
 
-def joined(parts: Sequence[Estimates]) -> Estimates:
+def joined(estimates: Sequence[Estimates]) -> Estimates:
     """Estimates side by side; NaN for a standard error or p-value that only others have."""
 
     def together(name: str) -> npt.NDArray[Any]:
-        arrays = ((part, getattr(part, name)) for part in parts)
-        return np.concatenate([np.full(part.value.size, np.nan) if own is None else own for part, own in arrays])
+        arrays = ((piece, getattr(piece, name)) for piece in estimates)
+        return np.concatenate(
+            [np.full(piece.value.size, np.nan) if values is None else values for piece, values in arrays]
+        )
 
-    return Estimates(*(together(each.name) for each in fields(Estimates)))
+    return Estimates(*(together(field.name) for field in fields(Estimates)))
 
 
 def single(value: float, low: float, high: float, se: float, n: int, clusters: int, method: str) -> Estimates:
     """One estimate, as arrays of shape (1,)."""
     at = [np.array([x]) for x in (value, low, high, se)]
-    how = np.array([method], dtype=object)
-    return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), how, at[3])
+    methods = np.array([method], dtype=object)
+    return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), methods, at[3])
 
 
 def cluster_sums(
@@ -147,9 +149,9 @@ def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
 
     Kept between calls, so that all estimates of a run are taken on the same resamples.
     """
-    drawn = np.random.default_rng(seed).integers(0, clusters, size=(resamples, clusters))
-    drawn += np.arange(resamples)[:, None] * clusters
-    out = np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
+    draws = np.random.default_rng(seed).integers(0, clusters, size=(resamples, clusters))
+    draws += np.arange(resamples)[:, None] * clusters
+    out = np.bincount(draws.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
     out.setflags(write=False)
     return out
 
@@ -210,11 +212,11 @@ def means(
             cells = many[start : start + step]
             residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
             t_low, t_high = _studentised(residuals, counts[:, cells], weights)
-            known = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
-            cells, t_low, t_high = cells[known], t_low[known], t_high[known]
+            finite = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
+            cells, t_low, t_high = cells[finite], t_low[finite], t_high[finite]
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
-            method[many[start : start + step][~known]] = T
+            method[many[start : start + step][~finite]] = T
     return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
 
 
@@ -232,15 +234,15 @@ def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Arr
     boot = ratio(weights @ sums, boot_n)
     spread = weights @ sums**2
     squares = spread - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
-    drawn = weights @ (counts > 0)
+    clusters_drawn = weights @ (counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        se = np.sqrt(np.maximum(squares, 0) * drawn / (drawn - 1)) / boot_n
+        se = np.sqrt(np.maximum(squares, 0) * clusters_drawn / (clusters_drawn - 1)) / boot_n
         t = np.where(squares > _ROUNDING * spread.max(axis=0), boot / se, np.nan)
     tail = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     quantiles = np.full((2, t.shape[1]), np.nan)
-    whole = np.isfinite(t).all(axis=0)
-    quantiles[:, whole] = np.quantile(t[:, whole], tail, axis=0)
-    some = ~whole & (np.isfinite(t).mean(axis=0) > LEVEL)
+    complete = np.isfinite(t).all(axis=0)
+    quantiles[:, complete] = np.quantile(t[:, complete], tail, axis=0)
+    some = ~complete & (np.isfinite(t).mean(axis=0) > LEVEL)
     if some.any():  # a resample without spread has no t; much slower, so only where it is needed
         quantiles[:, some] = np.nanquantile(t[:, some], tail, axis=0)
     return quantiles[0], quantiles[1]
@@ -268,18 +270,18 @@ def bca(
     with np.errstate(invalid="ignore", divide="ignore"):
         below = np.mean(boot < value, axis=0) + 0.5 * np.mean(boot == value, axis=0)
         z0 = special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
-        known = np.isfinite(jack)
-        pull = np.where(known, jack, 0).sum(axis=0) / known.sum(axis=0) - jack
+        finite = np.isfinite(jack)
+        pull = np.where(finite, jack, 0).sum(axis=0) / finite.sum(axis=0) - jack
         accelerate = np.nansum(pull**3, axis=0) / (6 * np.nansum(pull**2, axis=0) ** 1.5)
         accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
         z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
         places = special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
     low, high, se = (np.full(value.shape, np.nan) for _ in range(3))
     for i in np.flatnonzero(np.isfinite(value)):
-        drawn = boot[np.isfinite(boot[:, i]), i]
-        if drawn.size > resamples / 2:
-            low[i], high[i] = np.quantile(drawn, places[:, i])
-            se[i] = drawn.std(ddof=1)
+        resampled = boot[np.isfinite(boot[:, i]), i]
+        if resampled.size > resamples / 2:
+            low[i], high[i] = np.quantile(resampled, places[:, i])
+            se[i] = resampled.std(ddof=1)
     return value, low, high, se
 
 
@@ -355,8 +357,8 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
         return no_floor(value.size)
     groups = (counts > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        whole = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
-    residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(whole)
+        widening = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
+    residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(widening)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
     free = max(int(groups.max(initial=0)) - 1, 1)
@@ -385,11 +387,11 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
         z = np.abs(observed) / np.sqrt((ranks**2).sum(axis=0))
     out = np.where(n > 0, 2 * special.ndtr(-z), np.nan)
     for cell in np.flatnonzero((n > 0) & (n <= _EXACT)):
-        kept = ranks[used[:, cell], cell]
-        if kept.size <= _ENUMERATED:
-            out[cell] = np.mean(np.abs(_signs(kept.size) @ kept) >= abs(observed[cell]) - 1e-9)
-        elif np.unique(kept).size == kept.size:
-            out[cell] = scipy.stats.wilcoxon(signed[used[:, cell], cell] * kept, method="exact").pvalue
+        ranks_of_cell = ranks[used[:, cell], cell]
+        if ranks_of_cell.size <= _ENUMERATED:
+            out[cell] = np.mean(np.abs(_signs(ranks_of_cell.size) @ ranks_of_cell) >= abs(observed[cell]) - 1e-9)
+        elif np.unique(ranks_of_cell).size == ranks_of_cell.size:
+            out[cell] = scipy.stats.wilcoxon(signed[used[:, cell], cell] * ranks_of_cell, method="exact").pvalue
     return out
 
 

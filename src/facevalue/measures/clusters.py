@@ -47,11 +47,15 @@ def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], lis
     for name in columns:
         if name not in frame.columns:
             raise UnknownNameError(f"column of the unit {unit!r}", name, frame.columns)
-    parts = [pl.col(name).cast(pl.String) for name in columns]
-    key = parts[0] if len(parts) == 1 else pl.concat_list(parts).list.sort().list.join(" + ")
-    named = frame.select(key.alias("cluster"))["cluster"]
-    names = named.unique(maintain_order=True).to_list()
-    codes = named.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
+    columns_as_text = [pl.col(name).cast(pl.String) for name in columns]
+    key = (
+        columns_as_text[0]
+        if len(columns_as_text) == 1
+        else pl.concat_list(columns_as_text).list.sort().list.join(" + ")
+    )
+    cluster = frame.select(key.alias("cluster"))["cluster"]
+    names = cluster.unique(maintain_order=True).to_list()
+    codes = cluster.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
     return codes, names
 
 

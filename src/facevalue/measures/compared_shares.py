@@ -86,34 +86,38 @@ class Compared:
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_], Floor, Array | None]:
         """Impact ratios and shortfalls as columns of `found`, their method, and floor, p and least p of shortfalls."""
-        tested, floor, least, smallest = None, no_floor(self.size), None, 0.0
+        tested, floor, smallest_p, smallest = None, no_floor(self.size), None, 0.0
         if np.isfinite(self.se).all() and not only_values():
             tested = self.null(5 * pair_moments.DRAWS, seed + 2, freed=False)
             smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
         ratio, error, low, high, p = impact_ratios(
             self.selected, self.se, self.related, to_array(self.found["df"]), tested, smallest
         )
-        how = method(self.found, DELTA)
-        how[self.selected == 0] = NEVER
-        how[int(np.argmax(self.selected))] = REFERENCE
+        methods = method(self.found, DELTA)
+        methods[self.selected == 0] = NEVER
+        methods[int(np.argmax(self.selected))] = REFERENCE
         short = 1 - ratio
         if tested is not None:
             null = shortfalls(self.null(pair_moments.DRAWS, seed + 1, freed=True))
-            floor, least = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
+            floor, smallest_p = pair_moments.null_floor(null, short, p), np.full(self.size, smallest)
         ends = shortfall_bounds(self.bounds, self.related)
         ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
         falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
         ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}
         falls |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
-        one, other = (
+        first, second = (
             self.found.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
             for numbers in (ratios, falls)
         )
-        return one, other, how, floor, least
+        return first, second, methods, floor, smallest_p
 
 
 def compared(
-    found: pl.DataFrame, couples: pl.DataFrame, rows: pl.DataFrame, family: Sequence[str], labels: Sequence[str] = ()
+    estimates: pl.DataFrame,
+    couples: pl.DataFrame,
+    rows: pl.DataFrame,
+    family: Sequence[str],
+    labels: Sequence[str] = (),
 ) -> Iterator[tuple[dict[str, str | None], Compared]]:
     """All sets of identities that were chosen among, with their labels, in a fixed order.
 
@@ -128,25 +132,25 @@ def compared(
     labels:
         Further columns of `found` that belong to a set.
     """
-    measured = found.filter(pl.col("value").is_not_null()).sort(*family, "identity")
+    measured = estimates.filter(pl.col("value").is_not_null()).sort(*family, "identity")
     places = measured.select(*family, "identity", place=pl.int_range(pl.len(), dtype=pl.Int64).over(family))
     grouped = couples.group_by(*family, "identity", "other_identity", maintain_order=True)
     couples = grouped.agg(pl.col("n").sum(), pl.col("crossed").any()).filter(pl.col("n") > 0)
-    for who, name in (("identity", "first"), ("other_identity", "second")):
-        named = places.rename({"identity": who, "place": name})
-        couples = couples.join(named, on=[*family, who], nulls_equal=True, maintain_order="left")
+    for column, name in (("identity", "first"), ("other_identity", "second")):
+        renamed = places.rename({"identity": column, "place": name})
+        couples = couples.join(renamed, on=[*family, column], nulls_equal=True, maintain_order="left")
     rows = rows.filter((pl.col("n") > 0) & pl.col("unit").is_not_null())
     rows = rows.join(places, on=[*family, "identity"], nulls_equal=True, maintain_order="left")
-    own, shared, lines = (
+    cells, shared, lines = (
         frame.partition_by(family, as_dict=True) for frame in (measured, couples.sort(*family, "first", "second"), rows)
     )
-    for row in found.select(*family, *labels).unique().sort(family).iter_rows(named=True):
+    for row in estimates.select(*family, *labels).unique().sort(family).iter_rows(named=True):
         key = tuple(row[name] for name in family)
-        if key not in own:
+        if key not in cells:
             yield row, Compared(measured.clear(), couples.clear(), None)
             continue
         nested = key in lines and not shared[key]["crossed"].any()
-        yield row, Compared(own[key], shared[key], _scenes(lines[key], own[key].height) if nested else None)
+        yield row, Compared(cells[key], shared[key], _scenes(lines[key], cells[key].height) if nested else None)
 
 
 def _codes(frame: pl.DataFrame, name: str) -> Codes:

@@ -53,20 +53,20 @@ def compare(
     >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p_zero[0]:.3f}, {found.method[0]}"
     '0.40 [-0.02, 0.82], p = 0.055, Welch t over cluster means'
     """
-    parts = [(sums[group == g], counts[group == g]) for g in (0, 1)]
-    value = difference(parts)
-    n = np.array([part_counts.sum(axis=0) for _, part_counts in parts])
-    clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in parts])
+    samples = [(sums[group == g], counts[group == g]) for g in (0, 1)]
+    value = difference(samples)
+    n = np.array([part_counts.sum(axis=0) for _, part_counts in samples])
+    clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in samples])
     smaller = clusters.min(axis=0)
-    se, _ = error(parts)
+    se, _ = error(samples)
     quick = cluster_bootstrap.only_values()
-    low, high, p = np.full((3, value.size), np.nan) if quick else t_interval(parts)
+    low, high, p = np.full((3, value.size), np.nan) if quick else t_interval(samples)
 
     method = np.full(value.shape, "", dtype=object)
     for size in np.unique(smaller):
         method[smaller == size] = method_for(int(size), paired=False)
     if pooled and not quick:
-        common, common_df = pooled_error(parts)
+        common, common_df = pooled_error(samples)
         of_pooled = _student(value, common, common_df)
         wider = (method == WELCH) & (of_pooled.p > p)
         low, high = (
@@ -75,38 +75,38 @@ def compare(
         )
         p, se = np.where(wider, of_pooled.p, p), np.where(wider, np.fmax(se, common), se)
         method[wider] = POOLED
-    why = np.full(value.shape, "", dtype=object)
-    why[(smaller >= 2) & ~(se > 0)] = "the clusters of neither group differ, so that their spread is unknown"
-    why[smaller == 1] = "a group has one cluster only, so that its spread is unknown"
-    why[smaller == 0] = "only one of the groups has answers"
-    why[clusters.max(axis=0) == 0] = "neither group has answers"
-    unknown = why != ""
-    method[unknown] = "no interval: " + why[unknown]
+    reason = np.full(value.shape, "", dtype=object)
+    reason[(smaller >= 2) & ~(se > 0)] = "the clusters of neither group differ, so that their spread is unknown"
+    reason[smaller == 1] = "a group has one cluster only, so that its spread is unknown"
+    reason[smaller == 0] = "only one of the groups has answers"
+    reason[clusters.max(axis=0) == 0] = "neither group has answers"
+    unknown = reason != ""
+    method[unknown] = "no interval: " + reason[unknown]
 
     many = np.flatnonzero(method == BOOTSTRAP)
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size and not quick:
         seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
         weights = [
-            cluster_bootstrap.bootstrap_weights(len(part[0]), resamples, s)
-            for part, s in zip(parts, seeds, strict=True)
+            cluster_bootstrap.bootstrap_weights(len(sample[0]), resamples, s)
+            for sample, s in zip(samples, seeds, strict=True)
         ]
         for start in range(0, many.size, step):
             cells = many[start : start + step]
-            low[cells], high[cells], p[cells] = studentised([(s[:, cells], c[:, cells]) for s, c in parts], weights)
+            low[cells], high[cells], p[cells] = studentised([(s[:, cells], c[:, cells]) for s, c in samples], weights)
     for array in (low, high, p):
         array[unknown] = np.nan
     total = n.sum(axis=0).astype(np.int64)
     return Estimates(value, low, high, total, clusters.sum(axis=0), method, se, p)
 
 
-def difference(parts: Sequence[Part]) -> Array:
+def difference(samples: Sequence[Part]) -> Array:
     """Mean of the last part, less that of the first where there are two; NaN where one has nothing."""
-    means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in parts]
-    return means[-1] - means[0] if len(parts) > 1 else means[0]
+    means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in samples]
+    return means[-1] - means[0] if len(samples) > 1 else means[0]
 
 
-def error(parts: Sequence[Part]) -> tuple[Array, Array]:
+def error(samples: Sequence[Part]) -> tuple[Array, Array]:
     """Cluster-robust standard error of `difference` and its degrees of freedom.
 
     Equation
@@ -116,7 +116,7 @@ def error(parts: Sequence[Part]) -> tuple[Array, Array]:
     Rounding errors are no spread: below 10^-12 of the size of the sums, v_g is zero.
     """
     variances, groups = [], []
-    for sums, counts in parts:
+    for sums, counts in samples:
         se = cluster_bootstrap.standard_error(sums, counts)
         rounding = 1e-12 * cluster_bootstrap.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
         variances.append(np.where(se <= rounding, 0.0, se) ** 2)
@@ -128,23 +128,23 @@ def error(parts: Sequence[Part]) -> tuple[Array, Array]:
     return np.sqrt(total), df
 
 
-def pooled_error(parts: Sequence[Part]) -> tuple[Array, Array]:
+def pooled_error(samples: Sequence[Part]) -> tuple[Array, Array]:
     """Standard error of `difference` where clusters of both groups vary alike, and its degrees of freedom.
 
     Equation
     --------
     se² = s² Σ_g 1/G_g, s² = Σ_g G_g (G_g - 1) v_g / (Σ_g G_g - 2), v_g as in `error`; df = Σ_g G_g - 2 (Student 1908).
     """
-    v = np.array([cluster_bootstrap.standard_error(*part) ** 2 for part in parts])
-    g = np.array([(counts > 0).sum(axis=0) for _, counts in parts])
-    df = np.maximum(g.sum(axis=0) - len(parts), 1)
+    v = np.array([cluster_bootstrap.standard_error(*sample) ** 2 for sample in samples])
+    g = np.array([(counts > 0).sum(axis=0) for _, counts in samples])
+    df = np.maximum(g.sum(axis=0) - len(samples), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.sqrt((g * (g - 1) * v).sum(axis=0) / df * (1 / g).sum(axis=0)), df
 
 
-def t_interval(parts: Sequence[Part]) -> Interval:
+def t_interval(samples: Sequence[Part]) -> Interval:
     """Student's interval and test with the cluster-robust standard error; Welch's for two parts. NaN without spread."""
-    return _student(difference(parts), *error(parts))
+    return _student(difference(samples), *error(samples))
 
 
 def _student(value: Array, se: Array, df: Array) -> Interval:
@@ -170,7 +170,7 @@ def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]
         return mean, np.where(seen > 1, seen / (seen - 1) * np.maximum(squares, 0) / total**2, np.nan)
 
 
-def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
+def studentised(samples: Sequence[Part], weights: Sequence[Array]) -> Interval:
     """Studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5), each group resampled on its own.
 
     The p-value is twice the smaller tail of the bootstrapped t beyond the observed one, so that it falls below
@@ -178,13 +178,13 @@ def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
 
     `weights`: of each part, as from `cluster_bootstrap.bootstrap_weights`.
     """
-    value = difference(parts)
-    se, _ = error(parts)
+    value = difference(samples)
+    se, _ = error(samples)
     boot = np.zeros((len(weights[0]), value.size))
     variance = np.zeros_like(boot)
-    for sign, (sums, counts), drawn in zip((-1, 1)[-len(parts) :], parts, weights, strict=True):
+    for sign, (sums, counts), weight in zip((-1, 1)[-len(samples) :], samples, weights, strict=True):
         centre = cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0))
-        mean, v = resampled(sums - centre * counts, counts, drawn)
+        mean, v = resampled(sums - centre * counts, counts, weight)
         boot += sign * mean
         variance += v
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -196,20 +196,20 @@ def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
 def tails(t: Array, value: Array, se: Array, observed: Array) -> Interval:
     """Turn bootstrapped t values, of shape (resamples, cells), into interval and p-value; NaN ones are left out."""
     ordered = np.sort(t.T, axis=1)  # NaN last
-    known = np.isfinite(ordered).sum(axis=1)
-    ends = [value - _quantile(ordered, known, place) * se for place in (0.5 + LEVEL / 2, 0.5 - LEVEL / 2)]
+    finite = np.isfinite(ordered).sum(axis=1)
+    ends = [value - _quantile(ordered, finite, place) * se for place in (0.5 + LEVEL / 2, 0.5 - LEVEL / 2)]
     above = (ordered >= observed[:, None]).sum(axis=1)
     below = (ordered <= observed[:, None]).sum(axis=1)
-    p = np.minimum(2 * (1.0 + np.minimum(above, below)) / (1.0 + known), 1.0)
+    p = np.minimum(2 * (1.0 + np.minimum(above, below)) / (1.0 + finite), 1.0)
     return Interval(ends[0], ends[1], np.where(np.isfinite(ends[0]), p, np.nan))
 
 
-def _quantile(ordered: Array, known: Codes, place: float | Array) -> Array:
+def _quantile(ordered: Array, finite: Codes, place: float | Array) -> Array:
     """Quantile of each row of sorted values of which the first `known` count (linear, as numpy's default)."""
-    at = np.maximum(place * (known - 1), 0)
+    at = np.maximum(place * (finite - 1), 0)
     left = np.floor(at).astype(np.int64)
-    right = np.minimum(left + 1, np.maximum(known - 1, 0))
+    right = np.minimum(left + 1, np.maximum(finite - 1, 0))
     rows = np.arange(len(ordered))
     low, high = ordered[rows, left], ordered[rows, right]
     out = low + (high - low) * (at - left)
-    return np.where(known > len(ordered[0]) // 2, out, np.nan)
+    return np.where(finite > len(ordered[0]) // 2, out, np.nan)

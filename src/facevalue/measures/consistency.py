@@ -86,13 +86,13 @@ def consistency(
     def share(hits: Array, weight: Array) -> Estimates:
         return dyads.shares(np.where(complete, hits, 0.0), weight, whose, np.where(inside, group, -1), groups)
 
-    both, every = complete.astype(np.float64), np.ones(a.size)
+    valid, all_pairs = complete.astype(np.float64), np.ones(a.size)
     ranked = a * (1 - b) + (1 - a) * b
     return Consistency(
-        ranked=share(ranked, both),
-        unranked=share((1 - a) * (1 - b), both),
-        contradicted=share(a * b, both),
-        published=share(ranked, every),
+        ranked=share(ranked, valid),
+        unranked=share((1 - a) * (1 - b), valid),
+        contradicted=share(a * b, valid),
+        published=share(ranked, all_pairs),
     )
 
 

@@ -60,11 +60,11 @@ def share_ranges(
     n, v = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(possible, dtype=np.float64))
     lost = np.asarray(missing, dtype=np.float64)[..., None]
     added = 0.0 if prior is None else amount
-    least, most = (0.0, 0.0) if prior is None else (amount * prior.low, amount * prior.high)
-    every = n.sum(axis=-1, keepdims=True) + lost + added
+    prior_low, prior_high = (0.0, 0.0) if prior is None else (amount * prior.low, amount * prior.high)
+    total = n.sum(axis=-1, keepdims=True) + lost + added
     with np.errstate(invalid="ignore", divide="ignore"):
-        low = (n + least) / (every + v.sum(axis=-1, keepdims=True) - v)
-        return ShareRanges(low, (n + v + lost + most) / (every + v))
+        low = (n + prior_low) / (total + v.sum(axis=-1, keepdims=True) - v)
+        return ShareRanges(low, (n + v + lost + prior_high) / (total + v))
 
 
 def kl_bounds(value: Array, base: ShareRanges, condition: ShareRanges) -> Bounds:
@@ -84,14 +84,14 @@ def kl_bounds(value: Array, base: ShareRanges, condition: ShareRanges) -> Bounds
     return _bounds(value, special.kl_div, base, condition)
 
 
-def js_bounds(value: Array, one: ShareRanges, other: ShareRanges) -> Bounds:
+def js_bounds(value: Array, first: ShareRanges, second: ShareRanges) -> Bounds:
     """Bounds of JS(P, Q), at most ln 2, from the ranges of P and Q, shapes (..., categories).
 
     Equation
     --------
     JS = sum_k (P_k ln(P_k / M_k) + Q_k ln(Q_k / M_k)) / 2, M = (P + Q) / 2, whose parts are convex.
     """
-    bounds = _bounds(value, _js_part, one, other)
+    bounds = _bounds(value, _js_part, first, second)
     return Bounds(bounds.value, bounds.low, np.fmin(bounds.high, np.log(2)), bounds.missing, bounds.se)
 
 
@@ -100,11 +100,11 @@ def _js_part(p: Array, q: Array) -> Array:
     return np.asarray(special.rel_entr(p, middle) + special.rel_entr(q, middle)) / 2
 
 
-def _bounds(value: Array, part: Callable[[Array, Array], Array], one: ShareRanges, other: ShareRanges) -> Bounds:
+def _bounds(value: Array, term: Callable[[Array, Array], Array], first: ShareRanges, second: ShareRanges) -> Bounds:
     """Sums of the smallest and the largest parts; they hold what was measured but for rounding."""
-    nearest = np.clip(other.low, one.low, one.high)  # of P, to the range of Q
-    low = part(nearest, np.clip(nearest, other.low, other.high)).sum(axis=-1)
-    ends = product((one.low, one.high), (other.low, other.high))
-    high = np.max([part(p, q) for p, q in ends], axis=0).sum(axis=-1)
+    nearest = np.clip(second.low, first.low, first.high)  # of P, to the range of Q
+    low = term(nearest, np.clip(nearest, second.low, second.high)).sum(axis=-1)
+    ends = product((first.low, first.high), (second.low, second.high))
+    high = np.max([term(p, q) for p, q in ends], axis=0).sum(axis=-1)
     unknown = np.full(low.shape, np.nan)
     return Bounds(value, np.minimum(low, value), np.maximum(high, value), unknown, unknown)

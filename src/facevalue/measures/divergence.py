@@ -123,21 +123,23 @@ def from_answers(
     levels = items.drop_nulls().select(groups).unique().sort(groups)
     at = items.join(levels.with_row_index("_group"), on=list(groups), how="left", maintain_order="left")
     group = at["_group"].cast(pl.Int64).fill_null(-1).to_numpy()
-    who = frame[item].cast(pl.String).replace_strict(items[item], np.arange(items.height), return_dtype=pl.Int64)
-    what = frame[question].cast(pl.String).replace_strict(list(choices), list(range(len(choices))))
-    cell = who.to_numpy() * len(choices) + what.cast(pl.Int64).to_numpy()
-    most = max(choices.values(), default=1)
+    item_code = frame[item].cast(pl.String).replace_strict(items[item], np.arange(items.height), return_dtype=pl.Int64)
+    question_code = frame[question].cast(pl.String).replace_strict(list(choices), list(range(len(choices))))
+    cell = item_code.to_numpy() * len(choices) + question_code.cast(pl.Int64).to_numpy()
+    max_choices = max(choices.values(), default=1)
     size = items.height * len(choices)
-    asked = np.bincount(cell, minlength=size).astype(np.float64)
+    requests = np.bincount(cell, minlength=size).astype(np.float64)
     place, row, mass = _selections(frame[answer])
     limit = np.array(list(choices.values()), dtype=np.int64)[cell[row] % max(len(choices), 1)]
     wrong = (place >= limit) | (place < 0)
     if wrong.any():
         name = frame[question][int(row[np.argmax(wrong)])]
         raise DataError(f"Question {name!r} has {choices[str(name)]} choices, and an answer {int(place[wrong][0])}.")
-    weights = np.bincount(cell[row] * most + place, weights=mass, minlength=size * most).astype(np.float64)
+    weights = np.bincount(cell[row] * max_choices + place, weights=mass, minlength=size * max_choices).astype(
+        np.float64
+    )
     shape = (items.height, len(choices))
-    gathered = Choices(weights.reshape(*shape, most), asked.reshape(shape), group, levels.height)
+    gathered = Choices(weights.reshape(*shape, max_choices), requests.reshape(shape), group, levels.height)
     return gathered, [tuple(levels) for levels in levels.rows()]
 
 
@@ -145,9 +147,9 @@ def _selections(answer: pl.Series) -> tuple[Codes, Codes, Array]:
     """Choice, row and weight of every selection in a column of indices or of lists of weights."""
     rows = pl.Series(np.arange(len(answer)))
     if answer.dtype != pl.List:
-        there = answer.is_not_null()
-        place = answer.filter(there).cast(pl.Int64).to_numpy()
-        return place, rows.filter(there).to_numpy(), np.ones(len(place))
+        answered = answer.is_not_null()
+        place = answer.filter(answered).cast(pl.Int64).to_numpy()
+        return place, rows.filter(answered).to_numpy(), np.ones(len(place))
     table = pl.DataFrame({"row": rows, "mass": answer.cast(pl.List(pl.Float64))}).drop_nulls()
     table = table.with_columns(place=pl.int_ranges(pl.col("mass").list.len().cast(pl.Int64)))
     table = table.explode("mass", "place", empty_as_null=False).drop_nulls()
@@ -197,13 +199,13 @@ def jsd(counts: Array) -> Array:
     [215.8, 215.8]
     """
     total = counts.sum(axis=-1, keepdims=True)
-    there = total > 0
+    measured = total > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = np.where(there, counts / total, 0.0)
-        known = there.sum(axis=-2, keepdims=True)
-        q = p.sum(axis=-2, keepdims=True) / known
-        q = np.where(known > 1, q, np.nan)
-    return np.where(there[..., 0], 1000.0 * js(p, q), np.nan)
+        p = np.where(measured, counts / total, 0.0)
+        groups_measured = measured.sum(axis=-2, keepdims=True)
+        q = p.sum(axis=-2, keepdims=True) / groups_measured
+        q = np.where(groups_measured > 1, q, np.nan)
+    return np.where(measured[..., 0], 1000.0 * js(p, q), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,17 +255,19 @@ def divergences(
     unequal numbers), that may be why.
     """
     rngs = np.random.default_rng(seed).spawn(len(several))
-    parts = [_Compared(one, ordered) for one in several]
-    sizes = np.cumsum([0, *(one.shape[0] * one.shape[1] for one in parts)])
-    test = np.concatenate([start + one.test for start, one in zip(sizes, parts, strict=False)])
+    compared = [_Compared(choices, ordered) for choices in several]
+    sizes = np.cumsum([0, *(block.shape[0] * block.shape[1] for block in compared)])
+    test = np.concatenate([start + block.test for start, block in zip(sizes, compared, strict=False)])
     tests = by_shuffles(
-        np.concatenate([one.observed for one in parts]),
-        lambda size: np.concatenate([one.shuffled(size, rng) for one, rng in zip(parts, rngs, strict=True)], axis=1),
+        np.concatenate([block.observed for block in compared]),
+        lambda size: np.concatenate(
+            [block.shuffled(size, rng) for block, rng in zip(compared, rngs, strict=True)], axis=1
+        ),
         signed=np.diff(test, prepend=-1) == 0, first=resamples or FIRST, most=resamples,
-        labelings=min(one.labelings for one in parts), test=test,
+        labelings=min(block.labelings for block in compared), test=test,
     )  # fmt: skip
     slices = [slice(start, end) for start, end in pairwise(sizes)]
-    return [(one.estimates(tests.floor.at(at)), tests.at(at)) for one, at in zip(parts, slices, strict=True)]
+    return [(block.estimates(tests.floor.at(at)), tests.at(at)) for block, at in zip(compared, slices, strict=True)]
 
 
 class _Compared:
@@ -292,8 +296,8 @@ class _Compared:
     def shuffled(self, size: int, rng: np.random.Generator) -> Array:
         """Statistics under so many deals, shape (size, statistics)."""
         step = max(1, _BLOCK // max(self._group.size, 1))
-        parts = [self._dealt(min(step, size - start), rng) for start in range(0, size, step)]
-        return np.concatenate([np.nan_to_num(_statistics(part, self._contrasts, self._total)) for part in parts])
+        dealt = [self._dealt(min(step, size - start), rng) for start in range(0, size, step)]
+        return np.concatenate([np.nan_to_num(_statistics(counts, self._contrasts, self._total)) for counts in dealt])
 
     def _dealt(self, size: int, rng: np.random.Generator) -> Array:
         """Counts under so many deals, shape (size, groups, questions, choices)."""
@@ -336,7 +340,7 @@ def _contrasts(total: Array, ordered: Sequence[bool]) -> list[Array]:
     for counts, in_order in zip(total, ordered, strict=True):
         chosen = np.flatnonzero(counts > 0)
         sets = [[at] for at in chosen] + ([chosen[:end].tolist() for end in range(2, chosen.size - 1)] * in_order)
-        masks = [np.isin(np.arange(counts.size), one) for one in sets[: None if chosen.size > 2 else 1]]
+        masks = [np.isin(np.arange(counts.size), members) for members in sets[: None if chosen.size > 2 else 1]]
         out.append(np.array(masks, dtype=np.float64).reshape(-1, counts.size))  # of two, each is the rest of the other
     return out
 
@@ -349,15 +353,15 @@ def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Arra
     """
     n = counts.sum(axis=-1)
     distance = np.swapaxes(jsd(np.swapaxes(counts, -3, -2)), -1, -2)
-    parts = []
+    statistics = []
     for at, sets in enumerate(contrasts):
-        answers, every = n[..., at, None], total[at].sum()
+        answers, whole_total = n[..., at, None], total[at].sum()
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = sets @ total[at] / every
-            spread = np.sqrt(np.maximum(answers * (1 - answers / every), 0.0) * share * (1 - share))
+            share = sets @ total[at] / whole_total
+            spread = np.sqrt(np.maximum(answers * (1 - answers / whole_total), 0.0) * share * (1 - share))
             z = (counts[..., at, :] @ sets.T - answers * share) / spread
-        parts += [distance[..., at, None], np.where(spread > 0, z, 0.0)]
-    return np.concatenate(parts, axis=-1).reshape(*n.shape[:-2], -1)
+        statistics += [distance[..., at, None], np.where(spread > 0, z, 0.0)]
+    return np.concatenate(statistics, axis=-1).reshape(*n.shape[:-2], -1)
 
 
 def shares(choices: Choices, seed: int) -> Estimates:
@@ -365,14 +369,14 @@ def shares(choices: Choices, seed: int) -> Estimates:
 
     Returns estimates in the order groups, questions, choices; NaN where a group has no answer.
     """
-    items, questions, most = choices.weights.shape
+    items, questions, max_choices = choices.weights.shape
     sums = choices.member[:, :, None, None] * choices.weights[:, None]
     counts = np.broadcast_to(choices.member[:, :, None, None] * choices.valid[:, None, :, None], sums.shape)
-    cells = choices.groups * questions * most
+    cells = choices.groups * questions * max_choices
     return _inside(cluster_bootstrap.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
 
 
-def _inside(found: Estimates) -> Estimates:
+def _inside(estimates: Estimates) -> Estimates:
     """Cut intervals of shares at 0 and 1."""
-    low, high = np.maximum(found.low, 0.0), np.minimum(found.high, 1.0)
-    return Estimates(found.value, low, high, found.n, found.clusters, found.method, found.se)
+    low, high = np.maximum(estimates.low, 0.0), np.minimum(estimates.high, 1.0)
+    return Estimates(estimates.value, low, high, estimates.n, estimates.clusters, estimates.method, estimates.se)

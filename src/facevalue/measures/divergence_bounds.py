@@ -29,16 +29,16 @@ def divergence_bounds(choices: Choices) -> Bounds:
     [[33.8, 33.8], [0.0, 0.0]]
     """
     shape = (choices.groups, *choices.weights.shape[1:])
-    counts, asked = np.zeros(shape), np.zeros(shape[:2])
+    counts, requests = np.zeros(shape), np.zeros(shape[:2])
     inside = choices.group >= 0
     np.add.at(counts, choices.group[inside], choices.weights[inside])
-    np.add.at(asked, choices.group[inside], choices.asked[inside])
-    missing = np.maximum(asked - counts.sum(axis=2), 0.0)
+    np.add.at(requests, choices.group[inside], choices.asked[inside])
+    missing = np.maximum(requests - counts.sum(axis=2), 0.0)
     ends = np.array([_ends(counts[:, at], missing[:, at]) for at in range(shape[1])]).reshape(shape[1], 2, shape[0])
     value = np.swapaxes(jsd(np.swapaxes(counts, 0, 1)), 0, 1).ravel()
     low, high = np.fmin(ends[:, 0].T.ravel(), value), np.fmax(ends[:, 1].T.ravel(), value)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Bounds(value, low, high, (missing / asked).ravel(), np.full(value.shape, np.nan))
+        return Bounds(value, low, high, (missing / requests).ravel(), np.full(value.shape, np.nan))
 
 
 def _ends(counts: Array, missing: Array) -> tuple[Array, Array]:
@@ -48,10 +48,10 @@ def _ends(counts: Array, missing: Array) -> tuple[Array, Array]:
         value = jsd(counts)
         return value, value
     observed = counts[:, chosen]
-    one = np.eye(groups, dtype=np.bool_)[:, None, None, :, None]
+    itself_mask = np.eye(groups, dtype=np.bool_)[:, None, None, :, None]
     # Of each group: its own missing answers at one choice, and those of all others at one.
     corners = np.eye(chosen.size)
-    moved = np.where(one, corners[None, :, None, None, :], corners[None, None, :, None, :]) * missing[:, None]
+    moved = np.where(itself_mask, corners[None, :, None, None, :], corners[None, None, :, None, :]) * missing[:, None]
     largest = np.diagonal(jsd(observed + moved), axis1=0, axis2=3)
     return _least(observed, missing), np.fmax.reduce(largest, axis=(0, 1))
 
@@ -68,10 +68,10 @@ def _least(counts: Array, missing: Array) -> Array:
     weight = answered / max(answered.sum(), 1)
     for _ in range(_ITERATIONS):
         shares = fixed + share * placed + 1e-12
-        every = (weight[:, None] * shares).sum(axis=1)
+        of_all = (weight[:, None] * shares).sum(axis=1)
         of_itself = (itself * shares).sum(axis=1)
-        middle = (of_itself + every) / 2
-        slope = itself * np.log(of_itself / middle)[:, None] + weight[:, None] * np.log(every / middle)[:, None]
+        middle = (of_itself + of_all) / 2
+        slope = itself * np.log(of_itself / middle)[:, None] + weight[:, None] * np.log(of_all / middle)[:, None]
         placed = placed * np.exp(-2 * slope)  # four times the gradient over the share that may move: no step overshoots
         placed /= placed.sum(axis=2, keepdims=True)
     moved = jsd(counts + missing[:, None] * placed)

@@ -59,12 +59,12 @@ class Course:
         self._question = list(question)
         self._cells = KeptCells(["outcome", "question"], _SUMS)
 
-    def take(self, answers: pl.DataFrame, unit: pl.Series, part: int = 0) -> None:
+    def take(self, answers: pl.DataFrame, unit: pl.Series, run_number: int = 0) -> None:
         """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""
-        asked = [pl.col(name).cast(pl.String) for name in self._question if name in answers.columns]
+        question = [pl.col(name).cast(pl.String) for name in self._question if name in answers.columns]
         keyed = answers.with_columns(
-            unit.hash(2 * part).alias("unit"),
-            pl.struct(*asked, pl.lit(part).alias("(part)")).hash(1).alias("question"),
+            unit.hash(2 * run_number).alias("unit"),
+            pl.struct(*question, pl.lit(run_number).alias("(part)")).hash(1).alias("question"),
             pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
         ).filter(pl.col("at").is_not_null() & (pl.col("status") != "error"))
         for name, outcome in self._outcomes.items():
@@ -86,11 +86,11 @@ class Course:
         cells = self._cells.frame()
         for name in self._outcomes:
             of_outcome = cells.filter(pl.col("outcome") == name) if cells.height else cells
-            found, p = _slope(of_outcome, untimed)
-            if self._cells.one_of > 1 and np.isfinite(found.value[0]):
-                found.method[0] += f", {PART}"
+            estimates, p = _slope(of_outcome, untimed)
+            if self._cells.one_of > 1 and np.isfinite(estimates.value[0]):
+                estimates.method[0] += f", {PART}"
             labels = {} if name in ("", _MISSING) else {"score": [name]}
-            table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, found, p=p)
+            table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, estimates, p=p)
         return table.frame()
 
 
@@ -121,11 +121,11 @@ def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
     centred = when.with_columns(
         *((pl.col(c) - (share * pl.col(c)).sum().over("question")).alias(c) for c in ("t", "y")), share=share
     )
-    own = pl.col("mass") / pl.col("mass").sum()
+    weight = pl.col("mass") / pl.col("mass").sum()
     units = centred.group_by("unit", maintain_order=True).agg(
-        x=(own * pl.col("t")).sum(),
-        r=(own * pl.col("y")).sum(),
-        taken=(own * pl.col("share")).sum(),
+        x=(weight * pl.col("t")).sum(),
+        r=(weight * pl.col("y")).sum(),
+        taken=(weight * pl.col("share")).sum(),
         n=pl.col("n").sum(),
     )
     x, r = units["x"].to_numpy(), units["r"].to_numpy()
@@ -138,15 +138,15 @@ def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
         return _nothing(ALIKE)
     se = float(np.sqrt(squares / free / total))
     reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, free)) * se
-    found = Estimates(
+    estimates = Estimates(
         np.array([value]), np.array([value - reach]), np.array([value + reach]),
         np.array([int(units["n"].sum())]), np.array([units.height]),
         np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
     )  # fmt: skip
-    return found, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
+    return estimates, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
 
 
-def _nothing(why: str) -> tuple[Estimates, np.ndarray]:
+def _nothing(reason: str) -> tuple[Estimates, np.ndarray]:
     none, zero = np.array([np.nan]), np.zeros(1, dtype=np.int64)
-    method = np.array([f"{NOT_MEASURABLE}: {why}"], dtype=object)
+    method = np.array([f"{NOT_MEASURABLE}: {reason}"], dtype=object)
     return Estimates(none, none, none, zero, zero, method, none), none

@@ -63,8 +63,8 @@ def tail_df(df: Array, size: Array) -> Array:
     >>> tail_df(np.array([19.0, 19.0]), np.array([19.0, 1900.0])).round(1).tolist()
     [1102.0, 19.6]
     """
-    part = np.minimum(df / size, df / (df + 1))
-    return df * (1 + 2 * part) / (1 - part)
+    fraction = np.minimum(df / size, df / (df + 1))
+    return df * (1 + 2 * fraction) / (1 - fraction)
 
 
 def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes, cells: int) -> PairShares:
@@ -108,19 +108,19 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
     total = np.bincount(cell, weights=weight, minlength=cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip(np.where(total > 0, np.bincount(cell, weights=hits, minlength=cells) / total, np.nan), 0.0, 1.0)
-    part = weight / total[cell]
-    error = part * (np.divide(hits, weight) - share[cell])
+    weight_share = weight / total[cell]
+    error = weight_share * (np.divide(hits, weight) - share[cell])
 
     sides = np.concatenate([np.arange(first.size), np.flatnonzero(~alone)])
-    who = np.concatenate([first, second[~alone]])
-    squares, parts, parts_squared = _summed(error[sides], part[sides], cell[sides], who, cells)
+    person = np.concatenate([first, second[~alone]])
+    squares, weight_shares, parts_squared = _summed(error[sides], weight_share[sides], cell[sides], person, cells)
     low, high = np.minimum(first, second), np.maximum(first, second)
     span = int(high.max(initial=0)) + 1
-    both, _, _ = _summed(error, part, cell, low * span + high, cells)
-    shared, _, _ = _summed(error[~alone], part[~alone], cell[~alone], (low * span + high)[~alone], cells)
-    se = np.sqrt(np.fmax(squares - shared, both))
+    of_couples, _, _ = _summed(error, weight_share, cell, low * span + high, cells)
+    shared, _, _ = _summed(error[~alone], weight_share[~alone], cell[~alone], (low * span + high)[~alone], cells)
+    se = np.sqrt(np.fmax(squares - shared, of_couples))
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = parts / parts_squared
+        units = weight_shares / parts_squared
         se = np.where(units > 1, se, np.nan)
         size = proportions.effective_size(share, se, units)
         df = tail_df(units - 1, size)
@@ -132,15 +132,15 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
     )  # fmt: skip
 
 
-def units(part: Array, people: tuple[Codes, Codes]) -> float:
+def units(weight_share: Array, people: tuple[Codes, Codes]) -> float:
     """Effective number of independent units of pairs with these parts of the weight, as `shares` counts them."""
     first, second = people
     alone = first == second
-    weights = np.bincount(np.concatenate([first, second[~alone]]), np.concatenate([part, part[~alone]]))
+    weights = np.bincount(np.concatenate([first, second[~alone]]), np.concatenate([weight_share, weight_share[~alone]]))
     return float(weights.sum() / (weights**2).sum())
 
 
-def covariance(error: Array, part: Array, people: tuple[Codes, Codes]) -> Array:
+def covariance(error: Array, weight_share: Array, people: tuple[Codes, Codes]) -> Array:
     """Covariance of the shares of several cells over the same pairs, by `shares`' rule.
 
     `error`, `part`: shape (pairs, cells): what each pair adds to a share's error, and its part of the cell's weight.
@@ -157,35 +157,37 @@ def covariance(error: Array, part: Array, people: tuple[Codes, Codes]) -> Array:
     couple = np.minimum(first, second) * span + np.maximum(first, second)
     alone = first == second
     sides = np.concatenate([pairs, pairs[~alone]])
-    by_person = _moves(np.concatenate([first, second[~alone]]), sides, error, part)
-    by_couple = _moves(couple, pairs, error, part)
-    shared = _moves(couple[~alone], pairs[~alone], error, part)
+    by_person = _moves(np.concatenate([first, second[~alone]]), sides, error, weight_share)
+    by_couple = _moves(couple, pairs, error, weight_share)
+    shared = _moves(couple[~alone], pairs[~alone], error, weight_share)
     values, vectors = np.linalg.eigh(by_person.T @ by_person - shared.T @ shared)
-    whole = vectors * np.maximum(values, 0.0) @ vectors.T
-    least = (by_couple**2).sum(axis=0)
-    variances = np.diag(whole)
+    covariances = vectors * np.maximum(values, 0.0) @ vectors.T
+    smallest = (by_couple**2).sum(axis=0)
+    variances = np.diag(covariances)
     wider = np.sqrt(
-        np.divide(np.maximum(variances, least), variances, out=np.ones_like(variances), where=variances > 0)
+        np.divide(np.maximum(variances, smallest), variances, out=np.ones_like(variances), where=variances > 0)
     )
-    return whole * np.outer(wider, wider) + np.diag(np.where(variances > 0, 0.0, least))
+    return covariances * np.outer(wider, wider) + np.diag(np.where(variances > 0, 0.0, smallest))
 
 
-def _moves(key: Codes, pairs: Codes, error: Array, part: Array) -> Array:
+def _moves(key: Codes, pairs: Codes, error: Array, weight_share: Array) -> Array:
     """What leaving out each key's pairs moves each cell by, shape (keys, cells)."""
     names, at = np.unique(key, return_inverse=True)
     summing = sparse.csr_matrix((np.ones(pairs.size), (at, pairs)), shape=(names.size, error.shape[0]))
-    moves, parts = (np.asarray(summing @ x) for x in (error, part))
-    return moves / np.maximum(1.0 - parts, _LEAST_REST)
+    moves, weight_shares = (np.asarray(summing @ x) for x in (error, weight_share))
+    return moves / np.maximum(1.0 - weight_shares, _LEAST_REST)
 
 
-def _summed(error: Array, part: Array, cell: Codes, key: Codes, cells: int) -> tuple[Array, Array, Array]:
+def _summed(error: Array, weight_share: Array, cell: Codes, key: Codes, cells: int) -> tuple[Array, Array, Array]:
     """Sum over the keys of each cell: squared jackknife moves, parts, and squared parts."""
     span = int(key.max(initial=0)) + 1
     names, at = np.unique(cell * span + key, return_inverse=True)
-    moves, parts = (np.bincount(at, weights=x, minlength=names.size) for x in (error, part))
-    moved = moves / np.maximum(1.0 - parts, _LEAST_REST)
+    moves, weight_shares = (np.bincount(at, weights=x, minlength=names.size) for x in (error, weight_share))
+    moved = moves / np.maximum(1.0 - weight_shares, _LEAST_REST)
     owner = names // span
-    out = np.array([np.bincount(owner, weights=x, minlength=cells) for x in (moved**2, parts, parts**2)])
+    out = np.array(
+        [np.bincount(owner, weights=x, minlength=cells) for x in (moved**2, weight_shares, weight_shares**2)]
+    )
     return out[0], out[1], out[2]
 
 

@@ -116,8 +116,8 @@ def complete(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.Data
     columns = schema(labels)
     missing = [pl.lit(None).alias(name) for name in columns if name not in rows.columns]
     numbers = [name for name, dtype in columns.items() if dtype == pl.Float64()]
-    whole = rows.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]
-    return whole.with_columns(pl.col(numbers).fill_nan(None))
+    filled = rows.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]
+    return filled.with_columns(pl.col(numbers).fill_nan(None))
 
 
 def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -189,10 +189,10 @@ class EstimateTable:
         UnknownNameError
             A label that the study does not declare.
         """
-        known = (*self.labels, *TYPED, "model")
+        label_names = (*self.labels, *TYPED, "model")
         for name in labels:
-            if name not in known:
-                raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, known)
+            if name not in label_names:
+                raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
         columns: dict[str, Any] = {name: list(values) for name, values in labels.items()}
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])
@@ -241,11 +241,11 @@ class EstimateTable:
 
     def _column(self, name: str, dtype: pl.DataType) -> pl.Series:
         """A column of all parts: null where a part has none, or it is not a number."""
-        parts = [part.column(name) for part in self._parts]
+        columns = [rows.column(name) for rows in self._parts]
         if dtype.is_numeric():
-            numbers = np.concatenate([np.asarray(values, dtype=np.float64) for values in parts])
+            numbers = np.concatenate([np.asarray(values, dtype=np.float64) for values in columns])
             return pl.Series(name, numbers).fill_nan(None).cast(dtype)
-        return pl.Series(name, [value for values in parts for value in values], dtype, strict=False)
+        return pl.Series(name, [value for values in columns for value in values], dtype, strict=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,15 @@ def exact_p(base: Array, condition: Array, amount: float = 1.0) -> float:
     """
     held = np.argsort(base)[np.count_nonzero(base == 0) :]  # the rarest first: sums stay short for longest
     sizes, votes = np.rint(base[held]).astype(np.int64), np.rint(condition[held]).astype(np.int64)
-    n, every = int(votes.sum()), int(sizes.sum())
-    share, rate = sizes / every, n / every
+    n, total = int(votes.sum()), int(sizes.sum())
+    share, rate = sizes / total, n / total
     farthest = int(np.ceil(_FINE * n * np.log1p(n / amount) * min(1.0, _FAR / n)))
     chances, steps = [], []
-    for size, part in zip(sizes, share, strict=True):
+    for size, fraction in zip(sizes, share, strict=True):
         x = np.arange(min(size, n) + 1)
-        ratio = (x + amount * part) / (n + amount)
-        parts = part * np.log(part / ratio) + ratio - part
-        steps.append(np.rint(_FINE * n * parts).astype(np.int64))
+        ratio = (x + amount * fraction) / (n + amount)
+        terms = fraction * np.log(fraction / ratio) + ratio - fraction
+        steps.append(np.rint(_FINE * n * terms).astype(np.int64))
         chances.append(_binomial(x, size, rate))
     seen = sum(int(step[vote]) for step, vote in zip(steps, votes, strict=True))
     nearer = min(seen, farthest)  # sums below this are counted: p is the rest
@@ -63,9 +63,9 @@ def exact_p(base: Array, condition: Array, amount: float = 1.0) -> float:
             high, wide = min(below.shape[0], rows - more), min(below.shape[1], longer.shape[1] - step[more])
             longer[more : more + high, step[more] : step[more] + wide] += chance[more] * below[:high, :wide]
         below = longer
-    whole = _binomial(np.array([n]), every, rate).item()
+    p_of_total = _binomial(np.array([n]), total, rate).item()
     inside = below[n].sum() if below.shape[0] > n else 0.0
-    return float(np.clip(1 - inside / whole, _SMALLEST, 1.0))
+    return float(np.clip(1 - inside / p_of_total, _SMALLEST, 1.0))
 
 
 def category_p(base: Array, counts: Array) -> Array:
@@ -86,12 +86,12 @@ def category_p(base: Array, counts: Array) -> Array:
     >>> bool(category_p(np.array([10.0, 10, 80]), np.array([[8.0, 0, 2]])) < 1e-6)
     True
     """
-    every, n = base.sum(), counts.sum(axis=1, keepdims=True)
-    rate = base / every
+    total, n = base.sum(), counts.sum(axis=1, keepdims=True)
+    rate = base / total
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = (counts - n * rate) / np.sqrt(n * rate * (1 - rate) * (every - n) / (every - 1))
+        z = (counts - n * rate) / np.sqrt(n * rate * (1 - rate) * (total - n) / (total - 1))
     row, at = np.nonzero(np.abs(z) > _CLOSE)
-    law = stats.hypergeom(np.rint(every), np.rint(base[at]), np.rint(n[row, 0]))
+    law = stats.hypergeom(np.rint(total), np.rint(base[at]), np.rint(n[row, 0]))
     x = np.rint(counts[row, at])
     out = np.full(len(counts), 1.0)
     np.minimum.at(out, row, 2 * np.count_nonzero(base) * np.fmin(law.sf(x - 1), law.cdf(x)))
@@ -106,9 +106,9 @@ def least_p(base: Array, n: npt.ArrayLike) -> Array:
     >>> least_p(np.array([6.0, 4.0]), [4, 5]).round(4).tolist()
     [0.0048, 0.0238]
     """
-    sizes, every, forms = base[base > 0], base.sum(), np.asarray(n, dtype=np.float64)[..., None]
-    most = np.minimum(sizes, forms)
-    ways = _choose(sizes, most) + _choose(every - sizes, forms - most) - _choose(every, forms)
+    sizes, total, forms = base[base > 0], base.sum(), np.asarray(n, dtype=np.float64)[..., None]
+    largest = np.minimum(sizes, forms)
+    ways = _choose(sizes, largest) + _choose(total - sizes, forms - largest) - _choose(total, forms)
     return np.asarray(np.exp(ways.min(axis=-1)))
 
 

@@ -40,32 +40,32 @@ def fisher_exact(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike, d: npt.Ar
     >>> fisher_exact([8, 1], [2, 5], [1, 0], [5, 0]).round(4).tolist()
     [0.035, 1.0]
     """
-    given = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (a, b, c, d)))
-    shape = given[0].shape
-    tables = np.stack([np.rint(x).ravel() for x in given], axis=1)
+    cells = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (a, b, c, d)))
+    shape = cells[0].shape
+    tables = np.stack([np.rint(x).ravel() for x in cells], axis=1)
     out = np.full(tables.shape[0], np.nan)
-    known = np.isfinite(tables).all(axis=1)
-    if (tables[known] < 0).any():
+    finite = np.isfinite(tables).all(axis=1)
+    if (tables[finite] < 0).any():
         raise ValueError("Counts of a 2x2 table are not below zero.")
-    if known.any() and not only_values():
-        distinct, place = np.unique(tables[known].astype(np.int64), axis=0, return_inverse=True)
-        out[known] = _distinct(distinct)[place.ravel()]
+    if finite.any() and not only_values():
+        distinct, place = np.unique(tables[finite].astype(np.int64), axis=0, return_inverse=True)
+        out[finite] = _distinct(distinct)[place.ravel()]
     return out.reshape(shape)
 
 
 def _distinct(tables: Counts) -> Array:
     a, b, c, d = tables.T
-    drawn, chosen, total = a + b, a + c, a + b + c + d
+    draws, chosen, total = a + b, a + c, a + b + c + d
     first = np.maximum(0, chosen - (c + d))
-    last = np.minimum(drawn, chosen)
+    last = np.minimum(draws, chosen)
     safe = np.maximum(total, 1).astype(np.float64)
-    centre = drawn * (chosen / safe)
-    spread = np.sqrt(centre * (1 - drawn / safe) * (1 - chosen / safe) * (safe / np.maximum(safe - 1, 1)))
+    centre = draws * (chosen / safe)
+    spread = np.sqrt(centre * (1 - draws / safe) * (1 - chosen / safe) * (safe / np.maximum(safe - 1, 1)))
     low = np.maximum(first, np.floor(centre - _REACH * spread - 2).astype(np.int64))
     high = np.minimum(last, np.ceil(centre + _REACH * spread + 2).astype(np.int64))
     low, high = np.minimum(low, last), np.maximum(high, first)
     factorial = special.gammaln(np.arange(int(total.max()) + 1, dtype=np.float64) + 1)
-    fixed = factorial[drawn] + factorial[total - drawn] + factorial[chosen] + factorial[total - chosen]
+    fixed = factorial[draws] + factorial[total - draws] + factorial[chosen] + factorial[total - chosen]
     fixed -= factorial[total]
     observed = fixed - factorial[a] - factorial[b] - factorial[c] - factorial[d]
     size = high - low + 1
@@ -74,15 +74,15 @@ def _distinct(tables: Counts) -> Array:
     ends = np.cumsum(size)
     while start < a.size:
         stop = max(start + 1, int(np.searchsorted(ends, ends[start] - size[start] + _BLOCK, side="right")))
-        part = slice(start, stop)
-        which = np.repeat(np.arange(start, stop), size[part])
-        offset = ends[part] - size[part] - (ends[start] - size[start])
+        block = slice(start, stop)
+        which = np.repeat(np.arange(start, stop), size[block])
+        offset = ends[block] - size[block] - (ends[start] - size[start])
         x = np.arange(which.size) - offset[which - start] + low[which]
-        log = fixed[which] - factorial[x] - factorial[drawn[which] - x]
+        log = fixed[which] - factorial[x] - factorial[draws[which] - x]
         log -= factorial[chosen[which] - x] + factorial[(d - a)[which] + x]
         as_rare = log <= observed[which] + _SLACK
         p = np.where(as_rare, np.exp(log), 0.0)
-        out[part] = np.bincount(which - start, weights=p, minlength=stop - start)
+        out[block] = np.bincount(which - start, weights=p, minlength=stop - start)
         start = stop
     outside = (a < low) | (a > high)
     out[outside] += np.exp(observed[outside])

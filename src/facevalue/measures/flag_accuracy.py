@@ -39,8 +39,8 @@ def flag_accuracy(flagged: Array, gold: Array, seed: int) -> Estimates:
     """
     if flagged.shape != gold.shape or flagged.ndim != 1:
         raise ValueError("flags and what they should be need the same shape (items,).")
-    both = flagged * gold
-    tops = np.stack([both, both, 2 * both], axis=1)
+    hits = flagged * gold
+    tops = np.stack([hits, hits, 2 * hits], axis=1)
     bottoms = np.stack([flagged, gold, flagged + gold], axis=1)
 
     def ratio(top: Array, bottom: Array) -> Array:

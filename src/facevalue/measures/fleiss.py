@@ -60,18 +60,20 @@ def fleiss_kappa(ratings: Array, seed: int) -> Estimates:
     """
     if ratings.ndim != 2:
         raise ValueError("ratings need the shape (raters, items).")
-    whole = ratings[:, np.isfinite(ratings).all(axis=0)]
-    raters, items = whole.shape
-    categories = np.unique(whole)
+    complete = ratings[:, np.isfinite(ratings).all(axis=0)]
+    raters, items = complete.shape
+    categories = np.unique(complete)
     if raters < 2 or items < 2 or categories.size < 2:
-        why = "fewer than two raters" if raters < 2 else "fewer than two items" if items < 2 else "one category alone"
+        reason = (
+            "fewer than two raters" if raters < 2 else "fewer than two items" if items < 2 else "one category alone"
+        )
         none = np.nan
-        return single(none, none, none, none, whole.size, items, f"{NOT_MEASURABLE}: {why}")
-    counts = (whole[:, :, None] == categories).sum(axis=0).astype(np.float64)
+        return single(none, none, none, none, complete.size, items, f"{NOT_MEASURABLE}: {reason}")
+    counts = (complete[:, :, None] == categories).sum(axis=0).astype(np.float64)
     agree = ((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))
     sums = np.column_stack([agree, counts / raters])
     value, low, high, se = cluster_bootstrap.bca(sums, np.ones_like(sums), _kappa, seed)
-    n, clusters = np.array([whole.size]), np.array([items])
+    n, clusters = np.array([complete.size]), np.array([items])
     return Estimates(value, low, high, n, clusters, np.array(["BCa bootstrap over items"], dtype=object), se)
 
 
@@ -124,10 +126,10 @@ def drawn_by_score(
     for name in (score, by):
         if name not in texts.columns:
             raise UnknownNameError("column", name, texts.columns)
-    known = texts.drop_nulls([score, by])
-    wrong = known.filter(~pl.col(score).is_between(0, 1))
+    scored = texts.drop_nulls([score, by])
+    wrong = scored.filter(~pl.col(score).is_between(0, 1))
     if wrong.height:
         raise DataError(f"The score {wrong[score][0]:g} does not lie between 0 and 1.")
-    part = (pl.col(score) * ranges).floor().clip(0, ranges - 1)
-    mixed = known.sample(fraction=1.0, shuffle=True, seed=seed).with_columns(part.alias("_range"))
+    score_range = (pl.col(score) * ranges).floor().clip(0, ranges - 1)
+    mixed = scored.sample(fraction=1.0, shuffle=True, seed=seed).with_columns(score_range.alias("_range"))
     return mixed.group_by(by, "_range", maintain_order=True).head(each).sort(by, "_range").drop("_range")

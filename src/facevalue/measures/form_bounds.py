@@ -32,7 +32,7 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
     >>> [form_bounds(x, graph(x, 0), "completed").low.round(2).tolist() for x in (whole, few)]
     [[0.88, 0.88, 0.88, 0.88], [0.36, 0.36, 0.36, 0.36]]
     """
-    parts = list(members_and_votes(forms, conditions))
+    members = list(members_and_votes(forms, conditions))
     absent = np.stack([weights.sum(axis=1) == 0 for weights in forms.weights], axis=1) & ~forms.prefilled
     place = {name: at for at, name in enumerate(forms.attributes)}
     order, bounds = [np.empty(0, np.int64)], []
@@ -40,9 +40,9 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
         at = place[str(outcome[0])]
         owner = np.array([place[name] for name in rows["attribute"]], dtype=np.int64)
         choice = [forms.choices[i].index(name) for i, name in zip(owner, rows["choice"], strict=True)]
-        met = np.stack([parts[i][0][:, c] for i, c in zip(owner, choice, strict=True)], axis=1)
+        met = np.stack([members[i][0][:, c] for i, c in zip(owner, choice, strict=True)], axis=1)
         unknown = np.where(conditions == "prefilled", 0.0, absent[:, owner].astype(np.float64))
-        bounds.append(_of_outcome(rows["value"].to_numpy(), parts[at][1], absent[:, at], met, unknown, forms.lost))
+        bounds.append(_of_outcome(rows["value"].to_numpy(), members[at][1], absent[:, at], met, unknown, forms.lost))
         order.append(rows["row"].to_numpy().astype(np.int64))
     return joined(bounds).at(np.argsort(np.concatenate(order))) if bounds else unbounded(np.empty(0))
 

@@ -30,8 +30,8 @@ def present_names(renamed: Renamed, measure: str) -> dict[str, str]:
     >>> present_names({"": {"paradigm": "task"}, "gap": {"category": "choice"}}, "change: gap")
     {'paradigm': 'task', 'category': 'choice'}
     """
-    known = {**_EVERY_STUDY, **renamed}
-    return {**known.get("", {}), **known.get(measure.removeprefix(PREFIX), {})}
+    all_renamed = {**_EVERY_STUDY, **renamed}
+    return {**all_renamed.get("", {}), **all_renamed.get(measure.removeprefix(PREFIX), {})}
 
 
 def converted(
@@ -43,18 +43,18 @@ def converted(
     """
     present = complete(_renamed(_with_interventions(first, models, interventions), renamed))
     empty = [name for name in label_columns(present) if present[name].null_count() == present.height]
-    kept = (name for name in label_columns(present) if name not in TYPED and name not in empty)
-    return complete(present, dict.fromkeys([*labels, *kept]))
+    labels_kept = (name for name in label_columns(present) if name not in TYPED and name not in empty)
+    return complete(present, dict.fromkeys([*labels, *labels_kept]))
 
 
 def _with_interventions(first: pl.DataFrame, models: Iterable[str], interventions: Iterable[str]) -> pl.DataFrame:
     """Tell models from what was done to their requests: by the names there are, as either may hold any text."""
     names = pl.Series("model", [*dict.fromkeys([*models, *first["model"].drop_nulls()])], dtype=pl.String).to_frame()
-    done = pl.Series("intervention", list(interventions), dtype=pl.String).to_frame()
-    known = names.join(done, how="cross", maintain_order="left").with_columns(condition().alias("shown"))
-    known = known.unique("shown", keep="first", maintain_order=True).rename({"model": "asked"})
-    told = first.join(known, left_on="model", right_on="shown", how="left", maintain_order="left")
-    return told.with_columns(pl.coalesce("asked", "model").alias("model")).drop("asked")
+    applied = pl.Series("intervention", list(interventions), dtype=pl.String).to_frame()
+    conditions = names.join(applied, how="cross", maintain_order="left").with_columns(condition().alias("shown"))
+    conditions = conditions.unique("shown", keep="first", maintain_order=True).rename({"model": "asked"})
+    matched = first.join(conditions, left_on="model", right_on="shown", how="left", maintain_order="left")
+    return matched.with_columns(pl.coalesce("asked", "model").alias("model")).drop("asked")
 
 
 def _renamed(table: pl.DataFrame, renamed: Renamed) -> pl.DataFrame:
@@ -66,9 +66,13 @@ def _renamed(table: pl.DataFrame, renamed: Renamed) -> pl.DataFrame:
                 moved.setdefault((old, new), []).append(measure)
     columns = {}
     for name in dict.fromkeys([*label_columns(table), *(new for _, new in moved)]):
-        there = pl.col(name) if name in table.columns else pl.lit(None, pl.String)
+        present = pl.col(name) if name in table.columns else pl.lit(None, pl.String)
         gone = [measure for (old, _), measures in moved.items() if old == name for measure in measures]
-        parts = [pl.when(~pl.col("measure").is_in(gone)).then(there)]
-        parts += [pl.when(pl.col("measure").is_in(own)).then(old) for (old, new), own in moved.items() if new == name]
-        columns[name] = pl.coalesce(parts)
+        terms = [pl.when(~pl.col("measure").is_in(gone)).then(present)]
+        terms += [
+            pl.when(pl.col("measure").is_in(measures)).then(old)
+            for (old, new), measures in moved.items()
+            if new == name
+        ]
+        columns[name] = pl.coalesce(terms)
     return table.with_columns(**columns)

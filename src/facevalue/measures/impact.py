@@ -28,7 +28,7 @@ class Impact(NamedTuple):
 
 
 def impact_ratios(
-    selected: Array, se: Array, related: Array, df: Array, null: Array | None = None, least: float = 0.0
+    selected: Array, se: Array, related: Array, df: Array, null: Array | None = None, smallest_p: float = 0.0
 ) -> Impact:
     """Ratios to the largest selection frequency, with intervals and tests.
 
@@ -72,22 +72,22 @@ def impact_ratios(
     top = int(np.nanargmax(selected))
     ratio = selected / selected[top]
     chosen = (selected > 0) & np.isfinite(se)
-    own = np.divide(se, selected, out=np.full(se.shape, np.nan), where=chosen)
-    variance = own[:, None] ** 2 + own[None] ** 2 - 2 * related * np.outer(own, own)
+    relative_se = np.divide(se, selected, out=np.full(se.shape, np.nan), where=chosen)
+    variance = relative_se[:, None] ** 2 + relative_se[None] ** 2 - 2 * related * np.outer(relative_se, relative_se)
     error = np.sqrt(np.maximum(variance, 0.0))
     np.fill_diagonal(error, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        each = selected[:, None] / selected[None]
+        ratios = selected[:, None] / selected[None]
     freedom = np.maximum(np.minimum(df[:, None], df[None]), 1)
     reach = special.stdtrit(freedom, 1 - ONE_SIDED / max(selected.size - 1, 1))
     p = none
     if null is not None:
         apart = _farthest(null, error)
-        reach = np.where(least < ONE_SIDED, pair_moments.critical(apart), np.inf)[:, None]
+        reach = np.where(smallest_p < ONE_SIDED, pair_moments.critical(apart), np.inf)[:, None]
         beyond = pair_moments.share_beyond(apart, _farthest(selected, error))
-        p = np.maximum(np.where(chosen, beyond, pair_moments.share_beyond(shortfalls(null), 1 - ratio)), least)
+        p = np.maximum(np.where(chosen, beyond, pair_moments.share_beyond(shortfalls(null), 1 - ratio)), smallest_p)
     with np.errstate(invalid="ignore"):  # zero times infinity, of whoever is never chosen
-        low, high = each * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), each * np.exp(reach * error)
+        low, high = ratios * np.exp(-special.stdtrit(freedom, 1 - UPPER) * error), ratios * np.exp(reach * error)
     stated = chosen & (np.arange(selected.size) != top) & np.isfinite(error[:, top])
     lowest, highest = (np.where(np.isfinite(x), x, np.inf).min(axis=1) for x in (low, high))
     return Impact(
@@ -104,8 +104,8 @@ def _farthest(selected: Array, error: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.log(selected)
         out = np.full(selected.shape, -np.inf)
-        for other in range(selected.shape[-1]):
-            out = np.fmax(out, (size[..., other, None] - size) / error[:, other])
+        for reference in range(selected.shape[-1]):
+            out = np.fmax(out, (size[..., reference, None] - size) / error[:, reference])
     return out
 
 
@@ -127,12 +127,12 @@ def shortfall_bounds(shares: Bounds, related: Array) -> Bounds:
     """
     size = shares.low.size
     apart = np.where(np.eye(size, dtype=np.bool_), -np.inf, 0.0)
-    beside = apart + shares.low
-    top, place = beside.max(axis=1), beside.argmax(axis=1)
+    compared = apart + shares.low
+    top, place = compared.max(axis=1), compared.argmax(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         low = np.where(top > 0, np.maximum(1 - shares.high / top, 0.0), 0.0)
-        most = (apart + shares.high).max(axis=1)
-        high = np.where(most > 0, 1 - np.minimum(shares.low / most, 1.0), 0.0)
+        highest = (apart + shares.high).max(axis=1)
+        high = np.where(highest > 0, 1 - np.minimum(shares.low / highest, 1.0), 0.0)
         a, b = shares.se / shares.high, shares.se[place] / top
         variance = a**2 + b**2 - 2 * related[np.arange(size), place] * a * b
         error = shares.high / top * np.sqrt(np.maximum(variance, 0.0))

@@ -63,7 +63,7 @@ class Asked:
 
 
 def add_missing_change(
-    table: EstimateTable, plain: Asked, other: Asked, unit: str, pairs: tuple[Codes, Codes] | None = None
+    table: EstimateTable, plain: Asked, changed: Asked, unit: str, pairs: tuple[Codes, Codes] | None = None
 ) -> None:
     """Add the change in the share of replies without a valid answer.
 
@@ -81,21 +81,21 @@ def add_missing_change(
     as a pair falls with either side (Aronow, Samii and Assenova 2015; `paired_changes`). t with min(G, P) - 1 degrees
     of freedom; without pairs V and G - 1.
     """
-    asked = (plain.replies > 0) | (other.replies > 0)
-    rows = np.arange(asked.size)
-    first, second = (side[asked] for side in pairs or (rows, rows))
+    used = (plain.replies > 0) | (changed.replies > 0)
+    rows = np.arange(used.size)
+    first, second = (side[used] for side in pairs or (rows, rows))
     size, apart = int(np.unique(np.concatenate([first, second])).size), first != second
-    totals = [one.replies.sum() for one in (plain, other)]
+    totals = [condition.replies.sum() for condition in (plain, changed)]
     value = se = np.nan
     if min(totals) > 0:
-        rates = [one.missing.sum() / total for one, total in zip((plain, other), totals, strict=True)]
+        rates = [condition.missing.sum() / total for condition, total in zip((plain, changed), totals, strict=True)]
         value = 100 * (rates[1] - rates[0])
-        parts = [
-            (one.missing - rate * one.replies) / total
-            for one, rate, total in zip((plain, other), rates, totals, strict=True)
+        errors = [
+            (condition.missing - rate * condition.replies) / total
+            for condition, rate, total in zip((plain, changed), rates, totals, strict=True)
         ]
         if size > 1:
-            se = 100 * float(np.sqrt(_dyadic((parts[1] - parts[0])[asked], first, second)))
+            se = 100 * float(np.sqrt(_dyadic((errors[1] - errors[0])[used], first, second)))
     groups = min(size, int(apart.sum())) if apart.any() else size
     of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
     estimate, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
@@ -110,11 +110,11 @@ def _dyadic(error: Array, first: Codes, second: Codes) -> float:
     sides = np.concatenate([first, second[apart]])
     of_cluster = np.bincount(sides, np.concatenate([error, error[apart]]))
     clusters, pairs = np.unique(sides).size, int(apart.sum())
-    whole = clusters / (clusters - 1) * float((of_cluster**2).sum())
+    of_clusters = clusters / (clusters - 1) * float((of_cluster**2).sum())
     if not pairs:
-        return whole
+        return of_clusters
     of_pairs = pairs / max(pairs - 1, 1) * float((error[apart] ** 2).sum())
-    return max(whole - of_pairs, of_pairs)
+    return max(of_clusters - of_pairs, of_pairs)
 
 
 def reading_share(unit: str) -> Measure:

@@ -65,11 +65,11 @@ def judge(
     what is found (`worst_case`): a difference is found unless the missing answers say otherwise, if the page would not
     find it with all missing answers gone against each difference.
     """
-    known = {m.name: m for m in measures}
+    by_name = {m.name: m for m in measures}
     chosen = dict(margins or {})
     for name, margin in chosen.items():
-        if name not in known:
-            raise UnknownNameError("measure", name, known)
+        if name not in by_name:
+            raise UnknownNameError("measure", name, by_name)
         if not (np.isfinite(margin) and margin > 0):
             raise DataError(f"The margin of {name} is {margin:g}: it must be above zero, or nothing can be equivalent.")
     check_margins(chosen, measures)
@@ -110,19 +110,19 @@ def judge(
     paired = out["measure"].is_in([m.name for m in measures if m.paired]).to_numpy()
     far = unseen(column["value"], column["se"], column["clusters"], column["margin"], largest)
     equivalence = np.maximum(equivalence, np.where(paired & np.isfinite(largest), far, 0.0))
-    found = verdicts(
+    outcomes = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
         column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],
         open_to_missing=open_to_missing, unreachable=unreachable,
     )  # fmt: skip
-    said = {"verdict": map(str, found.verdict), "why": map(str, found.why)}
-    is_found = found.verdict == Verdict.DIFFERENCE
+    texts = {"verdict": map(str, outcomes.verdict), "why": map(str, outcomes.why)}
+    is_found = outcomes.verdict == Verdict.DIFFERENCE
     ends = _page_intervals(out, measures, declared, df, largest, is_found, of_family)
     judged = pl.DataFrame(
         [
             *(pl.Series(name, end).fill_nan(None) for name, end in ends.items()),
             pl.Series("mde", effect).fill_nan(None),
-            *(pl.Series(name, list(x), pl.String) for name, x in said.items()),
+            *(pl.Series(name, list(x), pl.String) for name, x in texts.items()),
         ]
     ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
     alike = out["method"].str.starts_with(SAME).fill_null(value=False)
@@ -150,7 +150,11 @@ def _stated(method: pl.Series) -> pl.Series:
 
 def _no_bounds(out: pl.DataFrame, measures: Sequence[Measure]) -> pl.Series:
     """Why a measure has no bounds, as a further sentence; empty where it says nothing of that."""
-    reasons = {one.name: f" No bounds for missing answers: {one.unbounded}." for one in measures if one.unbounded}
+    reasons = {
+        measure.name: f" No bounds for missing answers: {measure.unbounded}."
+        for measure in measures
+        if measure.unbounded
+    }
     return out["measure"].replace_strict(reasons, default="", return_dtype=pl.String)
 
 
@@ -164,9 +168,9 @@ def _equivalence(column: Mapping[str, np.ndarray], df: np.ndarray) -> np.ndarray
 
 def _alphas(estimates: pl.DataFrame, declared: Preregistration | None) -> np.ndarray:
     """Level of each row: that of its declared family, else that of the page."""
-    own = {family.name: family.alpha for family in declared.families} if declared is not None else {}
+    alphas = {family.name: family.alpha for family in declared.families} if declared is not None else {}
     page = _page_alpha(declared)
-    return estimates["family"].replace_strict(own, default=page, return_dtype=pl.Float64).fill_null(page).to_numpy()
+    return estimates["family"].replace_strict(alphas, default=page, return_dtype=pl.Float64).fill_null(page).to_numpy()
 
 
 def _page_alpha(declared: Preregistration | None) -> float:
@@ -186,16 +190,16 @@ def _with_page(
     rows = estimates.select("model", "intervention", "measure", "family", "kind", "q", tested=tested, tests=tests)
     rows = rows.with_row_index("row")
     q_page, level, many = np.full(estimates.height, np.nan), alpha.copy(), np.ones(estimates.height)
-    for part in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
+    for page_rows in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
         first = pl.col("kind") == "confirmatory"
-        if not part.select(first.any()).item():
-            first = leads(pl.col("family"), lead, part)
-        code = part.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy()
-        found = page_levels(
-            part["q"].to_numpy(), code, part.select(first).to_series().to_numpy(), _page_alpha(declared)
+        if not page_rows.select(first.any()).item():
+            first = leads(pl.col("family"), lead, page_rows)
+        code = page_rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy()
+        levels = page_levels(
+            page_rows["q"].to_numpy(), code, page_rows.select(first).to_series().to_numpy(), _page_alpha(declared)
         )
-        at = part["row"].to_numpy()
-        q_page[at], level[at], many[at] = found.q, alpha[at] * found.share, part["tests"].to_numpy()
+        at = page_rows["row"].to_numpy()
+        q_page[at], level[at], many[at] = levels.q, alpha[at] * levels.share, page_rows["tests"].to_numpy()
     return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level, many
 
 
@@ -215,19 +219,19 @@ def _page_intervals(
     scope = (pl.when(~by_name).then(pl.col(name)) for name in ("model", "intervention", "measure"))
     rows = out.select(pl.struct(*scope, "family").rank("dense").alias("code") - 1, "family")
     code = rows["code"].cast(pl.Int64).to_numpy()
-    named = dict(rows.unique().iter_rows())
-    how = [methods.get(named[number], "bh") for number in range(len(named))]
-    levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), how, of_family)
+    family_names = dict(rows.unique().iter_rows())
+    rules = [methods.get(family_names[number], "bh") for number in range(len(family_names))]
+    levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), rules, of_family)
     limits = {measure.name: measure.limits for measure in measures}
-    least, most = (
+    lowest, highest = (
         out["measure"]
         .replace_strict({n: float(limit[i]) for n, limit in limits.items()}, default=None, return_dtype=pl.Float64)
         .to_numpy()
         for i in (0, 1)
     )
-    ends = np.fmax(least, -largest), np.fmin(most, largest)
+    ends = np.fmax(lowest, -largest), np.fmin(highest, largest)
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
-    null = np.where(unsigned & np.isfinite(least), least, 0.0)
+    null = np.where(unsigned & np.isfinite(lowest), lowest, 0.0)
     of_row = 1 - to_array(out["level"].fill_null(LEVEL))
     page_low, page_high = page_interval(value, (low, high), p, df, (of_row, levels), ends, null)
     return {

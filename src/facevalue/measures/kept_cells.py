@@ -38,7 +38,7 @@ class KeptCells:
     def add(self, cells: pl.DataFrame) -> None:
         """Add sums by unit and cell."""
         self._parts.append(cells.select(*self._keys, *self._sums).filter(pl.col("unit") % self.one_of == 0))
-        if sum(part.height for part in self._parts) > MOST:
+        if sum(cells_kept.height for cells_kept in self._parts) > MOST:
             self._parts = [self.frame()]
             while self._parts[0].height > MOST // 2:
                 self.one_of *= 2

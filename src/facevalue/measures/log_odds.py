@@ -60,7 +60,7 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
 
 
 def log_odds_between(
-    chosen: Array, options: Array, group: npt.NDArray[np.int64], beside: Array | None = None
+    chosen: Array, options: Array, group: npt.NDArray[np.int64], reference: Array | None = None
 ) -> tuple[Array, ...]:
     """Log-odds ratio of each activity, held against how much the other activities differ among themselves.
 
@@ -88,8 +88,8 @@ def log_odds_between(
     seen = options > 0
     size = int(group.max()) + 1 if group.size else 0
     x, n = np.where(seen, chosen, 0.0), np.where(seen, options, 0.0)
-    y = x if beside is None else np.where(seen, beside, 0.0)
-    of_one, one = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
+    y = x if reference is None else np.where(seen, reference, 0.0)
+    of_group, logits = (np.log((z + 1) / (np.maximum(n - z, 0) + 1)) for z in (x, y))
 
     def others(values: Array) -> Array:
         values = np.where(seen, values, 0.0)
@@ -98,20 +98,20 @@ def log_odds_between(
     rest, n_rest, count = others(y), others(n), others(np.ones_like(x))
     together = np.log((rest + 1) / (np.maximum(n_rest - rest, 0) + 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = others(one**2) - 2 * together * others(one) + count * together**2
+        squares = others(logits**2) - 2 * together * others(logits) + count * together**2
         scatter = np.maximum(squares, 0.0) / (count - 1)
         p = (rest + 1) / (n_rest + 2)
         fewer = (1 / n - others(1 / n) / count) / (p * (1 - p))
         variance = scatter * (1 + 1 / count) + np.maximum(fewer, 0.0)
-    known = seen & (n_rest > 0)
-    value = np.where(known, of_one - together, np.nan)
-    se = np.where(known & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
+    defined = seen & (n_rest > 0)
+    value = np.where(defined, of_group - together, np.nan)
+    se = np.where(defined & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
     df = np.maximum(count - 1, 1)
     return value, se, *t_limits(value, se, df), df
 
 
 def log_odds_cells(
-    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64], beside: Array | None = None
+    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64], reference: Array | None = None
 ) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
     """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
 
@@ -120,32 +120,32 @@ def log_odds_cells(
     Returns value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
     `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
     """
-    beside = chosen if beside is None else beside
-    value, error, low, high, p, freedom = log_odds_between(chosen, options, group, beside)
+    reference = chosen if reference is None else reference
+    value, error, low, high, p, freedom = log_odds_between(chosen, options, group, reference)
 
     def others(values: Array) -> Array:
         values = np.nan_to_num(values)
         return np.bincount(group, values)[group] - values
 
-    known = np.where(np.isfinite(se), se, np.inf)  # a cell without one leaves the others without
+    finite_se = np.where(np.isfinite(se), se, np.inf)  # a cell without one leaves the others without
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = (np.nan_to_num(options) * known) ** 2
+        squares = (np.nan_to_num(options) * finite_se) ** 2
         rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(options) ** 2
-    rest = np.where(others(np.where(np.isfinite(known), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
-    inside = Counts(chosen, options, known, df + 1)
-    outside = Counts(np.maximum(others(beside), 0.0), others(options), rest, others(df) + 1)
-    own = log_odds(inside, outside)
-    replicated = np.isfinite(own[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
+    rest = np.where(others(np.where(np.isfinite(finite_se), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
+    inside = Counts(chosen, options, finite_se, df + 1)
+    outside = Counts(np.maximum(others(reference), 0.0), others(options), rest, others(df) + 1)
+    effective = log_odds(inside, outside)
+    replicated = np.isfinite(effective[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
     error, low, high, p = (
-        np.where(replicated, a, b) for a, b in zip((*own[1:4], own[4]), (error, low, high, p), strict=True)
+        np.where(replicated, a, b) for a, b in zip((*effective[1:4], effective[4]), (error, low, high, p), strict=True)
     )
-    how = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, TOO_FEW)).astype(object)
+    methods = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, TOO_FEW)).astype(object)
     four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
-    return value, error, low, high, p, how, tuple(four)
+    return value, error, low, high, p, methods, tuple(four)
 
 
 def log_odds_bounds(
-    chosen: Array, valid: Array, asked: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
+    chosen: Array, valid: Array, requests: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
 ) -> Bounds:
     """Bounds of `log_odds_cells` had the missing answers about one activity and about the others gone opposite ways.
 
@@ -164,9 +164,9 @@ def log_odds_bounds(
     >>> bounds.low[0].round(2), bounds.value[0].round(2), bounds.high[0].round(2)
     (np.float64(0.78), np.float64(1.29), np.float64(1.49))
     """
-    missing = np.maximum(asked - valid, 0.0)
+    missing = np.maximum(requests - valid, 0.0)
     full = chosen + missing
     value = log_odds_between(chosen, valid, group)[0]
     low, high = (log_odds_cells(x, valid + missing, se, df, group, y) for x, y in ((chosen, full), (full, chosen)))
-    share = np.divide(missing, asked, out=np.full(asked.shape, np.nan), where=asked > 0)
+    share = np.divide(missing, requests, out=np.full(requests.shape, np.nan), where=requests > 0)
     return Bounds(value, low[0], high[0], share, np.fmax(low[1], high[1]))

@@ -70,8 +70,8 @@ class Caption:
 
     def __init__(self, text: str) -> None:
         self._paragraphs = tuple(tidy(line, _STYLE) for line in text.splitlines())
-        made = "\n".join((VERSION, *self._paragraphs, source()))
-        self._digest = hashlib.blake2b(made.encode(), digest_size=16).hexdigest()
+        parts_of_digest = "\n".join((VERSION, *self._paragraphs, source()))
+        self._digest = hashlib.blake2b(parts_of_digest.encode(), digest_size=16).hexdigest()
         self._kept: Kept[str, bytes] = Kept(KEPT_BYTES)
 
     def layout(self, wide: int, high: int) -> Layout:
@@ -136,16 +136,16 @@ def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> Layout:
     if wide < MIN_SIDE:
         raise DataError(f"A picture of {wide} x {high} pixels is too narrow for a caption.")
     room, margin = wide * (1 - 2 * _MARGIN), wide * _MARGIN
-    wanted = high if wide >= WIDE * high else math.ceil(high / 2)
-    size = least = max(wide / LEAST, _PIXELS)
-    lines = tuple(_wrapped(paragraphs, least, room))
-    larger = least * _STEP
-    while larger <= max(least, wide * _LARGEST):
+    full_height = high if wide >= WIDE * high else math.ceil(high / 2)
+    size = smallest = max(wide / LEAST, _PIXELS)
+    lines = tuple(_wrapped(paragraphs, smallest, room))
+    larger = smallest * _STEP
+    while larger <= max(smallest, wide * _LARGEST):
         tried = tuple(_wrapped(paragraphs, larger, room))
-        if _height(tried, larger, margin) <= wanted:
+        if _height(tried, larger, margin) <= full_height:
             size, lines = larger, tried
         larger *= _STEP
-    height = max(wanted, math.ceil(_height(lines, size, margin)))
+    height = max(full_height, math.ceil(_height(lines, size, margin)))
     if wide * (high + height) > MAX_PIXELS:
         raise DataError(f"A picture of {wide:,} x {high:,} pixels is too large for a caption.")
     return Layout(height, size, lines)
@@ -188,8 +188,8 @@ def _band(paragraphs: tuple[str, ...], wide: int, high: int) -> Pixels:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}">{pen.outlines()}'
         f'<rect width="{wide}" height="{height}" fill="#ffffff"/>{"".join(written)}</svg>'
     )
-    drawn = resvg_py.svg_to_bytes(svg_string=svg, width=wide, height=height, skip_system_fonts=True)
-    with PIL.Image.open(io.BytesIO(drawn)) as image:
+    png = resvg_py.svg_to_bytes(svg_string=svg, width=wide, height=height, skip_system_fonts=True)
+    with PIL.Image.open(io.BytesIO(png)) as image:
         band = np.array(image.convert("L"))
     band.flags.writeable = False
     return band

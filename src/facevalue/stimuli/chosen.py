@@ -24,10 +24,10 @@ def narrowed(frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]]) -> pl.Dat
     >>> narrowed(pairs, {"identity": ["old", "young"], "activity": []}).rows()
     [('old', 'young')]
     """
-    for column, wanted in chosen.items():
+    for column, values in chosen.items():
         for name in _sides(column):
-            if wanted and name in frame.columns:
-                frame = frame.filter(pl.col(name).is_null() | pl.col(name).is_in(wanted))
+            if values and name in frame.columns:
+                frame = frame.filter(pl.col(name).is_null() | pl.col(name).is_in(values))
     return frame
 
 

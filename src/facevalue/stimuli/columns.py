@@ -58,7 +58,7 @@ class Column:
     paired: bool = False
 
 
-def lacking(columns: Iterable[Column], there: Sequence[str]) -> list[Fault]:
+def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:
     """The columns that are needed and missing, each with the one that may be meant.
 
     Examples
@@ -68,17 +68,17 @@ def lacking(columns: Iterable[Column], there: Sequence[str]) -> list[Fault]:
     """
     out = []
     for column in columns:
-        replaced = column.instead and all(name in there for name in column.instead)
-        if not column.needed or column.name in there or replaced:
+        replaced = column.instead and all(name in names for name in column.instead)
+        if not column.needed or column.name in names or replaced:
             continue
-        near = get_close_matches(column.name, [name.lower() for name in there], n=1, cutoff=0.6)
-        hint = next((f"; is {name!r} meant?" for name in there if near == [name.lower()]), ".")
+        near = get_close_matches(column.name, [name.lower() for name in names], n=1, cutoff=0.6)
+        hint = next((f"; is {name!r} meant?" for name in names if near == [name.lower()]), ".")
         meaning = f" ({column.meaning})" if column.meaning else ""
-        out.append(Fault(f"the column {column.name!r}{meaning} is missing{hint} There are: {', '.join(there)}"))
+        out.append(Fault(f"the column {column.name!r}{meaning} is missing{hint} There are: {', '.join(names)}"))
     return out
 
 
-def misspelled(columns: Iterable[Column], there: Sequence[str]) -> dict[str, str]:
+def misspelled(columns: Iterable[Column], names: Sequence[str]) -> dict[str, str]:
     """Columns that are read as factors, and the ones of the study that they may be meant for.
 
     Examples
@@ -86,7 +86,7 @@ def misspelled(columns: Iterable[Column], there: Sequence[str]) -> dict[str, str
     >>> misspelled([Column("gender", "of the person")], ["path", "Gendr", "hat"])
     {'Gendr': 'gender'}
     """
-    known = [name for name in (*FORM, *(column.name for column in columns)) if name not in there]
-    own = {*FORM, *(column.name for column in columns)}
-    near = {name: get_close_matches(name.lower(), known, n=1, cutoff=0.75) for name in there if name not in own}
-    return {name: found[0] for name, found in near.items() if found}
+    free = [name for name in (*FORM, *(column.name for column in columns)) if name not in names]
+    expected = {*FORM, *(column.name for column in columns)}
+    near = {name: get_close_matches(name.lower(), free, n=1, cutoff=0.75) for name in names if name not in expected}
+    return {name: matches[0] for name, matches in near.items() if matches}

@@ -31,19 +31,21 @@ def read_cultural_counterfactuals(root: Path) -> Listing:
     `race` and `gender`, as the data set has them.
     """
     frame = read_shards(root, _COLUMNS, _ATTRIBUTES)
-    part = rf"(?i)({'|'.join(SUBSETS)})"
-    own = pl.lit(root.resolve().name).str.extract(part)
-    table = frame.with_columns(pl.coalesce(pl.col("path").str.extract(part), own).str.to_lowercase().alias("subset"))
+    pattern = rf"(?i)({'|'.join(SUBSETS)})"
+    folder_subset = pl.lit(root.resolve().name).str.extract(pattern)
+    table = frame.with_columns(
+        pl.coalesce(pl.col("path").str.extract(pattern), folder_subset).str.to_lowercase().alias("subset")
+    )
     nameless = table.filter(pl.col("subset").is_null())
     if nameless.height:
         raise DataError(
             f"{nameless['path'][0]}: nothing says of which subset it is: name its folder {' or '.join(SUBSETS)}."
         )
     table = table.rename({"ctf_set": "set", "context": "group"}).with_columns(occupation=pl.lit(None, pl.String))
-    shown = table.drop_nulls("group")
-    if not shown.height:
+    grouped = table.drop_nulls("group")
+    if not grouped.height:
         raise DataError(f"{root}: no image has a context.")
     bare = table.filter(pl.col("group").is_null())["path"]
     left_out = ((f"{len(bare):,} images, such as {bare[0]}", "Without a context."),) if len(bare) else ()
     form = ("image", "path", "subset", "set", "group", "occupation", *_ATTRIBUTES)
-    return Listing(shown.with_columns(image_ids()).select(form), left_out)
+    return Listing(grouped.with_columns(image_ids()).select(form), left_out)

@@ -31,18 +31,19 @@ def portrait_manifest(
     first, then attribute by attribute, so that the rows of a design's block are neighbours. With `control`, those with
     a change that is shown full-body come last, full-body in plain clothes (`CONTROL`).
     """
-    rows: list[tuple[Identity, str | None, str | None]] = [(who, None, None) for who in identities]
+    rows: list[tuple[Identity, str | None, str | None]] = [(identity, None, None) for identity in identities]
     for change in dict.fromkeys(change for changes in variations.values() for change in changes):
-        rows += [(who, *change) for who in identities if change in variations[who.gender]]
+        rows += [(identity, *change) for identity in identities if change in variations[identity.gender]]
     if control:
-        wanted = {gender for gender, changes in variations.items() if any(name in FULL_BODY for name, _ in changes)}
-        rows += [(who, *CONTROL) for who in identities if who.gender in wanted]
+        genders = {gender for gender, changes in variations.items() if any(name in FULL_BODY for name, _ in changes)}
+        rows += [(identity, *CONTROL) for identity in identities if identity.gender in genders]
     data = [
         (
-            who.id if attribute is None else f"{who.id}/{attribute}={variation}",
-            who.id, who.id, attribute, variation, who.gender, who.age, who.skin_tone, who.build, str(who.seed),
+            identity.id if attribute is None else f"{identity.id}/{attribute}={variation}",
+            identity.id, identity.id, attribute, variation, identity.gender, identity.age, identity.skin_tone,
+            identity.build, str(identity.seed),
         )
-        for who, attribute, variation in rows
+        for identity, attribute, variation in rows
     ]  # fmt: skip
     return pl.DataFrame(data, schema=dict.fromkeys(COLUMNS, pl.String()), orient="row")
 
@@ -68,10 +69,10 @@ class PortraitSource:
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the portrait with these levels; nothing is drawn before it is looked at."""
-        who = self.identity(levels)
+        identity = self.identity(levels)
         change, framing = _shown(levels["attribute"], levels["variation"])
-        digest = key(who, change, framing, SIZE)
-        return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(who, change, framing),), 1)
+        digest = key(identity, change, framing, SIZE)
+        return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(identity, change, framing),), 1)
 
     def identity(self, levels: Mapping[str, str | None]) -> Identity:
         """Return who is shown."""
@@ -87,10 +88,10 @@ class PortraitSource:
         for row in set(zip(*(levels[name] for name in names), strict=True)):
             self.identity(dict(zip(names, row, strict=True)))
 
-    def _image(self, who: Identity, change: tuple[str, str] | None, framing: str | None) -> Image:
+    def _image(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> Image:
         if self._cache is None:
             self._cache = PortraitCache(self._folder, SIZE)
-        return Image(self._cache.get(who, change, framing), "image/png")
+        return Image(self._cache.get(identity, change, framing), "image/png")
 
 
 def _shown(attribute: str | None, variation: str | None) -> tuple[tuple[str, str] | None, str | None]:
@@ -108,18 +109,18 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
     source = PortraitSource(manifest)
     rows = manifest.iter_rows(named=True)
     jobs = [(source.identity(row), *_shown(row["attribute"], row["variation"])) for row in rows]
-    parts = [(folder, jobs[start : start + _PART]) for start in range(0, len(jobs), _PART)]
+    batches = [(folder, jobs[start : start + _PART]) for start in range(0, len(jobs), _PART)]
     # A fresh interpreter: forking a process with Polars' threads in it can hang.
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(parts)), get_context("spawn")) as pool:
-        for drawn in pool.map(_draw, parts):
-            yield from [1] * drawn
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(batches)), get_context("spawn")) as pool:
+        for count in pool.map(_draw, batches):
+            yield from [1] * count
 
 
-def _draw(part: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | None]]]) -> int:
-    folder, jobs = part
-    kept = PortraitCache(folder, SIZE)
-    for who, change, framing in jobs:
-        kept.get(who, change, framing)
+def _draw(batch: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | None]]]) -> int:
+    folder, jobs = batch
+    cache = PortraitCache(folder, SIZE)
+    for identity, change, framing in jobs:
+        cache.get(identity, change, framing)
     return len(jobs)
 
 

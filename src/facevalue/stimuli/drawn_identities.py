@@ -70,9 +70,9 @@ def drawable(gender: str, dimension: str) -> tuple[str, ...]:
 
 def left_out(gender: str, dimension: str) -> Mapping[str, str]:
     """Return the identities of Table 6 that are not drawn, each with a sentence that says why."""
-    drawn = drawable(gender, dimension)
+    drawable_names = drawable(gender, dimension)
     return {
         name: reason
         for name, reason in LEFT_OUT[dimension].items()
-        if name not in drawn and not (gender == "female" and name in _MALE_ONLY)
+        if name not in drawable_names and not (gender == "female" and name in _MALE_ONLY)
     }

@@ -80,9 +80,9 @@ class DrawnPeople:
     def _load(self, picture: str) -> npt.NDArray[np.uint8]:
         data = self._kept.picture(self.digest(picture), lambda: png(picture_svg(picture), SIZE))
         with Image.open(io.BytesIO(data)) as image:
-            found = np.array(image.convert("RGB"), dtype=np.uint8)
-        found.flags.writeable = False
-        return found
+            pixels = np.array(image.convert("RGB"), dtype=np.uint8)
+        pixels.flags.writeable = False
+        return pixels
 
 
 @lru_cache(maxsize=65536)
@@ -107,29 +107,29 @@ def picture_svg(picture: str) -> str:
 @lru_cache(maxsize=4096)
 def _portrait(look: Look, gender: str, number: int, view: tuple[float, float, float, float]) -> str:
     seed, tone, _ = PEOPLE[number]
-    who = Identity("drawn", seed, gender, look.age, look.skin_tone or tone, look.build)
-    behind, before = SIGNS[look.sign](who) if look.sign else ((), ())
-    person = [node for layer in layers(who, look.change).values() for node in layer]
+    identity = Identity("drawn", seed, gender, look.age, look.skin_tone or tone, look.build)
+    behind, before = SIGNS[look.sign](identity) if look.sign else ((), ())
+    person = [node for layer in layers(identity, look.change).values() for node in layer]
     return portrait_shapes.document([*behind, *person, *before], view, "#ffffff")
 
 
 @lru_cache(maxsize=65536)
 def _split(picture: str) -> tuple[str, str, str, str, int]:
     """Return the four parts of a picture's name, each known to be drawn, and the place of its person in `PEOPLE`."""
-    parts = picture.split("|")
+    fields = picture.split("|")
     numbers = [str(number) for number in range(1, len(PEOPLE) + 1)]
-    if len(parts) not in (4, 5) or (len(parts) == 5 and parts[4] not in numbers):
+    if len(fields) not in (4, 5) or (len(fields) == 5 and fields[4] not in numbers):
         raise DataError(
             f"A drawn picture is named gender|dimension|identity|activity, with |1 to |{len(PEOPLE)} for one of "
             f"several people, not {picture!r}."
         )
-    gender, dimension, identity, activity = parts[:4]
-    number = numbers.index(parts[4]) if len(parts) == 5 else 0
-    known, missing = drawable(gender, dimension), left_out(gender, dimension)
+    gender, dimension, identity, activity = fields[:4]
+    number = numbers.index(fields[4]) if len(fields) == 5 else 0
+    identities, missing = drawable(gender, dimension), left_out(gender, dimension)
     if identity in missing:
         raise DataError(f"There is no drawing of {identity!r} ({gender}, {dimension}): {missing[identity]}")
-    if identity not in known:
-        raise UnknownNameError(f"identity of {dimension}", identity, known)
+    if identity not in identities:
+        raise UnknownNameError(f"identity of {dimension}", identity, identities)
     if activity in NOT_DRAWN:
         raise DataError(f"There is no drawing of {activity!r}: {NOT_DRAWN[activity]}")
     if activity and activity not in ACTIVITIES:

@@ -47,14 +47,15 @@ def worker_sets(count: int, seed: int) -> pl.DataFrame:
     if count > MOST:
         raise DataError(f"There are {MOST} drawn sets of workers at most, not {count:,}.")
     turns = Stream(seed, "workers").shuffled(DRAWN)
-    places = {one: Stream(seed, f"workers:{one}").shuffled(tuple(BACKDROPS)) for one in DRAWN}
+    places = {occupation: Stream(seed, f"workers:{occupation}").shuffled(tuple(BACKDROPS)) for occupation in DRAWN}
     rows = []
     for number in range(count):
         occupation = turns[number % len(turns)]
         name = f"{WORKERS}/{occupation}/{places[occupation][number // len(turns)]}"
-        said = occupation.replace("-", " ")
+        title = occupation.replace("-", " ")
         rows += [
-            (f"{name}/{who}/{tone}", name, said, who, tone, None) for who, tone in product(("male", "female"), TONES)
+            (f"{name}/{gender}/{tone}", name, title, gender, tone, None)
+            for gender, tone in product(("male", "female"), TONES)
         ]
     return pl.DataFrame(rows, schema=dict.fromkeys(_FORM, pl.String()), orient="row")
 
@@ -68,7 +69,8 @@ def portrait_sets(count: int, seed: int) -> pl.DataFrame:
     for number in range(count):
         name = f"{PORTRAITS}/{seed}/{number + 1}"
         rows += [
-            (f"{name}/{who}/{look}", name, None, who, None, look) for look, who in product(PHYSICAL, ("male", "female"))
+            (f"{name}/{gender}/{look}", name, None, gender, None, look)
+            for look, gender in product(PHYSICAL, ("male", "female"))
         ]
     return pl.DataFrame(rows, schema=dict.fromkeys(_FORM, pl.String()), orient="row")
 
@@ -79,16 +81,16 @@ def drawn_sets(frame: pl.DataFrame) -> DrawnImages:
 
 
 def _svg(image: str) -> str:
-    kind, *parts = image.split("/")
-    if kind == WORKERS and len(parts) == 4:
-        occupation, place, gender, tone = parts
+    kind, *fields = image.split("/")
+    if kind == WORKERS and len(fields) == 4:
+        occupation, place, gender, tone = fields
         if occupation in DRAWN and place in BACKDROPS and gender in GENDERS and tone in TONES:
             person = person_svg(occupation, GENDERS[gender], tone)
             return document(BACKDROPS[place] + nested(person, *_STANDS, "p-"), SCENE)
-    if kind == PORTRAITS and len(parts) == 4 and parts[2] in GENDERS and parts[3] in PHYSICAL:
-        seed, number, gender, look = parts
+    if kind == PORTRAITS and len(fields) == 4 and fields[2] in GENDERS and fields[3] in PHYSICAL:
+        seed, number, gender, look = fields
         stream = Stream(0, f"{PORTRAITS}:{seed}:{number}")
         age, build, change = PHYSICAL[look]
-        own, tone = stream.index(2**53), stream.choice(SKIN_TONES)
-        return svg(Identity(image, own, gender, age, tone, build), change)
+        identity_seed, tone = stream.index(2**53), stream.choice(SKIN_TONES)
+        return svg(Identity(image, identity_seed, gender, age, tone, build), change)
     raise DataError(f"There is no drawing {image!r}.")

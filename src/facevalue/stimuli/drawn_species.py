@@ -32,7 +32,7 @@ def species_manifest() -> pl.DataFrame:
     One row per image, text columns: `image` ("elf/woman/1", "murloc/3"), `identity` (the image), `set` (null),
     `species`, `presentation` ("woman", "man"; null for murlocs).
     """
-    rows = [(image, image, None, species, how) for image, (species, how, _) in _listed()]
+    rows = [(image, image, None, species, presentation) for image, (species, presentation, _) in _listed()]
     columns = ("image", "identity", "set", "species", "presentation")
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
@@ -45,7 +45,7 @@ def species_source() -> DrawnImages:
 def _listed() -> list[tuple[str, tuple[str, str | None, int]]]:
     """Each drawing: its image id; and its species, presentation and variant."""
     return [
-        ("/".join(filter(None, (name, how, str(at + 1)))), (name, how, at))
+        ("/".join(filter(None, (name, presentation, str(at + 1)))), (name, presentation, at))
         for name in SPECIES
-        for how, at in product(presentations(name), range(variants(name)))
+        for presentation, at in product(presentations(name), range(variants(name)))
     ]

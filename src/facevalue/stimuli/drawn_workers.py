@@ -138,8 +138,8 @@ def worker_svg(occupation: str, gender: str, tone: str) -> str:
         person = document(nested(person, 0, 0, GRID, "p-") + _ADDED[occupation])
     if occupation not in _BESIDE:
         return on_white(person)
-    stand, beside, place = _BESIDE[occupation]
-    return on_white(document(nested(person, *stand, "w-") + nested(document(beside()), *place, "b-")))
+    stand, belongings, place = _BESIDE[occupation]
+    return on_white(document(nested(person, *stand, "w-") + nested(document(belongings()), *place, "b-")))
 
 
 def worker_manifest() -> pl.DataFrame:
@@ -159,4 +159,4 @@ def worker_manifest() -> pl.DataFrame:
 def worker_source() -> DrawnImages:
     """Return what draws the images of `worker_manifest`."""
     people = worker_manifest().select("image", "occupation", "gender", "skin_tone")
-    return DrawnImages({image: partial(worker_svg, *who) for image, *who in people.iter_rows()})
+    return DrawnImages({image: partial(worker_svg, *worker) for image, *worker in people.iter_rows()})

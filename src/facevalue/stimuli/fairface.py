@@ -55,10 +55,10 @@ def read_fairface(labels: Path) -> pl.DataFrame:
     """
     reader = csv.DictReader(io.StringIO(read_text(labels, MAX_BYTES, "labels of FairFace"), newline=""), strict=True)
     try:
-        there = list(reader.fieldnames or ())
+        columns = list(reader.fieldnames or ())
         for column in COLUMNS:
-            if column not in there:
-                raise UnknownNameError(f"column of {labels.name}", column, there)
+            if column not in columns:
+                raise UnknownNameError(f"column of {labels.name}", column, columns)
         rows = [tuple((row[column] or "").strip() for column in COLUMNS) for row in reader]
     except csv.Error as error:
         raise DataError(f"{labels.name}: line {reader.line_num}: {error}.") from error
@@ -74,8 +74,8 @@ def read_fairface(labels: Path) -> pl.DataFrame:
             f"{labels.name}: the age is a date in {_rows(dates)} ({first!r}). A spreadsheet has turned the range 3-9 "
             "(or 10-19) into one: take the file as it was published."
         )
-    for column, known in (("age", AGES), ("gender", GENDERS), ("race", RACES)):
-        _check(frame[column], known, labels.name)
+    for column, levels in (("age", AGES), ("gender", GENDERS), ("race", RACES)):
+        _check(frame[column], levels, labels.name)
     wrong = pl.Series([Path(file).suffix.lower() not in SUFFIXES for file in frame["file"]])
     if wrong.any():
         raise DataError(f"{labels.name}: {frame['file'].filter(wrong)[0]!r} in {_rows(wrong)} is no name of a picture.")
@@ -88,16 +88,16 @@ def read_fairface(labels: Path) -> pl.DataFrame:
     return frame.select(*places, "age", "gender", "race")
 
 
-def _check(column: pl.Series, known: Sequence[str], where: str) -> None:
-    wrong = ~column.is_in(known)
+def _check(column: pl.Series, levels: Sequence[str], name: str) -> None:
+    wrong = ~column.is_in(levels)
     if wrong.any():
-        error = UnknownNameError(column.name, column.filter(wrong)[0], known)
-        raise DataError(f"{where}: the {column.name} is none of FairFace's in {_rows(wrong)}. {error}")
+        error = UnknownNameError(column.name, column.filter(wrong)[0], levels)
+        raise DataError(f"{name}: the {column.name} is none of FairFace's in {_rows(wrong)}. {error}")
 
 
 def _rows(mask: pl.Series) -> str:
     """Rows for people, counted from 1 below the header."""
     rows = mask.arg_true()
-    shown = ", ".join(str(int(row) + 1) for row in rows[:_SHOWN])
+    numbers = ", ".join(str(int(row) + 1) for row in rows[:_SHOWN])
     more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    return f"row {shown}" if len(rows) == 1 else f"rows {shown}{more}"
+    return f"row {numbers}" if len(rows) == 1 else f"rows {numbers}{more}"

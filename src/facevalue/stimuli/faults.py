@@ -28,17 +28,17 @@ class Fault:
     def __str__(self) -> str:
         if not self.rows:
             return self.what
-        named = ", ".join(f"row {row} ({text})" if text else f"row {row}" for row, text in self.rows[:SHOWN])
+        listed = ", ".join(f"row {row} ({text})" if text else f"row {row}" for row, text in self.rows[:SHOWN])
         more = f" and {self.count - SHOWN:,} more" if self.count > SHOWN else ""
-        return f"{self.what}: {named}{more}"
+        return f"{self.what}: {listed}{more}"
 
 
 class ManifestError(DataError):
     """Everything that is wrong with a manifest."""
 
-    def __init__(self, where: str, faults: Sequence[Fault]) -> None:
-        self.where, self.faults = where, tuple(faults)
-        super().__init__(f"{where}: {'; '.join(str(fault).rstrip('.') for fault in faults)}.")
+    def __init__(self, place: str, faults: Sequence[Fault]) -> None:
+        self.where, self.faults = place, tuple(faults)
+        super().__init__(f"{place}: {'; '.join(str(fault).rstrip('.') for fault in faults)}.")
 
 
 class PicturesError(DataError):
@@ -46,10 +46,10 @@ class PicturesError(DataError):
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
-        shown = "; ".join(problem.rstrip(".") for problem in list(self.problems.values())[:SHOWN])
+        listed = "; ".join(problem.rstrip(".") for problem in list(self.problems.values())[:SHOWN])
         count = len(self.problems)
         more = f"; and {count - SHOWN:,} more" if count > SHOWN else ""
-        super().__init__(f"{count:,} {'image' if count == 1 else 'images'} cannot be shown: {shown}{more}.")
+        super().__init__(f"{count:,} {'image' if count == 1 else 'images'} cannot be shown: {listed}{more}.")
 
 
 class Faults:
@@ -59,30 +59,30 @@ class Faults:
         self._rows: dict[str, list[tuple[int, str]]] = {}
         self._counts: dict[str, int] = {}
 
-    def add(self, what: str, row: int, text: str = "") -> None:
+    def add(self, fault: str, row: int, text: str = "") -> None:
         """Add a row, counted from 1."""
-        rows = self._rows.setdefault(what, [])
+        rows = self._rows.setdefault(fault, [])
         if len(rows) < KEPT:
             rows.append((row, text))
-        self._counts[what] = self._counts.get(what, 0) + 1
+        self._counts[fault] = self._counts.get(fault, 0) + 1
 
-    def where(self, what: str, mask: pl.Series, texts: pl.Series | None = None) -> None:
+    def where(self, fault: str, mask: pl.Series, texts: pl.Series | None = None) -> None:
         """Add the rows at which a mask is true."""
-        found = mask.fill_null(value=False).arg_true()
-        if not len(found):
+        positions = mask.fill_null(value=False).arg_true()
+        if not len(positions):
             return
-        first = found[:KEPT]
-        shown: Iterable[object] = [""] * len(first) if texts is None else texts.gather(first).to_list()
-        self._rows.setdefault(what, []).extend(
-            (int(row) + 1, "" if text is None else str(text)) for row, text in zip(first, shown, strict=True)
+        first = positions[:KEPT]
+        values: Iterable[object] = [""] * len(first) if texts is None else texts.gather(first).to_list()
+        self._rows.setdefault(fault, []).extend(
+            (int(row) + 1, "" if text is None else str(text)) for row, text in zip(first, values, strict=True)
         )
-        self._counts[what] = self._counts.get(what, 0) + len(found)
+        self._counts[fault] = self._counts.get(fault, 0) + len(positions)
 
     def listed(self) -> list[Fault]:
         """Those there are."""
-        return [Fault(what, tuple(rows), self._counts[what]) for what, rows in self._rows.items()]
+        return [Fault(fault, tuple(rows), self._counts[fault]) for fault, rows in self._rows.items()]
 
-    def check(self, where: str) -> None:
+    def check(self, place: str) -> None:
         """Raise a `ManifestError` if there are any."""
         if self._rows:
-            raise ManifestError(where, self.listed())
+            raise ManifestError(place, self.listed())

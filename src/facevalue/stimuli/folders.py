@@ -13,7 +13,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def files_below(
-    root: Path, endings: tuple[str, ...] = ("",), most: int = MAX_FILES, what: str = "files"
+    root: Path, endings: tuple[str, ...] = ("",), limit: int = MAX_FILES, noun: str = "files"
 ) -> Iterator[str]:
     """Paths of files with one of these endings, in any case, relative to the folder and sorted within each folder.
 
@@ -33,11 +33,11 @@ def files_below(
             if name.startswith(".") or not name.lower().endswith(endings):
                 continue
             seen += 1
-            if seen > most:
-                raise DataError(f"{root}: more than {most:,} {what}.")
+            if seen > limit:
+                raise DataError(f"{root}: more than {limit:,} {noun}.")
             yield name if below == "." else f"{below}/{name}"
 
 
 def natural(path: str) -> list[tuple[int, str]]:
     """What sorts 2 before 10."""
-    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in _DIGITS.split(path)]
+    return [(int(piece), "") if piece.isascii() and piece.isdigit() else (-1, piece) for piece in _DIGITS.split(path)]

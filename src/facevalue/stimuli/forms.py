@@ -122,8 +122,8 @@ def cyclic_forms(attributes: tuple[tuple[str, tuple[str, ...]], ...], count: int
     Forms that shared what is filled in would not be independent, and 400 of them would count as 20.
     """
     orders = len(attributes)
-    made = forms(dict(attributes), count * orders, seed)
-    return tuple(made[number * orders + number % orders] for number in range(count * orders))
+    all_forms = forms(dict(attributes), count * orders, seed)
+    return tuple(all_forms[number * orders + number % orders] for number in range(count * orders))
 
 
 def text_form(form: Form) -> str:
@@ -140,7 +140,7 @@ def form_svg(form: Form) -> str:
     pen = Lettering()
     right, bottom = WIDTH - _MARGIN, _TOP + _ROW * len(form.order)
     size = 38.0
-    parts = [
+    elements = [
         f'<rect width="{WIDTH}" height="{_height(form)}" fill="#ffffff"/>',
         pen.write(TITLE, (WIDTH - width(TITLE, "title", size)) / 2, 86, "title", size, _INK),
         pen.write(NOTE, (WIDTH - width(NOTE, "label", 23.0)) / 2, 128, "label", 23.0, _INK),
@@ -150,20 +150,20 @@ def form_svg(form: Form) -> str:
         base = _TOP + _ROW * at + 34
         name, value = tidy(label, "label"), form.filled.get(label)
         spoken = escape(f"{label}: {value or 'empty'}")
-        parts.append(f"<g><title>{spoken}</title>")
+        elements.append(f"<g><title>{spoken}</title>")
         fits = fitted(name, "label", _LABEL, _SPLIT - _MARGIN - 2 * _PAD, _SMALLEST)
-        parts.append(pen.write(name, _MARGIN + _PAD, base, "label", fits, _INK))
+        elements.append(pen.write(name, _MARGIN + _PAD, base, "label", fits, _INK))
         if value is not None:
             typed = tidy(value, "value")
             fits = fitted(typed, "value", _VALUE, right - _SPLIT - 2 * _PAD, _SMALLEST)
-            parts.append(pen.write(typed, _SPLIT + _PAD, base, "value", fits, _TYPED))
-        parts.append("</g>")
+            elements.append(pen.write(typed, _SPLIT + _PAD, base, "value", fits, _TYPED))
+        elements.append("</g>")
     lines = [f"M{_MARGIN} {_TOP + _ROW * at}H{right}" for at in range(len(form.order) + 1)]
     lines += [f"M{x} {_TOP}V{bottom}" for x in (_MARGIN, _SPLIT, right)]
-    parts.append(
+    elements.append(
         f'<path d="{"".join(lines)}" fill="none" stroke="{_LINE}" stroke-width="1.5" stroke-linecap="square"/>'
     )
-    inner = pen.outlines() + "".join(parts)
+    inner = pen.outlines() + "".join(elements)
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_height(form)}">{inner}</svg>'
 
 
@@ -208,26 +208,26 @@ class FormSource:
         """Draw up every form that a run will show."""
         if "form" not in levels:
             raise DataError("No forms to check: the stimuli have no column 'form'.")
-        shown = levels.get("shown", [None] * len(levels["form"]))
-        for number, how in dict.fromkeys(zip(levels["form"], shown, strict=True)):
+        presentations = levels.get("shown", [None] * len(levels["form"]))
+        for number, presentation in dict.fromkeys(zip(levels["form"], presentations, strict=True)):
             form = self.form(number)
-            if how != TEXT:
+            if presentation != TEXT:
                 form_svg(form)
 
     def _draw(self, number: str) -> tuple[Image, ...]:
         return (Image(form_png(self.form(number), self._width), "image/png"),)
 
     def _digest(self, form: Form) -> str:
-        made = json.dumps([_made(), self._width, form.order, dict(form.filled)])
-        return blake2b(made.encode(), digest_size=16).hexdigest()
+        content = json.dumps([_made(), self._width, form.order, dict(form.filled)])
+        return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def _height(form: Form) -> int:
     return _TOP + _ROW * len(form.order) + _BELOW
 
 
-def _word(*parts: int | str) -> int:
-    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "big")
+def _word(*values: int | str) -> int:
+    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest(), "big")
 
 
 @lru_cache(maxsize=1)

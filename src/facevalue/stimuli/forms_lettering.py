@@ -27,10 +27,10 @@ def source() -> str:
 
 @lru_cache(maxsize=len(STYLES))
 def _style(name: str) -> _Style:
-    found = json.loads(source())["styles"][name]
-    letters = {letter: kept.split(" ", 1) for letter, kept in found["letters"].items()}
+    style = json.loads(source())["styles"][name]
+    letters = {letter: entry.split(" ", 1) for letter, entry in style["letters"].items()}
     widths = {letter: int(width) for letter, (width, _) in letters.items()}
-    return _Style(found["units"], MappingProxyType(widths), MappingProxyType({a: b for a, (_, b) in letters.items()}))
+    return _Style(style["units"], MappingProxyType(widths), MappingProxyType({a: b for a, (_, b) in letters.items()}))
 
 
 def tidy(text: str, style: str) -> str:
@@ -45,8 +45,8 @@ def tidy(text: str, style: str) -> str:
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((letter for letter in line if letter not in _style(style).widths), None)
     if strange is not None:
-        shown = line if line.isprintable() else repr(line)[1:-1]
-        raise DataError(f"{strange!r} of '{shown[:60]}' can't be drawn; texts in pictures are in Latin letters.")
+        excerpt = line if line.isprintable() else repr(line)[1:-1]
+        raise DataError(f"{strange!r} of '{excerpt[:60]}' can't be drawn; texts in pictures are in Latin letters.")
     return line
 
 
@@ -56,8 +56,8 @@ def width(text: str, style: str, size: float) -> float:
     >>> width("mm", "value", 10), width("ii", "value", 10)  # a typewriter's letters are all as wide
     (11.99, 11.99)
     """
-    found = _style(style)
-    return round(sum(found.widths[letter] for letter in text) * size / found.units, 2)
+    glyphs = _style(style)
+    return round(sum(glyphs.widths[letter] for letter in text) * size / glyphs.units, 2)
 
 
 def fitted(text: str, style: str, size: float, room: float, smallest: float) -> float:
@@ -78,16 +78,16 @@ class Lettering:
 
     def write(self, text: str, x: float, y: float, style: str, size: float, fill: str) -> str:
         """Return a tidy text as SVG; its first letter begins at x, and y is its base line."""
-        found = _style(style)
-        at, parts = 0, []
+        glyphs = _style(style)
+        at, elements = 0, []
         for letter in text:
             name = f"{style}-{ord(letter):x}"
-            if found.outlines[letter]:
-                self._used[name] = found.outlines[letter]
-                parts.append(f'<use href="#{name}" x="{at}"/>')
-            at += found.widths[letter]
-        scale = round(size / found.units, 6)
-        return f'<g transform="translate({x:g} {y:g}) scale({scale})" fill="{fill}">{"".join(parts)}</g>'
+            if glyphs.outlines[letter]:
+                self._used[name] = glyphs.outlines[letter]
+                elements.append(f'<use href="#{name}" x="{at}"/>')
+            at += glyphs.widths[letter]
+        scale = round(size / glyphs.units, 6)
+        return f'<g transform="translate({x:g} {y:g}) scale({scale})" fill="{fill}">{"".join(elements)}</g>'
 
     def outlines(self) -> str:
         """Return the definitions of the letters that were written."""

@@ -60,10 +60,10 @@ def read_header(data: bytes, name: str) -> Header:
         raise DataError(f"{name}: more than {MAX_PIXELS / 1e6:.0f} million pixels.") from error
     except Exception as error:  # Pillow raises many kinds for damaged files
         cut = "truncated" in str(error).lower()
-        what = (
+        problem = (
             "breaks off before the end of the image" if cut else "not a PNG, JPEG, WebP or GIF image that can be read"
         )
-        raise DataError(f"{name}: {what}.") from error
+        raise DataError(f"{name}: {problem}.") from error
     if width * height > MAX_PIXELS:
         raise DataError(f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels.")
     return Header(kind, width, height)
@@ -160,8 +160,10 @@ class ImageFiles:
         with ThreadPoolExecutor(_WORKERS) as pool:
             for start in range(0, len(images), _AT_ONCE):
                 some = images[start : start + _AT_ONCE]
-                found = pool.map(partial(self._problem, look), some)
-                problems.update((str(image), wrong) for image, wrong in zip(some, found, strict=True) if wrong)
+                problems_of_some = pool.map(partial(self._problem, look), some)
+                problems.update(
+                    (str(image), wrong) for image, wrong in zip(some, problems_of_some, strict=True) if wrong
+                )
         if problems:
             raise PicturesError(problems)
 
@@ -178,15 +180,15 @@ class ImageFiles:
     def _stat(self, name: str) -> tuple[Path, int, int]:
         path = self.resolve(name)
         try:
-            found = path.stat()
+            status = path.stat()
         except (OSError, ValueError) as error:
             raise DataError(f"{name}: missing or not readable.") from error
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise DataError(f"{name}: is not a file.")
-        if found.st_size > MAX_BYTES:
-            msg = f"{name}: {found.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
+        if status.st_size > MAX_BYTES:
+            msg = f"{name}: {status.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
             raise DataError(msg)
-        return path, found.st_size, found.st_mtime_ns
+        return path, status.st_size, status.st_mtime_ns
 
 
 class FileSource:

@@ -19,8 +19,8 @@ class Kept(Generic[K, V]):
     (None, b'\x00\x00\x00\x00', 8)
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._most = limit
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._lock = Lock()
         self._size = 0
@@ -33,11 +33,11 @@ class Kept(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return a value and count it as used; None if it isn't there."""
         with self._lock:
-            found = self._values.get(key)
-            if found is None:
+            entry = self._values.get(key)
+            if entry is None:
                 return None
             self._values.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value of so many bytes, and let go of those used longest ago."""

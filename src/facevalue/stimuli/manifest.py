@@ -77,9 +77,9 @@ def read_manifest(
         raise DataError(f"{path.name}: a manifest is a .csv, .jsonl or .parquet file.")
     if (size := check_file(path, "a manifest")) > MAX_BYTES:
         raise DataError(f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB.")
-    read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
+    reader = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
     needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
-    frame = _tidy(read(path), path.name)
+    frame = _tidy(reader(path), path.name)
     return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, needed)
 
 
@@ -108,7 +108,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     header = text[: text.find("\n")] if "\n" in text else text
     separator = next((mark for mark in ",;\t" if mark in header), ",")
     reader = csv.reader((line[0] for line in _LINE.finditer(text) if line[0]), delimiter=separator, strict=True)
-    parts: list[pl.DataFrame] = []
+    frames: list[pl.DataFrame] = []
     rows: list[list[str]] = []
     ragged, number = Faults(), 0
     try:
@@ -124,12 +124,12 @@ def _read_csv(path: Path) -> pl.DataFrame:
                 continue
             rows.append(row)
             if len(rows) == ROWS_AT_ONCE:
-                parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
+                frames.append(pl.DataFrame(rows, schema=schema, orient="row"))
                 rows.clear()
     except csv.Error as error:
         raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error
     ragged.check(path.name)
-    return pl.concat([*parts, pl.DataFrame(rows, schema=schema, orient="row")])
+    return pl.concat([*frames, pl.DataFrame(rows, schema=schema, orient="row")])
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:
@@ -145,49 +145,51 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
     return pl.DataFrame({name.strip(): [row.get(name) for row in rows] for name in names}, schema_overrides=None)
 
 
-def _json_object(line: str, where: str) -> dict[str, Any]:
+def _json_object(line: str, place: str) -> dict[str, Any]:
     """Return a line's object with numbers as they are written, so that 1.10 stays "1.10"."""
-    row = to_json(line, where, parse_int=str, parse_float=str, parse_constant=str)
+    row = to_json(line, place, parse_int=str, parse_float=str, parse_constant=str)
     if not isinstance(row, dict):
-        raise DataError(f"{where} is not an object of columns.")
+        raise DataError(f"{place} is not an object of columns.")
     for name, value in row.items():
         if isinstance(value, bool):
             row[name] = "true" if value else "false"
         elif value is not None and not isinstance(value, str):
-            raise DataError(f"{where}: {name!r} holds a list or an object; a factor has one value.")
+            raise DataError(f"{place}: {name!r} holds a list or an object; a factor has one value.")
     return row
 
 
-def check_names(names: Sequence[str], where: str) -> None:
+def check_names(names: Sequence[str], place: str) -> None:
     """Refuse columns without a name of their own that can be printed."""
     stripped = [name.strip() for name in names]
     if len(names) > MAX_COLUMNS:
-        raise DataError(f"{where}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}.")
+        raise DataError(f"{place}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}.")
     if any(not name or not name.isprintable() or len(name) > MAX_CELL for name in stripped):
-        raise DataError(f"{where}: a column has no name, or one that cannot be printed.")
+        raise DataError(f"{place}: a column has no name, or one that cannot be printed.")
     twice = sorted({name for name in stripped if stripped.count(name) > 1})
     if twice:
-        raise DataError(f"{where}: the column {twice[0]!r} is there twice.")
+        raise DataError(f"{place}: the column {twice[0]!r} is there twice.")
 
 
-def _tidy(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+def _tidy(frame: pl.DataFrame, file_name: str) -> pl.DataFrame:
     if frame.height == 0:
-        raise DataError(f"{where}: holds no images.")
+        raise DataError(f"{file_name}: holds no images.")
     frame = frame.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
     long = Faults()
     for name in frame.columns:
         long.where(f"{name!r} has more than {MAX_CELL:,} characters", frame[name].str.len_chars() > MAX_CELL)
-    long.check(where)
+    long.check(file_name)
     return frame
 
 
-def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, columns: Sequence[Column]) -> pl.DataFrame:
+def _in_form(
+    frame: pl.DataFrame, file_name: str, root: Path, root_given: bool, columns: Sequence[Column]
+) -> pl.DataFrame:
     names = frame.columns
     if "path" not in names and "image" not in names:
         near = get_close_matches("path", names, n=1, cutoff=0.5) or get_close_matches("image", names, n=1, cutoff=0.5)
         hint = f" Is {near[0]!r} meant?" if near else ""
-        there = ", ".join(names)
-        msg = f"{where}: needs a column 'image' or 'path' that says where each image is.{hint} It has: {there}."
+        present = ", ".join(names)
+        msg = f"{file_name}: needs a column 'image' or 'path' that says where each image is.{hint} It has: {present}."
         raise DataError(msg)
     path_column = "path" if "path" in names else "image"
     given_id = "image" if path_column == "path" and "image" in names else "id" if "id" in names else None
@@ -196,16 +198,16 @@ def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, colu
     taken = sorted(RESERVED.intersection(factors))
     wrong += [Fault(f"no factor can be called {name!r}, which is a column of the results; rename it") for name in taken]
     if wrong:
-        raise ManifestError(where, wrong)
+        raise ManifestError(file_name, wrong)
     faults, image = Faults(), frame[given_id or path_column]
     filled = [column.name for column in columns if column.filled and column.name in names]
-    whole = (path_column, given_id, "identity" if "identity" in names else None, *filled)
-    for name in dict.fromkeys(name for name in whole if name is not None):
+    filled_columns = (path_column, given_id, "identity" if "identity" in names else None, *filled)
+    for name in dict.fromkeys(name for name in filled_columns if name is not None):
         faults.where(f"{name!r} is empty", frame[name].is_null())
     again = "listed more than once" + ("" if given_id else " (add a column 'id' if one picture is meant to be)")
     faults.where(again, image.is_duplicated() & image.is_not_null(), image)
     paths = list(_relative_paths(frame[path_column], faults, root, root_given))
-    faults.check(where)
+    faults.check(file_name)
     identity = frame["identity"] if "identity" in names else image
     return pl.DataFrame(
         [

@@ -59,16 +59,18 @@ def guess(folder: Path, columns: Sequence[Column] = COMMON) -> Guess:
     out = Guess()
     paths = sorted(_pictures(folder, out))
     if not paths:
-        others = "".join(f" {count:,} {why}, such as {one}." for why, (count, one) in out.left_out.items())
+        others = "".join(
+            f" {count:,} {reason}, such as {example}." for reason, (count, example) in out.left_out.items()
+        )
         raise DataError(f"{folder} holds no picture that ends in one of {', '.join(SUFFIXES)}.{others}")
     units = _units(paths, columns)
     spoken = {column.name: _phrases(column) for column in columns}
     for path in paths:
         row: dict[str, str] = {"path": f"./{path}" if path[0] in "=+-@" else path}
-        who, cue = units.get(path, ("", ""))
+        identity, cue = units.get(path, ("", ""))
         for column in columns:
             if column.role == "unit":
-                row[column.name] = who
+                row[column.name] = identity
             elif column.role == "cue":
                 row[column.name] = _level(cue, column, spoken, out)
         plain = [column for column in columns if not column.role]
@@ -88,9 +90,9 @@ def guess(folder: Path, columns: Sequence[Column] = COMMON) -> Guess:
 
 
 def _pictures(folder: Path, out: Guess) -> Iterator[str]:
-    def leave(why: str, name: str) -> None:
-        count, first = out.left_out.get(why, (0, name))
-        out.left_out[why] = (count + 1, first)
+    def leave(reason: str, name: str) -> None:
+        count, first = out.left_out.get(reason, (0, name))
+        out.left_out[reason] = (count + 1, first)
 
     def unreadable(error: OSError) -> None:
         leave("folders that cannot be read", str(error.filename))
@@ -151,8 +153,8 @@ def _found(path: str, column: Column, phrases: Mapping[str, str]) -> dict[str, s
         sides = [_search(_words(half), phrases) for half in halves]
         if sides[0] and sides[1] and sides[0] != sides[1]:
             return {f"{column.name}_1": sides[0], f"{column.name}_2": sides[1]}
-    for part in (name, *reversed(folders)):
-        level = _search(_words(part), phrases)
+    for segment in (name, *reversed(folders)):
+        level = _search(_words(segment), phrases)
         if level is not None:
             return {column.name: level}
     return {}
@@ -170,25 +172,25 @@ def _units(paths: Sequence[str], columns: Sequence[Column]) -> dict[str, tuple[s
         return {path: (_joined(path.rpartition(".")[0]), "") for path in paths}
     if all(place[path] != "." for path in paths):
         stems, places = Counter(stem.values()), set(place.values())
-        based = [where for where in places if _is_base(PurePosixPath(where).name, base)]
+        based = [folder for folder in places if _is_base(PurePosixPath(folder).name, base)]
         if based and len(places) > len(based):
             return {path: (stem[path], _change(PurePosixPath(place[path]).name, base)) for path in paths}
         shared = sum(count for count in stems.values() if count > 1)
         if any(_is_base(name, base) for name in stems) or (len(places) > 1 and shared * 2 >= len(paths)):
-            names = Counter(PurePosixPath(where).name for where in places)
-            who = {w: PurePosixPath(w).name if names[PurePosixPath(w).name] == 1 else _joined(w) for w in places}
-            return {path: (who[place[path]], _change(stem[path], base)) for path in paths}
+            names = Counter(PurePosixPath(folder).name for folder in places)
+            identities = {w: PurePosixPath(w).name if names[PurePosixPath(w).name] == 1 else _joined(w) for w in places}
+            return {path: (identities[place[path]], _change(stem[path], base)) for path in paths}
     cut = {path: _without_base(stem[path], base) for path in paths}
-    known = {(place[path], _words(cut[path])): cut[path] for path in paths}
+    stem_of_words = {(place[path], _words(cut[path])): cut[path] for path in paths}
     levels = _phrases(cue)
     out = {}
     for path in paths:
         words = _words(cut[path])
         sizes = range(len(words) - 1, 0, -1)
-        size = next((n for n in sizes if (place[path], words[:n]) in known), None)
+        size = next((n for n in sizes if (place[path], words[:n]) in stem_of_words), None)
         if size is None:
             size = next((n for n in reversed(sizes) if "".join(words[n:]) in levels), len(words))
-        name = known.get((place[path], words[:size]), "-".join(words[:size]))
+        name = stem_of_words.get((place[path], words[:size]), "-".join(words[:size]))
         inner = "" if place[path] == "." else f"{_joined(place[path])}-"
         out[path] = (f"{inner}{name}", "-".join(words[size:]))
     return out
@@ -208,10 +210,10 @@ def _change(name: str, base: frozenset[str]) -> str:
 
 
 def _without_base(stem: str, base: frozenset[str]) -> str:
-    parts = _APART.split(stem)
-    while len(parts) > 1 and parts[-1].casefold() in base:
-        parts.pop()
-    return stem if len(parts) == len(_APART.split(stem)) else "-".join(parts)
+    pieces = _APART.split(stem)
+    while len(pieces) > 1 and pieces[-1].casefold() in base:
+        pieces.pop()
+    return stem if len(pieces) == len(_APART.split(stem)) else "-".join(pieces)
 
 
 def _level(cue: str, column: Column, spoken: Mapping[str, Mapping[str, str]], out: Guess) -> str:
@@ -219,9 +221,9 @@ def _level(cue: str, column: Column, spoken: Mapping[str, Mapping[str, str]], ou
     if not cue:
         return column.base
     phrases = spoken[column.name]
-    found = _search(_words(cue), phrases)
-    if found is None:
+    level = _search(_words(cue), phrases)
+    if level is None:
         if phrases and cue not in out.unknown:
             out.unknown.append(cue)
         return cue
-    return found
+    return level

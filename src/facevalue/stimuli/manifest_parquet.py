@@ -20,7 +20,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
     A dictionary of a few hundred kilobytes can name one text of a megabyte a million times.
     """
     room = UNPACKED * MAX_BYTES
-    parts = []
+    frames = []
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -42,10 +42,10 @@ def read_parquet(path: Path) -> pl.DataFrame:
                 room -= int(frame.estimated_size())
                 if room < 0:
                     raise DataError(f"{path.name}: unpacks to more than {UNPACKED * MAX_BYTES // 2**20:,} MiB.")
-                parts.append(frame)
+                frames.append(frame)
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{path.name}: is not a Parquet file that can be read: {error}.") from error
-    frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     return frame.rename(str.strip)
 
 

@@ -57,10 +57,10 @@ class MixedSource:
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every image and form that a run will show, each once."""
-        shown = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
+        used = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
         problems: dict[str, str] = {}
         for _, source in self._images:
-            images: list[str | None] = [image for image in shown if self._source(image) is source]
+            images: list[str | None] = [image for image in used if self._source(image) is source]
             try:
                 if images:
                     source.check({"image": images})
@@ -83,10 +83,10 @@ class MixedSource:
 
 def _two(number: int, factors: Mapping[str, str | None], first: Named, second: Named, *, composite: bool) -> Stimulus:
     """Show two named images, the first first; or as one composite for models that take one, the first on the left."""
-    shown = [first[1], second[1]]
-    made = [COMPOSER if composite else _TOGETHER, *(one.digest for one in shown)]
-    digest = hashlib.blake2b("\n".join(made).encode(), digest_size=16).hexdigest()
-    loads = [one.load for one in shown]
+    pictures = [first[1], second[1]]
+    digest_lines = [COMPOSER if composite else _TOGETHER, *(picture.digest for picture in pictures)]
+    digest = hashlib.blake2b("\n".join(digest_lines).encode(), digest_size=16).hexdigest()
+    loads = [picture.load for picture in pictures]
     load = partial(_composed, loads, [first[0], second[0]]) if composite else partial(_both, loads)
     return Stimulus(str(number), digest, factors, load, 1 if composite else 2)
 

@@ -89,8 +89,8 @@ def _cells(groups: pl.DataFrame, across_genders: bool) -> pl.DataFrame:
     )
     if not across_genders:
         joined = joined.with_columns(pl.col("gender").alias("gender_2"))
-    named = joined.rename({name: f"{name}_1" for name in ("identity", "gender", "first", "count")})
-    return named.sort("dimension", "activity", "identity_1", "identity_2", "gender_1", "gender_2")
+    cells = joined.rename({name: f"{name}_1" for name in ("identity", "gender", "first", "count")})
+    return cells.sort("dimension", "activity", "identity_1", "identity_2", "gender_1", "gender_2")
 
 
 def _twos(groups: pl.DataFrame, keys: list[str]) -> int:

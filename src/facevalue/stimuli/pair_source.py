@@ -65,8 +65,8 @@ class PairSource:
             left, right = right, left
         digests = self._individuals.digest(left), self._individuals.digest(right)
         # Left before right: the side of option 1 is part of the digest.
-        made = "\n".join((self._composition.name, *digests)).encode()
-        digest = hashlib.blake2b(made, digest_size=16).hexdigest()
+        digest_lines = "\n".join((self._composition.name, *digests)).encode()
+        digest = hashlib.blake2b(digest_lines, digest_size=16).hexdigest()
         return Stimulus(str(number), digest, factors_of(levels), partial(self._load, (left, right), digests, digest), 1)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
@@ -89,8 +89,8 @@ class PairSource:
         data = self._kept.get(digest)
         if data is None:
             left, right = (self._individuals.pixels(picture) for picture in pictures)
-            for picture, known in zip(pictures, digests, strict=True):
-                if self._individuals.digest(picture) != known:
+            for picture, expected in zip(pictures, digests, strict=True):
+                if self._individuals.digest(picture) != expected:
                     raise DataError(f"{picture}: was changed while the run was going on. Start the command again.")
             data = encode(self._composition.compose(left, right))
             self._kept.put(digest, data, len(data))
@@ -121,17 +121,17 @@ class ComposedPairs(FileSource):
         """Return the stimulus that shows the image `levels["image"]`."""
         if levels.get("shown") == TEXT:
             return _without(number, levels)
-        found = super().stimulus(number, levels)
+        stimulus = super().stimulus(number, levels)
         if self._size is None:
-            return found
-        digest = content_hash(f"{found.digest} {self._size[0]} x {self._size[1]}".encode())
-        return replace(found, digest=digest, load=partial(_squeezed, found, self._size))
+            return stimulus
+        digest = content_hash(f"{stimulus.digest} {self._size[0]} x {self._size[1]}".encode())
+        return replace(stimulus, digest=digest, load=partial(_squeezed, stimulus, self._size))
 
 
 def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
     """The picture of a stimulus in another size, as VIGNETTE's code resizes it (bilinear)."""
-    (whole,) = stimulus.load()
-    with PIL.Image.open(io.BytesIO(whole.data)) as picture:
+    (image,) = stimulus.load()
+    with PIL.Image.open(io.BytesIO(image.data)) as picture:
         small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)
     return (Image(encode(np.asarray(small)), "image/jpeg"),)
 

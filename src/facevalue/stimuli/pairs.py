@@ -142,9 +142,9 @@ def scaled(picture: Pixels, height: int) -> Pixels:
     return _resized(picture, scaled_size(picture.shape[1], picture.shape[0], height))
 
 
-def scaled_size(width: int, height: int, wanted: int) -> tuple[int, int]:
+def scaled_size(width: int, height: int, target: int) -> tuple[int, int]:
     """Return the width and height of a picture that is scaled to the wanted height."""
-    return max(1, (2 * width * wanted + height) // (2 * height)), wanted
+    return max(1, (2 * width * target + height) // (2 * height)), target
 
 
 def check_shape(width: int, height: int, name: str) -> None:
@@ -181,6 +181,6 @@ def _smooth(pair: Pixels, middle: int, radius: int) -> None:
     band = pair[:, np.clip(around, 0, pair.shape[1] - 1)].transpose(0, 2, 1).astype(np.float32)
     # One matrix product. All its sums are whole numbers below 2^24, so that float32 holds them exactly in any order.
     total = (band.reshape(-1, around.size) @ weights).astype(np.uint32)
-    whole = (radius + 1) ** 2
-    smooth = ((total + whole // 2) // whole).astype(np.uint8)
+    weight = (radius + 1) ** 2
+    smooth = ((total + weight // 2) // weight).astype(np.uint8)
     pair[:, middle - radius : middle + radius] = smooth.reshape(len(pair), 3, -1).transpose(0, 2, 1)

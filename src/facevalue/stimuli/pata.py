@@ -58,13 +58,13 @@ def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
         if not line.strip():
             continue
         tag, bar, url = line.strip().partition("|")
-        parts = _parts(tag)
-        if isinstance(parts, tuple) and bar and url.strip():
-            race, gender, age, scene = parts
-            named = (f"{tag}_{number - 1}", tag, race, gender, age, scene, ACTIVITIES.get(scene, scene))
-            rows.append((number, *named, url.strip()))
+        fields = _parts(tag)
+        if isinstance(fields, tuple) and bar and url.strip():
+            race, gender, age, scene = fields
+            columns = (f"{tag}_{number - 1}", tag, race, gender, age, scene, ACTIVITIES.get(scene, scene))
+            rows.append((number, *columns, url.strip()))
         else:
-            problem = parts if isinstance(parts, str) else "no link after a '|'"
+            problem = fields if isinstance(fields, str) else "no link after a '|'"
             wrong.append(f"line {number}: {problem}")
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
@@ -75,12 +75,12 @@ def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if not scenes:
         return frame
-    known = dict.fromkeys([*frame["scene"].unique(maintain_order=True), *frame["activity"].unique(maintain_order=True)])
-    wanted = [_spaced(scene) for scene in scenes]
-    for scene in wanted:
-        if scene not in known:
-            raise UnknownNameError("scene", scene, known)
-    return frame.filter(pl.col("scene").is_in(wanted) | pl.col("activity").is_in(wanted))
+    names = dict.fromkeys([*frame["scene"].unique(maintain_order=True), *frame["activity"].unique(maintain_order=True)])
+    chosen = [_spaced(scene) for scene in scenes]
+    for scene in chosen:
+        if scene not in names:
+            raise UnknownNameError("scene", scene, names)
+    return frame.filter(pl.col("scene").is_in(chosen) | pl.col("activity").is_in(chosen))
 
 
 def read_pata(
@@ -94,20 +94,20 @@ def read_pata(
     The link of a row says where the picture came from; it is never followed.
     """
     listed = read_pata_list(path, scenes)
-    found = _by_name(listed, path, root) if files is None else [files.get(url) for url in listed["url"]]
-    kept = listed.with_columns(pl.Series("path", found, pl.String)).drop_nulls("path")
-    if not kept.height:
+    paths = _by_name(listed, path, root) if files is None else [files.get(url) for url in listed["url"]]
+    pictured = listed.with_columns(pl.Series("path", paths, pl.String)).drop_nulls("path")
+    if not pictured.height:
         raise DataError(
             f"{root}: none of the {listed.height:,} pictures of {path.name} is there. They are called "
             f"{listed['image'][0]}.jpg or {listed['line'][0] - 1}.jpg, with the number of the line counted from 0."
         )
-    return kept.select("image", "path", "identity", "gender", "age", "activity", "scene", "url")
+    return pictured.select("image", "path", "identity", "gender", "age", "activity", "scene", "url")
 
 
-def missing_photographs(path: Path, scenes: Sequence[str], found: pl.DataFrame) -> str:
+def missing_photographs(path: Path, scenes: Sequence[str], pictured: pl.DataFrame) -> str:
     """What the list has and a folder has not, for people; empty if nothing. Many of PATA's links have died."""
     listed = read_pata_list(path, scenes)
-    missing = listed.filter(~pl.col("image").is_in(found["image"].to_list()))
+    missing = listed.filter(~pl.col("image").is_in(pictured["image"].to_list()))
     if not missing.height:
         return ""
     some = ", ".join(missing["image"].head(_SHOWN)) + (" ..." if missing.height > _SHOWN else "")
@@ -120,15 +120,15 @@ def _text(path: Path) -> str:
 
 def _parts(tag: str) -> tuple[str, str, str, str] | str:
     """Return race, gender, age and scene of a label; a string says what is wrong with it."""
-    parts = tag.strip().lower().rsplit("_", 3)
-    if len(parts) < 4 or not parts[0].strip("_"):
+    fields = tag.strip().lower().rsplit("_", 3)
+    if len(fields) < 4 or not fields[0].strip("_"):
         return f"{tag[:80]!r} is not scene_race_gender_age"
-    scene, race, gender, age = parts
+    scene, race, gender, age = fields
     if race == "asian" and scene.endswith("_east"):  # some copies of the list spell it so
         scene, race = scene.removesuffix("_east"), "eastasian"
-    for kind, value, known in (("race", race, RACES), ("gender", gender, _GENDERS), ("age", age, _AGES)):
-        if value not in known:
-            return str(UnknownNameError(kind, value, known)).rstrip(".")
+    for kind, value, levels in (("race", race, RACES), ("gender", gender, _GENDERS), ("age", age, _AGES)):
+        if value not in levels:
+            return str(UnknownNameError(kind, value, levels)).rstrip(".")
     return RACES[race], gender, age, _spaced(scene)
 
 
@@ -137,23 +137,23 @@ def _spaced(name: str) -> str:
 
 
 def _by_name(listed: pl.DataFrame, path: Path, root: Path) -> list[str | None]:
-    there = _pictures(root)
+    pictures = _pictures(root)
     # A label alone is enough only if no other line of the whole list has it, whatever scenes were chosen.
     often = Counter(read_pata_list(path)["tag"])
-    found: list[str | None] = []
+    matches: list[str | None] = []
     for line, image, tag in listed.select("line", "image", "tag").iter_rows():
         names = [image.lower(), str(line - 1), *([tag.lower()] if often[tag] == 1 else [])]
-        paths = next((there[name] for name in names if name in there), [])
+        paths = next((pictures[name] for name in names if name in pictures), [])
         if len(paths) > 1:
-            both = f"{paths[0]} and {paths[1]} could both be the picture of line {line} of {path.name}"
-            raise DataError(f"{root}: {both}. Keep one.")
-        found.append(paths[0] if paths else None)
-    return found
+            clash = f"{paths[0]} and {paths[1]} could both be the picture of line {line} of {path.name}"
+            raise DataError(f"{root}: {clash}. Keep one.")
+        matches.append(paths[0] if paths else None)
+    return matches
 
 
 def _pictures(root: Path) -> dict[str, list[str]]:
     """Paths of the pictures below a folder, by stem in lower case."""
-    found: dict[str, list[str]] = {}
+    pictures: dict[str, list[str]] = {}
     for path in files_below(root, SUFFIXES, MAX_FILES, "pictures"):
-        found.setdefault(PurePosixPath(path).stem.lower(), []).append(path)
-    return found
+        pictures.setdefault(PurePosixPath(path).stem.lower(), []).append(path)
+    return pictures

@@ -80,17 +80,17 @@ def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
         rows = list(reader)
     except csv.Error as error:
         raise DataError(f"{check.name}: line {reader.line_num}: {error}.") from error
-    kept = {row["digest"]: row["kept"] == "true" for row in rows}
+    verdicts = {row["digest"]: row["kept"] == "true" for row in rows}
     files = ImageFiles(table, root)
-    found = [kept.get(files.digest(path)) for path in table["path"]]
-    unknown = table["path"].filter(pl.Series([one is None for one in found]))
+    is_clear = [verdicts.get(files.digest(path)) for path in table["path"]]
+    unknown = table["path"].filter(pl.Series([verdict is None for verdict in is_clear]))
     if unknown.len():
         more = ", ..." if unknown.len() > _SHOWN else ""
         raise DataError(
             f"{check.name}: {unknown.len():,} pictures are not in it, or were changed since: "
             f"{', '.join(unknown.head(_SHOWN))}{more}. Check them: facevalue scenes check {root}"
         )
-    clear = table.filter(pl.Series([bool(one) for one in found]))
+    clear = table.filter(pl.Series([bool(verdict) for verdict in is_clear]))
     if lost := sorted(set(table["scene"]) - set(clear["scene"])):
         raise DataError(f"{check.name}: no picture without people is left of {', '.join(lost)}.")
     return Checked(clear, table.height - clear.height, rows[0]["detector"], rows[0]["threshold"])

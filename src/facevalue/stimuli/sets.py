@@ -43,14 +43,16 @@ def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
     >>> check_sets(frame)
     Checked(sets=2, partial=('b',), told='b lacks female')
     """
-    own = frame.select("set", "group").drop_nulls("set")
-    known = list(dict.fromkeys([*groups, *own["group"].unique(maintain_order=True)]))
-    found = own.group_by("set", maintain_order=True).agg(images=pl.len(), groups=pl.col("group").n_unique())
-    whole = (pl.col("images") == len(known)) & (pl.col("groups") == len(known)) & (len(known) > 1)
-    partial = found.filter(~whole)["set"]
-    named = (_wrong(name, own.filter(pl.col("set") == name)["group"].to_list(), known) for name in partial[:SHOWN])
+    members = frame.select("set", "group").drop_nulls("set")
+    names = list(dict.fromkeys([*groups, *members["group"].unique(maintain_order=True)]))
+    counts = members.group_by("set", maintain_order=True).agg(images=pl.len(), groups=pl.col("group").n_unique())
+    is_whole = (pl.col("images") == len(names)) & (pl.col("groups") == len(names)) & (len(names) > 1)
+    partial = counts.filter(~is_whole)["set"]
+    problems = (
+        _wrong(name, members.filter(pl.col("set") == name)["group"].to_list(), names) for name in partial[:SHOWN]
+    )
     more = f"; and {len(partial) - SHOWN:,} more" if len(partial) > SHOWN else ""
-    return Checked(found.height, tuple(partial), "; ".join(named) + more)
+    return Checked(counts.height, tuple(partial), "; ".join(problems) + more)
 
 
 def image_ids() -> pl.Expr:
@@ -60,11 +62,11 @@ def image_ids() -> pl.Expr:
     return pl.coalesce(apart, "path").alias("image")
 
 
-def _wrong(name: str, there: list[str], known: list[str]) -> str:
-    lacks = [group for group in known if group not in there]
-    twice = [group for group in dict.fromkeys(there) if there.count(group) > 1]
-    parts = [f"lacks {_few(lacks)}"] * bool(lacks) + [f"has {_few(twice)} more than once"] * bool(twice)
-    return f"{name} {' and '.join(parts) or 'has a single group'}"
+def _wrong(name: str, members: list[str], names: list[str]) -> str:
+    lacks = [group for group in names if group not in members]
+    twice = [group for group in dict.fromkeys(members) if members.count(group) > 1]
+    faults = [f"lacks {_few(lacks)}"] * bool(lacks) + [f"has {_few(twice)} more than once"] * bool(twice)
+    return f"{name} {' and '.join(faults) or 'has a single group'}"
 
 
 def _few(groups: list[str]) -> str:

@@ -54,8 +54,8 @@ def read_shards(root: Path, columns: Sequence[str], optional: Sequence[str] = ()
     paths = shards_below(root)
     if not paths:
         raise DataError(f"{root}: holds no Parquet file.")
-    parts = [_listed(path, _inside(root, path), columns, optional) for path in paths]
-    frame = pl.concat(parts)
+    tables = [_listed(path, _inside(root, path), columns, optional) for path in paths]
+    frame = pl.concat(tables)
     if not frame.height:
         raise DataError(f"{root}: its Parquet files hold no rows.")
     return frame
@@ -75,33 +75,33 @@ def _listed(name: str, path: Path, columns: Sequence[str], optional: Sequence[st
         missing = [column for column in (IMAGE, *columns) if column not in schema.names]
         if missing:
             raise DataError(f"{name}: lacks the column {missing[0]!r}; it has: {', '.join(schema.names)}.")
-        there = [column for column in (*columns, *optional) if column in schema.names]
-        for column in there:
+        present = [column for column in (*columns, *optional) if column in schema.names]
+        for column in present:
             if not _is_plain(schema.field(column).type):
                 raise DataError(f"{name}: the column {column!r} holds {schema.field(column).type}, not text.")
         _leaf(schema, name)
         for group in range(file.metadata.num_row_groups):
             _check_size(file.metadata.row_group(group), name)
-        texts = [column for column in there if not pa.types.is_integer(schema.field(column).type)]
+        texts = [column for column in present if not pa.types.is_integer(schema.field(column).type)]
         with pq.ParquetFile(path, read_dictionary=texts) as small:  # a dictionary may name a long text many times
-            parts = [_texts(batch, name) for batch in small.iter_batches(_LISTED_AT_ONCE, columns=there)]
-        frame = pl.concat([pl.DataFrame(schema=dict.fromkeys(there, pl.String())), *parts])
+            batches = [_texts(batch, name) for batch in small.iter_batches(_LISTED_AT_ONCE, columns=present)]
+        frame = pl.concat([pl.DataFrame(schema=dict.fromkeys(present, pl.String())), *batches])
     return frame.select(
         pl.format("{}#{}", pl.lit(name), pl.int_range(pl.len())).alias("path"),
-        *(pl.col(c) if c in there else pl.lit(None, pl.String).alias(c) for c in (*columns, *optional)),
+        *(pl.col(c) if c in present else pl.lit(None, pl.String).alias(c) for c in (*columns, *optional)),
     )
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> pl.DataFrame:
-    found: dict[str, pl.Series] = {}
+    texts_of_columns: dict[str, pl.Series] = {}
     for column, array in zip(batch.schema.names, batch.columns, strict=True):
         array.validate(full=True)  # or damage takes Polars by surprise
         texts = array.dictionary if isinstance(array, pa.DictionaryArray) else array
         texts.validate(full=True)
         if not pa.types.is_integer(texts.type) and (pc.max(pc.binary_length(texts)).as_py() or 0) > 4 * MAX_CELL:
             raise DataError(f"{name}: {column!r} has a cell of more than {MAX_CELL:,} characters.")
-        found[column] = pl.Series(column, array)
-    return pl.DataFrame(found).select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
+        texts_of_columns[column] = pl.Series(column, array)
+    return pl.DataFrame(texts_of_columns).select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
 
 
 class ShardRows(ImageFiles):
@@ -118,12 +118,12 @@ class ShardRows(ImageFiles):
         path, _, changed = self._stat(name)
         row = _split(name)[1]
         with self._lock:
-            found = self._kept.get((path, changed, row)) or self._reach(path, changed, row, name)
-        if found is None:
+            data = self._kept.get((path, changed, row)) or self._reach(path, changed, row, name)
+        if data is None:
             raise DataError(f"{name}: holds no image.")
-        if len(found) > MAX_BYTES:
-            raise DataError(f"{name}: {len(found) / 1e6:,.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f} MB.")
-        return found
+        if len(data) > MAX_BYTES:
+            raise DataError(f"{name}: {len(data) / 1e6:,.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f} MB.")
+        return data
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
         """Let `look` see each image, in the order in which they lie on the disk."""
@@ -217,8 +217,8 @@ def _readable(path: Path, name: str) -> Iterator[None]:
         with path.open("rb") as file:
             if file.read(len(_POINTER)) == _POINTER:
                 raise DataError(f"{name}: stands for a file that Git LFS has not fetched yet: git lfs pull.") from None
-        why = (str(error).splitlines() or ["it ends too soon"])[0].rstrip(".")
-        raise DataError(f"{name}: is not a whole Parquet file that can be read: {why}.") from None
+        reason = (str(error).splitlines() or ["it ends too soon"])[0].rstrip(".")
+        raise DataError(f"{name}: is not a whole Parquet file that can be read: {reason}.") from None
 
 
 def _leaf(schema: pa.Schema, name: str) -> str:
@@ -238,15 +238,16 @@ def _is_bytes(kind: pa.DataType) -> bool:
 def _is_plain(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_plain(kind.value_type)
-    known = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_(kind) for is_ in known)
+    plain_types = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_(kind) for is_ in plain_types)
 
 
 def _check_size(group: pq.RowGroupMetaData, name: str) -> None:
     """Refuse a row group of which too much would have to be unpacked to reach a row."""
-    each = group.total_byte_size / max(group.num_rows, 1)  # of all columns: a damaged one's own aborts the process
-    if each * min(group.num_rows, _PAGE) > MOST_AT_ONCE:
+    # Of all columns: a damaged one's own aborts the process.
+    bytes_per_image = group.total_byte_size / max(group.num_rows, 1)
+    if bytes_per_image * min(group.num_rows, _PAGE) > MOST_AT_ONCE:
         raise DataError(
-            f"{name}: {group.num_rows:,} images of {each / 1e6:,.1f} MB in one row group are too much to unpack; write "
-            "it with fewer rows in a group, such as 100."
+            f"{name}: {group.num_rows:,} images of {bytes_per_image / 1e6:,.1f} MB in one row group are too much to "
+            "unpack; write it with fewer rows in a group, such as 100."
         )

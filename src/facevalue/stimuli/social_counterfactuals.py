@@ -75,13 +75,13 @@ def parse_caption(text: str) -> Caption | None:
     >>> parse_caption("A man at work") is None
     True
     """
-    found = _CAPTION.fullmatch(" ".join(text.split()))
-    if found is None:
+    match = _CAPTION.fullmatch(" ".join(text.split()))
+    if match is None:
         return None
-    levels = dict(_KINDS[level.lower()] for level in found.group(1, 2))
+    levels = dict(_KINDS[level.lower()] for level in match.group(1, 2))
     if len(levels) < 2:
         return None
-    occupation = " ".join(_SHORT.get(word, word) for word in found[3].lower().split())
+    occupation = " ".join(_SHORT.get(word, word) for word in match[3].lower().split())
     return Caption(levels.get("race"), levels.get("gender"), levels.get("physical"), occupation)
 
 
@@ -105,31 +105,31 @@ def read_social_counterfactuals(root: Path) -> Listing:
     return _flat(root, files, pl.concat([_metadata(root / path) for path in tables]))
 
 
-def _flat(root: Path, files: list[str], wanted: pl.DataFrame) -> Listing:
+def _flat(root: Path, files: list[str], metadata: pl.DataFrame) -> Listing:
     images = pl.DataFrame({"path": [path for path in files if path.lower().endswith(SUFFIXES)]}, {"path": pl.String})
-    there = images.with_columns(name=pl.col("path").str.extract(r"([^/]*)\.[^.]*$"))
+    pictures = images.with_columns(name=pl.col("path").str.extract(r"([^/]*)\.[^.]*$"))
     left_out = []
-    once = wanted.unique("name", keep="first", maintain_order=True)
-    if once.height < wanted.height:
-        left_out.append((f"{wanted.height - once.height:,} images of the metadata", "Listed more than once."))
-    known = there.join(once.select("name"), on="name", how="semi", maintain_order="left")
-    twice = known.filter(pl.col("name").is_duplicated()).sort("name", "path")["path"]
+    once = metadata.unique("name", keep="first", maintain_order=True)
+    if once.height < metadata.height:
+        left_out.append((f"{metadata.height - once.height:,} images of the metadata", "Listed more than once."))
+    matched = pictures.join(once.select("name"), on="name", how="semi", maintain_order="left")
+    twice = matched.filter(pl.col("name").is_duplicated()).sort("name", "path")["path"]
     if len(twice):
         raise DataError(f"{root}: {twice[0]} and {twice[1]} could both be the same picture. Keep one.")
-    found = once.join(known, on="name", how="left", maintain_order="left")
-    lacking = found.filter(pl.col("path").is_null())["name"]
-    if len(lacking) == found.height:
+    located = once.join(matched, on="name", how="left", maintain_order="left")
+    lacking = located.filter(pl.col("path").is_null())["name"]
+    if len(lacking) == located.height:
         raise DataError(
-            f"{root}: none of the {found.height:,} pictures of the metadata is there, such as {lacking[0]}.jpg."
+            f"{root}: none of the {located.height:,} pictures of the metadata is there, such as {lacking[0]}.jpg."
         )
     if len(lacking):
         left_out.append(
-            (f"{len(lacking):,} of {found.height:,} images, such as {lacking[0]}.jpg", "Not in the folder.")
+            (f"{len(lacking):,} of {located.height:,} images, such as {lacking[0]}.jpg", "Not in the folder.")
         )
-    others = there.join(known, on="path", how="anti")["path"]
+    others = pictures.join(matched, on="path", how="anti")["path"]
     if len(others):
         left_out.append((f"{len(others):,} files, such as {others[0]}", "Not in the metadata."))
-    return _understood(found.drop_nulls("path"), left_out)
+    return _understood(located.drop_nulls("path"), left_out)
 
 
 def _metadata(path: Path) -> pl.DataFrame:
@@ -161,18 +161,18 @@ def _metadata(path: Path) -> pl.DataFrame:
 def _understood(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing:
     """What the captions say, and columns beside them; images of which both say nothing or not the same are left out."""
     captions = frame["caption"].drop_nulls().unique()
-    read = [(text, *who) for text in captions if (who := parse_caption(text))]
-    said = pl.DataFrame(read, dict.fromkeys(("caption", *Caption._fields), pl.String()), orient="row")
-    frame = frame.join(said, on="caption", how="left", maintain_order="left")
-    beside = {
+    parsed_captions = [(text, *levels) for text in captions if (levels := parse_caption(text))]
+    readings = pl.DataFrame(parsed_captions, dict.fromkeys(("caption", *Caption._fields), pl.String()), orient="row")
+    frame = frame.join(readings, on="caption", how="left", maintain_order="left")
+    stated_levels = {
         kind: pl.coalesce(_levels("a1", kind), _levels("a2", kind)).alias(f"{kind} beside") for kind in ATTRIBUTES
     }
     frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in _ALSO if name not in frame.columns)
-    frame = frame.with_columns(beside.values())
+    frame = frame.with_columns(stated_levels.values())
     parsed = pl.col("occupation").is_not_null()
     stated = pl.sum_horizontal(pl.col(f"{kind} beside").is_not_null() for kind in ATTRIBUTES) == 2
     differs = pl.any_horizontal(pl.col(kind).ne_missing(pl.col(f"{kind} beside")) for kind in ATTRIBUTES)
-    for mask, why in (
+    for mask, reason in (
         (~parsed & ~stated, "Nothing says whom they show; the caption is {}."),
         (parsed & stated & differs, "The caption {} is not of whom the columns beside it name."),
         (~parsed & stated, "Shown without an occupation, as the caption is not understood: {}."),
@@ -180,12 +180,12 @@ def _understood(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing
         some = frame.filter(mask).select("path", "caption")
         if some.height:
             path, caption = some.row(0)
-            what = f"{some.height:,} {'image' if some.height == 1 else 'images'}, such as {path}"
-            left_out.append((what, why.format(repr(str(caption or "")[:_SHOWN]))))
-    shown = frame.filter((parsed | stated) & ~(parsed & stated & differs))
-    if not shown.height:
+            example = f"{some.height:,} {'image' if some.height == 1 else 'images'}, such as {path}"
+            left_out.append((example, reason.format(repr(str(caption or "")[:_SHOWN]))))
+    usable = frame.filter((parsed | stated) & ~(parsed & stated & differs))
+    if not usable.height:
         raise DataError(f"No caption says whom its image shows, such as {str(frame['caption'][0])[:_SHOWN]!r}.")
-    table = shown.with_columns(pl.coalesce(kind, f"{kind} beside") for kind in ATTRIBUTES).with_columns(
+    table = usable.with_columns(pl.coalesce(kind, f"{kind} beside") for kind in ATTRIBUTES).with_columns(
         pl.concat_str(*ATTRIBUTES, separator=" ", ignore_nulls=True).alias("group"),
         _subset().alias("subset"),
     )
@@ -194,12 +194,14 @@ def _understood(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing
 
 
 def _levels(column: str, kind: str) -> pl.Expr:
-    known = {level.lower(): level for level in ATTRIBUTES[kind]}
-    return pl.col(column).str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.String)
+    levels = {level.lower(): level for level in ATTRIBUTES[kind]}
+    return pl.col(column).str.to_lowercase().replace_strict(levels, default=None, return_dtype=pl.String)
 
 
 def _subset() -> pl.Expr:
-    found = pl.lit(None, pl.String)
-    for name, (one, other) in SUBSETS.items():
-        found = pl.when(pl.col(one).is_not_null() & pl.col(other).is_not_null()).then(pl.lit(name)).otherwise(found)
-    return found
+    subset = pl.lit(None, pl.String)
+    for name, (first, second) in SUBSETS.items():
+        subset = (
+            pl.when(pl.col(first).is_not_null() & pl.col(second).is_not_null()).then(pl.lit(name)).otherwise(subset)
+        )
+    return subset

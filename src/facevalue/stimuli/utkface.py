@@ -46,9 +46,9 @@ class Listing(NamedTuple):
         ['1 file left out (no name of the form age_gender_race_date): 39_1_20170116.jpg.']
         """
         out = []
-        for (why,), rows in self.left_out.group_by("why", maintain_order=True):
-            named = ", ".join(rows["path"].head(_SHOWN)) + (", ..." if rows.height > _SHOWN else "")
-            out.append(f"{rows.height:,} {'file' if rows.height == 1 else 'files'} left out ({why}): {named}.")
+        for (reason,), rows in self.left_out.group_by("why", maintain_order=True):
+            paths = ", ".join(rows["path"].head(_SHOWN)) + (", ..." if rows.height > _SHOWN else "")
+            out.append(f"{rows.height:,} {'file' if rows.height == 1 else 'files'} left out ({reason}): {paths}.")
         return out
 
 
@@ -64,12 +64,12 @@ def read_utkface(root: Path) -> Listing:
     left_out: list[tuple[str, str]] = []
     for path in files_below(root):
         name = path.rpartition("/")[2]
-        found = _FACE.fullmatch(name)
-        if found is None:
+        match = _FACE.fullmatch(name)
+        if match is None:
             if name.lower().endswith(SUFFIXES) or _STARTS.match(name):
                 left_out.append((path, "no name of the form age_gender_race_date"))
             continue
-        age, gender, race = (int(part) for part in found.groups())
+        age, gender, race = (int(number) for number in match.groups())
         if not AGES[0] <= age <= AGES[1]:
             left_out.append((path, f"not {AGES[0]} to {AGES[1]} years old"))
         elif race >= len(RACES):
@@ -77,8 +77,8 @@ def read_utkface(root: Path) -> Listing:
         else:
             rows.append((path, str(age), GENDERS[gender], RACES[race]))
     if not rows:
-        why = "".join(f" {sentence}" for sentence in _listing([], (), left_out).told())
-        raise DataError(f"{root}: holds no face of UTKFace, named age_gender_race_date.jpg, that is shown.{why}")
+        reasons = "".join(f" {sentence}" for sentence in _listing([], (), left_out).told())
+        raise DataError(f"{root}: holds no face of UTKFace, named age_gender_race_date.jpg, that is shown.{reasons}")
     return _listing(rows, ("age", "gender", "race"), left_out)
 
 
@@ -117,8 +117,8 @@ def _pair(cell: re.Match[str], joined: re.Match[str]) -> tuple[str, ...] | None:
     attribute, same = joined[1].lower(), cell[3]
     levels = {"gender": GENDERS, "race": RACES}
     left, right, shared = int(joined[2]), int(joined[3]), int(cell[4])
-    known = max(left, right) < len(levels[attribute]) and shared < len(levels[same])
-    if attribute == same or left == right or not known or not AGES[0] <= int(cell[2]) <= AGES[1]:
+    in_range = max(left, right) < len(levels[attribute]) and shared < len(levels[same])
+    if attribute == same or left == right or not in_range or not AGES[0] <= int(cell[2]) <= AGES[1]:
         return None
     sides = {attribute: (levels[attribute][left], levels[attribute][right]), same: (levels[same][shared],) * 2}
     return (attribute, str(int(cell[2])), *sides["gender"], *sides["race"])

@@ -29,10 +29,10 @@ def artwork() -> Mapping[str, str]:
 
 def body(name: str) -> str:
     """Return one SVG body."""
-    known = artwork()
-    if name not in known:
-        raise UnknownNameError("artwork", name, known)
-    return known[name]
+    drawings = artwork()
+    if name not in drawings:
+        raise UnknownNameError("artwork", name, drawings)
+    return drawings[name]
 
 
 def document(inner: str, size: int = GRID) -> str:
@@ -49,7 +49,7 @@ def renamed(text: str, prefix: str) -> str:
     >>> renamed('<g id="a"/><use href="#a" fill="url(#a)"/>', "p-")
     '<g id="p-a"/><use href="#p-a" fill="url(#p-a)"/>'
     """
-    return _NAMES.sub(lambda found: found.group(0) + prefix, text)
+    return _NAMES.sub(lambda match: match.group(0) + prefix, text)
 
 
 def mirrored(half: str) -> str:
@@ -63,13 +63,13 @@ def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     >>> nested(document("<g/>"), 10, 20, 64, "a")
     '<svg viewBox="0 0 128 128" x="10" y="20" width="64" height="64"><g/></svg>'
     """
-    found = _ROOT.fullmatch(svg_text)
-    if found is None or "viewBox" not in found.group(1):
+    match = _ROOT.fullmatch(svg_text)
+    if match is None or "viewBox" not in match.group(1):
         raise DataError("A person must be a whole SVG document with a viewBox.")
-    attributes = re.sub(r'\s+(xmlns(:\w+)?|x|y|width|height)="[^"]*"', "", found.group(1))
+    attributes = re.sub(r'\s+(xmlns(:\w+)?|x|y|width|height)="[^"]*"', "", match.group(1))
     # Made clear, not taken out: so all that is drawn in the square is rasterised alike, whatever else is in it.
-    clear = _BACKGROUND.match(found[2])
-    inner = f'{clear[1]} fill-opacity="0"/>{found[2][clear.end() :]}' if clear else found[2]
+    clear = _BACKGROUND.match(match[2])
+    inner = f'{clear[1]} fill-opacity="0"/>{match[2][clear.end() :]}' if clear else match[2]
     return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{renamed(inner, prefix)}</svg>'
 
 

@@ -49,4 +49,4 @@ def recoloured(body: str, tone: str) -> str:
         raise UnknownNameError("skin tone", tone, TONES)
     at = TONES.index(tone)
     colours = {**FEATURES, **{base: tones[at] for base, tones in SKIN.items()}}
-    return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), body)
+    return _COLOUR.sub(lambda match: colours.get(match[0], match[0]), body)

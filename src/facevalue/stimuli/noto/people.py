@@ -30,7 +30,7 @@ FIGURES: Mapping[str, tuple[str | None, str | None, str | None]] = MappingProxyT
 )
 
 
-def artwork_name(who: str, presentation: str) -> str:
+def artwork_name(role: str, presentation: str) -> str:
     """Return the name of the emoji that shows an occupation or a figure.
 
     >>> artwork_name("cook", "woman"), artwork_name("older", "man"), artwork_name("cook", "person")
@@ -38,13 +38,13 @@ def artwork_name(who: str, presentation: str) -> str:
     """
     if presentation not in PRESENTATIONS:
         raise UnknownNameError("presentation", presentation, PRESENTATIONS)
-    if who in OCCUPATIONS:
-        return who if presentation == "person" else f"{presentation}-{who}"
-    if who not in FIGURES:
-        raise UnknownNameError("occupation", who, (*OCCUPATIONS, *FIGURES))
-    name = FIGURES[who][PRESENTATIONS.index(presentation)]
+    if role in OCCUPATIONS:
+        return role if presentation == "person" else f"{presentation}-{role}"
+    if role not in FIGURES:
+        raise UnknownNameError("occupation", role, (*OCCUPATIONS, *FIGURES))
+    name = FIGURES[role][PRESENTATIONS.index(presentation)]
     if name is None:
-        raise DataError(f"The artwork has no {presentation} with a {who}.")
+        raise DataError(f"The artwork has no {presentation} with a {role}.")
     return name
 
 

@@ -56,11 +56,11 @@ _OLD: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def _fine_wheel(x: float, spokes: str) -> str:
-    made = disc(x, 88, 12.5, 12.5, "#1b1d20") + disc(x, 88, 9.5, 9.5, "#dfe4e9")
-    made += stroke(
+    svg = disc(x, 88, 12.5, 12.5, "#1b1d20") + disc(x, 88, 9.5, 9.5, "#dfe4e9")
+    svg += stroke(
         f"M{x} 80V96M{x - 8} 88H{x + 8}M{x - 5.6} 82.4L{x + 5.6} 93.6M{x + 5.6} 82.4L{x - 5.6} 93.6", spokes, 1.8
     )
-    return made + disc(x, 88, 2.6, 2.6, "#f3c54b")
+    return svg + disc(x, 88, 2.6, 2.6, "#f3c54b")
 
 
 def luxury_car(rng: Generator) -> str:
@@ -135,32 +135,30 @@ def _modern_villa(rng: Generator) -> str:
 def _classic_villa(rng: Generator) -> str:
     wall, roof = pick(rng, ("#fdf6e3", "#f7e9d0", "#fbfaf6", "#f4dfd0")), pick(rng, ("#b5503c", "#8a4b3a", "#4f6478"))
     glass = pick(rng, ("#8fcbe6", "#7fb7d6"))
-    made = rect(2, 56, 124, 56, wall, 0.5) + path("M-1 57L10 40H118L129 57Z", roof) + rect(38, 40, 52, 72, wall)
-    made += path("M34 42L64 20L94 42Z", roof) + path("M44 39L64 25L84 39Z", wall) + disc(64, 34, 4, 4, glass)
+    svg = rect(2, 56, 124, 56, wall, 0.5) + path("M-1 57L10 40H118L129 57Z", roof) + rect(38, 40, 52, 72, wall)
+    svg += path("M34 42L64 20L94 42Z", roof) + path("M44 39L64 25L84 39Z", wall) + disc(64, 34, 4, 4, glass)
     for y in (64, 88):
-        made += "".join(_panes(x, y, 9, 15, glass) for x in (7, 23, 96, 112))
-    made += _panes(47, 50, 9, 15, glass) + _panes(60, 48, 9, 17, glass) + _panes(73, 50, 9, 15, glass)
-    made += rect(40, 68, 48, 3, "#d9cdb4") + "".join(rect(x, 64, 1.2, 6, "#d9cdb4") for x in range(42, 88, 4))
-    made += "".join(rect(x, 71, 4, 41, "#ffffff", 1) + rect(x - 1, 71, 6, 3, "#e3d8c1") for x in (41, 53, 71, 83))
-    return (
-        made + rect(59, 84, 11, 28, "#6b3f26", 5) + disc(67, 98, 1, 1, "#f3c54b") + rect(36, 109, 56, 4, "#d9cdb4", 1)
-    )
+        svg += "".join(_panes(x, y, 9, 15, glass) for x in (7, 23, 96, 112))
+    svg += _panes(47, 50, 9, 15, glass) + _panes(60, 48, 9, 17, glass) + _panes(73, 50, 9, 15, glass)
+    svg += rect(40, 68, 48, 3, "#d9cdb4") + "".join(rect(x, 64, 1.2, 6, "#d9cdb4") for x in range(42, 88, 4))
+    svg += "".join(rect(x, 71, 4, 41, "#ffffff", 1) + rect(x - 1, 71, 6, 3, "#e3d8c1") for x in (41, 53, 71, 83))
+    return svg + rect(59, 84, 11, 28, "#6b3f26", 5) + disc(67, 98, 1, 1, "#f3c54b") + rect(36, 109, 56, 4, "#d9cdb4", 1)
 
 
 def _tower_villa(rng: Generator) -> str:
     wall, roof = pick(rng, ("#fdf0d9", "#f9e3cf", "#fbfaf6")), pick(rng, ("#c0643c", "#a9532f", "#8a4b3a"))
     glass = pick(rng, ("#8fcbe6", "#6fa9cc"))
-    made = (
+    svg = (
         rect(24, 50, 102, 62, wall)
         + path("M20 52L30 38H122L130 52Z", roof)
         + rect(2, 26, 32, 86, wall)
         + path("M-2 28L18 8L38 28Z", roof)
     )
-    made += _panes(10, 36, 16, 18, glass) + _panes(10, 64, 16, 16, glass)
-    made += "".join(_panes(x, 57, 13, 16, glass) for x in (42, 64, 86, 108)) + rect(38, 75, 88, 3, "#d9cdb4")
+    svg += _panes(10, 36, 16, 18, glass) + _panes(10, 64, 16, 16, glass)
+    svg += "".join(_panes(x, 57, 13, 16, glass) for x in (42, 64, 86, 108)) + rect(38, 75, 88, 3, "#d9cdb4")
     for x in (40, 62, 84, 106):
-        made += path(f"M{x} 112V92Q{x} 82 {x + 9} 82T{x + 18} 92V112Z", glass)
-    return made + path("M10 112V96Q10 88 18 88T26 96V112Z", "#6b3f26") + rect(0, 109, 128, 4, "#d9cdb4", 1)
+        svg += path(f"M{x} 112V92Q{x} 82 {x + 9} 82T{x + 18} 92V112Z", glass)
+    return svg + path("M10 112V96Q10 88 18 88T26 96V112Z", "#6b3f26") + rect(0, 109, 128, 4, "#d9cdb4", 1)
 
 
 def villa(rng: Generator) -> str:
@@ -172,56 +170,56 @@ def hut(rng: Generator) -> str:
     """Return a crooked shack of boards: a patched roof, a boarded window, a door off its hinge."""
     board, lean = pick(rng, ("#8a6a4a", "#7a6a5a", "#6f5a44", "#93806a")), between(rng, -5, 5)
     tin = pick(rng, ("#8d8f8c", "#a0603a", "#7a7f78"))
-    made = path(f"M{24 + lean} 56L{104 + lean} 52L106 112H22Z", board)
+    svg = path(f"M{24 + lean} 56L{104 + lean} 52L106 112H22Z", board)
     for k in range(1, 8):
-        made += stroke(f"M{24 + lean + 10 * k} {56 - k * 0.5}L{22 + 10.5 * k} 112", "#4a3a2c", 1.4)
-    made += path(f"M{34 + lean} 92l8 -2l2 22h-10z", "#241a12")
-    made += (
+        svg += stroke(f"M{24 + lean + 10 * k} {56 - k * 0.5}L{22 + 10.5 * k} 112", "#4a3a2c", 1.4)
+    svg += path(f"M{34 + lean} 92l8 -2l2 22h-10z", "#241a12")
+    svg += (
         f'<g transform="rotate({between(rng, 3, 9):g} 52 112)">'
         + rect(46, 72, 20, 40, "#5a4430")
         + stroke("M49 80L63 104", "#8f7350", 3)
         + "</g>"
     )
-    made += (
+    svg += (
         rect(76, 70, 20, 18, "#1e1712", 0.5)
         + stroke("M73 72L99 86M74 88L98 70", "#a58a63", 4)
         + stroke("M73 79L99 78", "#8f7350", 4)
     )
     slope = f"M{8 + lean} 62L{20 + lean} 36L{112 + lean} 30L{122 + lean} 56Z"
-    made += path(slope, tin)
+    svg += path(slope, tin)
     for k in range(1, 9):
-        made += stroke(f"M{20 + lean + 10.2 * k} {36 - 0.6 * k}L{8 + lean + 12.6 * k} {62 - 0.6 * k}", "#55585a", 1.2)
+        svg += stroke(f"M{20 + lean + 10.2 * k} {36 - 0.6 * k}L{8 + lean + 12.6 * k} {62 - 0.6 * k}", "#55585a", 1.2)
     for colour in some(rng, ("#a0603a", "#5f7a8a", "#b89a5a", "#6b7f5a", "#8a4b22"), 3):
         x, y = between(rng, 24, 88), between(rng, 36, 46)
-        made += f'<g transform="rotate({between(rng, -14, 14):g} {x:g} {y:g})">' + rect(x, y, 18, 11, colour) + "</g>"
-    made += path(f"M{between(rng, 30, 96)} 58l-7 -12l12 -3l4 13z", "#1e1712")
-    return made + path(f"M{90 + lean} 34V20L98 12L103 15L{97 + lean} 23V34Z", "#4a4f55")
+        svg += f'<g transform="rotate({between(rng, -14, 14):g} {x:g} {y:g})">' + rect(x, y, 18, 11, colour) + "</g>"
+    svg += path(f"M{between(rng, 30, 96)} 58l-7 -12l12 -3l4 13z", "#1e1712")
+    return svg + path(f"M{90 + lean} 34V20L98 12L103 15L{97 + lean} 23V34Z", "#4a4f55")
 
 
 def fence(rng: Generator) -> str:
     """Return a fence with boards missing and askew."""
-    made = stroke("M0 84L128 90", "#7a6348", 4) + stroke("M0 102L70 104", "#7a6348", 4)
+    svg = stroke("M0 84L128 90", "#7a6348", 4) + stroke("M0 102L70 104", "#7a6348", 4)
     for x in range(4, 124, 16):
         if rng.random() < 0.7:
-            made += (
+            svg += (
                 f'<g transform="rotate({between(rng, -14, 14):g} {x} 116)">' + rect(x, 70, 9, 48, "#93806a", 1) + "</g>"
             )
-    return made
+    return svg
 
 
 def weeds(rng: Generator) -> str:
     """Return a tuft of high dry grass."""
-    made = ""
+    svg = ""
     for _ in range(11):
         x = between(rng, 40, 88)
         lean = x + between(rng, -34, 34)
-        made += stroke(
+        svg += stroke(
             f"M{x:g} 122Q{x:g} 90 {lean:g} {between(rng, 56, 92):g}", pick(rng, ("#8f9a4a", "#b0a24f", "#6f8a45")), 4
         )
-    return made
+    return svg
 
 
 def hedge(rng: Generator) -> str:
     """Return a round trimmed bush with flowers."""
-    made = disc(64, 92, 56, 36, "#4f8f4a") + disc(64, 86, 48, 28, "#5fa357")
-    return made + "".join(disc(between(rng, 22, 106), between(rng, 70, 110), 4, 4, pick(rng, BRIGHT)) for _ in range(8))
+    svg = disc(64, 92, 56, 36, "#4f8f4a") + disc(64, 86, 48, 28, "#5fa357")
+    return svg + "".join(disc(between(rng, 22, 106), between(rng, 70, 110), 4, 4, pick(rng, BRIGHT)) for _ in range(8))

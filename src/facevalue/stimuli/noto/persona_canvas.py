@@ -41,15 +41,15 @@ class Canvas:
         """Add what is drawn in the units of the scene."""
         self.parts += svg
 
-    def put(self, what: str | Drawing, x: float, y: float, size: float, turn: float = 0) -> None:
+    def put(self, drawing: str | Drawing, x: float, y: float, size: float, turn: float = 0) -> None:
         """Add a thing of the artwork or of our own in a square, turned by some degrees around its middle."""
         prefix = f"t{len(self.parts)}-"
-        if isinstance(what, str):
-            made = Prop(what, x, y, size).svg(prefix)
+        if isinstance(drawing, str):
+            svg = Prop(drawing, x, y, size).svg(prefix)
         else:
-            made = nested(document(f"<g>{what(self.rng)}</g>"), x, y, size, prefix)
-        around = f'<g transform="rotate({turn:g} {x + size / 2:g} {y + size / 2:g})">{made}</g>'
-        self.parts.append(around if turn else made)
+            svg = nested(document(f"<g>{drawing(self.rng)}</g>"), x, y, size, prefix)
+        around = f'<g transform="rotate({turn:g} {x + size / 2:g} {y + size / 2:g})">{svg}</g>'
+        self.parts.append(around if turn else svg)
 
     def near(self, middle: float, off: float) -> float:
         """Return a number at most `off` from another."""
@@ -59,7 +59,7 @@ class Canvas:
         """Return a colour of any hue, its lightness and saturation (0 to 1) within bounds."""
         rng = self.rng
         rgb = colorsys.hls_to_rgb(float(rng.random()), float(rng.uniform(*light)), float(rng.uniform(*colourful)))
-        return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+        return "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb)
 
     def wash(self, backdrop: str) -> None:
         """Add a backdrop of the scenes, tinted a little."""

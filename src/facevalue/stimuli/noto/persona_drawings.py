@@ -26,13 +26,13 @@ def _landscape(rng: Generator) -> str:
 
 
 def _abstract(rng: Generator) -> str:
-    made = rect(18, 24, 92, 80, "#f6f1e4")
+    svg = rect(18, 24, 92, 80, "#f6f1e4")
     for colour in some(rng, BRIGHT, 5):
         x, y = between(rng, 20, 78), between(rng, 26, 74)
-        made += rect(x, y, between(rng, 14, 30), between(rng, 10, 28), colour, pick(rng, (0, 12)))
+        svg += rect(x, y, between(rng, 14, 30), between(rng, 10, 28), colour, pick(rng, (0, 12)))
     for _ in range(3):
-        made += stroke(f"M{between(rng, 20, 108)} 26L{between(rng, 20, 108)} 102", "#23262b", 2.4)
-    return made
+        svg += stroke(f"M{between(rng, 20, 108)} 26L{between(rng, 20, 108)} 102", "#23262b", 2.4)
+    return svg
 
 
 def _still_life(rng: Generator) -> str:
@@ -41,21 +41,21 @@ def _still_life(rng: Generator) -> str:
         pick(rng, ("#e9e2d0", "#8c5a3c")),
         pick(rng, BRIGHT),
     )
-    made = rect(18, 24, 92, 80, wall) + rect(18, 82, 92, 22, cloth)
-    made += path("M52 62H76Q74 70 80 78Q82 94 72 98H56Q46 94 48 78Q54 70 52 62Z", vase)
+    svg = rect(18, 24, 92, 80, wall) + rect(18, 82, 92, 22, cloth)
+    svg += path("M52 62H76Q74 70 80 78Q82 94 72 98H56Q46 94 48 78Q54 70 52 62Z", vase)
     for k, colour in enumerate(some(rng, BRIGHT, 4)):
         x, y = 44 + 13 * k, between(rng, 36, 50)
-        made += stroke(f"M64 64L{x} {y}", "#3f7a45", 2) + disc(x, y, 8, 8, colour) + disc(x, y, 3, 3, "#fff3b0")
-    return made + disc(30, 92, 8, 8, "#e0a82e") + disc(96, 92, 7, 7, "#c0392b")
+        svg += stroke(f"M64 64L{x} {y}", "#3f7a45", 2) + disc(x, y, 8, 8, colour) + disc(x, y, 3, 3, "#fff3b0")
+    return svg + disc(30, 92, 8, 8, "#e0a82e") + disc(96, 92, 7, 7, "#c0392b")
 
 
 def _night(rng: Generator) -> str:
-    made = rect(18, 24, 92, 80, "#23407a")
+    svg = rect(18, 24, 92, 80, "#23407a")
     for _ in range(6):
         x, y, r = between(rng, 30, 100), between(rng, 32, 62), between(rng, 3, 6)
-        made += disc(x, y, r + 3, r + 3, "#5f8cc4") + disc(x, y, r, r, "#f6d860")
-    made += stroke("M20 62Q40 48 58 60T92 54T109 62", "#a8c8e8", 4) + stroke("M20 70Q46 58 64 68T108 68", "#6f9fd0", 4)
-    return made + path("M18 88Q60 72 110 86V104H18Z", "#1d3b34") + path("M34 104Q30 60 40 44Q50 62 46 104Z", "#14281f")
+        svg += disc(x, y, r + 3, r + 3, "#5f8cc4") + disc(x, y, r, r, "#f6d860")
+    svg += stroke("M20 62Q40 48 58 60T92 54T109 62", "#a8c8e8", 4) + stroke("M20 70Q46 58 64 68T108 68", "#6f9fd0", 4)
+    return svg + path("M18 88Q60 72 110 86V104H18Z", "#1d3b34") + path("M34 104Q30 60 40 44Q50 62 46 104Z", "#14281f")
 
 
 def _sea(rng: Generator) -> str:
@@ -81,38 +81,36 @@ def painting(rng: Generator) -> str:
 
 
 def _invaders(rng: Generator) -> str:
-    made, ship = rect(10, 16, 108, 64, "#0d1026"), between(rng, 24, 92)
+    svg, ship = rect(10, 16, 108, 64, "#0d1026"), between(rng, 24, 92)
     for j, colour in enumerate(some(rng, BRIGHT, 3)):
         for i in range(6):
             x, y = 18 + 16 * i, 22 + 12 * j
-            made += rect(x, y, 10, 5, colour) + rect(x - 1, y + 4, 3, 4, colour) + rect(x + 8, y + 4, 3, 4, colour)
+            svg += rect(x, y, 10, 5, colour) + rect(x - 1, y + 4, 3, 4, colour) + rect(x + 8, y + 4, 3, 4, colour)
     return (
-        made + rect(ship, 72, 14, 5, "#7dff8a") + rect(ship + 5, 68, 4, 5, "#7dff8a") + rect(ship + 6, 56, 2, 8, "#fff")
+        svg + rect(ship, 72, 14, 5, "#7dff8a") + rect(ship + 5, 68, 4, 5, "#7dff8a") + rect(ship + 6, 56, 2, 8, "#fff")
     )
 
 
 def _platforms(rng: Generator) -> str:
-    made = rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 70, 108, 10, "#5a9e3a") + rect(10, 74, 108, 6, "#8a5a2b")
+    svg = rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 70, 108, 10, "#5a9e3a") + rect(10, 74, 108, 6, "#8a5a2b")
     for i in range(3):
         x, y = 16 + 34 * i, between(rng, 40, 56)
-        made += (
+        svg += (
             rect(x, y, 24, 6, "#c0703a")
             + disc(x + 6, y - 7, 3.5, 3.5, "#ffd23f")
             + disc(x + 17, y - 7, 3.5, 3.5, "#ffd23f")
         )
     hero = between(rng, 20, 96)
-    return (
-        made + rect(hero, 58, 10, 12, "#e4572e", 2) + rect(96, 52, 14, 18, "#3f9e4d") + disc(34, 26, 10, 4, "#ffffff")
-    )
+    return svg + rect(hero, 58, 10, 12, "#e4572e", 2) + rect(96, 52, 14, 18, "#3f9e4d") + disc(34, 26, 10, 4, "#ffffff")
 
 
 def _blocks(rng: Generator) -> str:
-    made = rect(10, 16, 108, 64, "#1b1f33") + rect(38, 16, 52, 64, "#2b3150")
+    svg = rect(10, 16, 108, 64, "#1b1f33") + rect(38, 16, 52, 64, "#2b3150")
     for i in range(8):
         for j in range(int(rng.integers(1, 6))):
-            made += rect(39 + 6.3 * i, 73.7 - 6.3 * j, 5.8, 5.8, pick(rng, BRIGHT))
-    made += "".join(rect(x, y, 5.8, 5.8, "#f3a712") for x, y in ((57.9, 22), (64.2, 22), (64.2, 28.3), (70.5, 22)))
-    return made + rect(96, 22, 16, 5, "#ffffff") + rect(96, 32, 12, 4, "#9fb3d9") + rect(16, 22, 16, 14, "#3d7dd8")
+            svg += rect(39 + 6.3 * i, 73.7 - 6.3 * j, 5.8, 5.8, pick(rng, BRIGHT))
+    svg += "".join(rect(x, y, 5.8, 5.8, "#f3a712") for x, y in ((57.9, 22), (64.2, 22), (64.2, 28.3), (70.5, 22)))
+    return svg + rect(96, 22, 16, 5, "#ffffff") + rect(96, 32, 12, 4, "#9fb3d9") + rect(16, 22, 16, 14, "#3d7dd8")
 
 
 def _race(rng: Generator) -> str:
@@ -146,12 +144,12 @@ def speaker(rng: Generator) -> str:
 
 def mixing_desk(rng: Generator) -> str:
     """Return a recording desk with faders and knobs; it fills the lower half of its square."""
-    made = path("M8 64H120L128 124H0Z", "#3a3e45") + path("M12 68H116L122 118H6Z", "#555b66")
+    svg = path("M8 64H120L128 124H0Z", "#3a3e45") + path("M12 68H116L122 118H6Z", "#555b66")
     for i in range(9):
         x = 18 + 11.5 * i
-        made += disc(x, 75, 3, 3, pick(rng, BRIGHT)) + disc(x, 84, 3, 3, "#d9dde2") + rect(x - 1, 90, 2, 24, "#23262b")
-        made += rect(x - 4, between(rng, 91, 108), 8, 5, "#f4f5f7", 1)
-    return made
+        svg += disc(x, 75, 3, 3, pick(rng, BRIGHT)) + disc(x, 84, 3, 3, "#d9dde2") + rect(x - 1, 90, 2, 24, "#23262b")
+        svg += rect(x - 4, between(rng, 91, 108), 8, 5, "#f4f5f7", 1)
+    return svg
 
 
 # Sport.
@@ -170,17 +168,17 @@ def treadmill(rng: Generator) -> str:
 
 def weights(rng: Generator) -> str:
     """Return a rack with two rows of dumbbells."""
-    made = rect(8, 40, 7, 84, "#6d747c", 2) + rect(113, 40, 7, 84, "#6d747c", 2)
+    svg = rect(8, 40, 7, 84, "#6d747c", 2) + rect(113, 40, 7, 84, "#6d747c", 2)
     colours = some(rng, (*BRIGHT, "#2f3338", "#2f3338"), 2)
     for y, colour in zip((62, 96), colours, strict=True):
         for x in range(18, 104, 32):
-            made += (
+            svg += (
                 rect(x + 4, y - 9, 20, 4, "#b9bfc5")
                 + rect(x, y - 15, 8, 16, colour, 3)
                 + rect(x + 20, y - 15, 8, 16, colour, 3)
             )
-        made += rect(6, y, 116, 7, "#8d959c", 2)
-    return made
+        svg += rect(6, y, 116, 7, "#8d959c", 2)
+    return svg
 
 
 def kettlebell(rng: Generator) -> str:
@@ -209,10 +207,10 @@ def weight_bench(rng: Generator) -> str:
 def dumpster(rng: Generator) -> str:
     """Return an open container; what lies in it stands above y = 54 and is drawn before it."""
     colour = pick(rng, ("#2f6b4f", "#3a5f8a", "#6b6f4a", "#7a4b3a"))
-    made = path("M4 54H124L116 114H12Z", colour) + rect(0, 50, 128, 9, "#23262b", 3)
-    made += "".join(stroke(f"M{x} 62L{64 + (x - 64) * 0.9:g} 110", "#00000033", 3) for x in (24, 44, 64, 84, 104))
+    svg = path("M4 54H124L116 114H12Z", colour) + rect(0, 50, 128, 9, "#23262b", 3)
+    svg += "".join(stroke(f"M{x} 62L{64 + (x - 64) * 0.9:g} 110", "#00000033", 3) for x in (24, 44, 64, 84, 104))
     return (
-        made
+        svg
         + disc(26, 118, 8, 8, "#23262b")
         + disc(102, 118, 8, 8, "#23262b")
         + rect(0, 74, 8, 5, "#23262b")
@@ -223,9 +221,9 @@ def dumpster(rng: Generator) -> str:
 def trash_can(rng: Generator) -> str:
     """Return an open metal can; what lies in it stands above y = 40."""
     colour = pick(rng, ("#9aa3ab", "#7f8a80", "#8f9aa8"))
-    made = path("M22 40H106L98 124H30Z", colour) + rect(16, 34, 96, 9, "#6f7880", 4)
-    made += "".join(stroke(f"M{x} 50L{64 + (x - 64) * 0.86:g} 116", "#5a6068", 3) for x in (34, 49, 64, 79, 94))
-    return made + stroke("M10 58Q4 72 18 72M118 58Q124 72 110 72", "#5a6068", 4)
+    svg = path("M22 40H106L98 124H30Z", colour) + rect(16, 34, 96, 9, "#6f7880", 4)
+    svg += "".join(stroke(f"M{x} 50L{64 + (x - 64) * 0.86:g} 116", "#5a6068", 3) for x in (34, 49, 64, 79, 94))
+    return svg + stroke("M10 58Q4 72 18 72M118 58Q124 72 110 72", "#5a6068", 4)
 
 
 def unmade_bed(rng: Generator) -> str:

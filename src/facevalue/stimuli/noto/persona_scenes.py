@@ -238,8 +238,8 @@ def _car(c: Canvas, car: Drawing, low: float, *around: tuple[str | Drawing, floa
     """Add a place, what stands around the car, and the car before it."""
     c.wash(pick(c.rng, PLACES))
     c.paint(FOREGROUNDS[pick(c.rng, ("tarmac", "paving", "floor"))])
-    for what, x, y, size in around:
-        c.put(what, c.near(x, 10), c.near(y, 8), c.near(size, 8))
+    for drawing, x, y, size in around:
+        c.put(drawing, c.near(x, 10), c.near(y, 8), c.near(size, 8))
     size = c.near(456, 22)
     c.put(car, c.near(256 - size / 2, 10), c.near(low - size * 0.79, 8), size)
 
@@ -254,8 +254,8 @@ def _luxury_car(c: Canvas) -> None:
 def _dilapidated_car(c: Canvas) -> None:
     _car(c, dilapidated_car, 450, ("leafless-tree", 10, 160, 190), (fence, 300, 210, 180), (weeds, 190, 250, 110))
     things: list[str | Drawing] = [pick(c.rng, JUNK), weeds, "fallen-leaf", weeds]
-    for what, x in zip(things, some(c.rng, (4, 130, 260, 400), 4), strict=True):
-        c.put(what, c.near(x, 8), c.near(404, 8), c.near(94, 10))
+    for drawing, x in zip(things, some(c.rng, (4, 130, 260, 400), 4), strict=True):
+        c.put(drawing, c.near(x, 8), c.near(404, 8), c.near(94, 10))
 
 
 def _grounds(c: Canvas, ground: str) -> None:
@@ -293,8 +293,8 @@ def _shabby_hut(c: Canvas) -> None:
     c.put(hut, c.near(262 - size / 2, 14), c.near(408 - size * 0.875, 6), size)
     c.paint(disc(256, 470, c.near(150, 40), 22, "#7a6a4a88"))
     things: list[str | Drawing] = [*some(c.rng, YARD, 2), weeds, weeds]
-    for what, x in zip(things, some(c.rng, (6, 130, 290, 400), 4), strict=True):
-        c.put(what, c.near(x, 8), c.near(384, 12), c.near(96, 10))
+    for drawing, x in zip(things, some(c.rng, (6, 130, 290, 400), 4), strict=True):
+        c.put(drawing, c.near(x, 8), c.near(384, 12), c.near(96, 10))
 
 
 @dataclass(frozen=True, slots=True)

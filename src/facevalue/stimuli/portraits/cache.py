@@ -57,8 +57,8 @@ class PortraitCache:
 
     @staticmethod
     def _refusal(path: Path, error: OSError) -> DataError:
-        why = error.strerror or str(error)
-        return DataError(f"Portraits cannot be kept in {path}: {why}. Choose another folder or make room.")
+        reason = error.strerror or str(error)
+        return DataError(f"Portraits cannot be kept in {path}: {reason}. Choose another folder or make room.")
 
     def get(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> bytes:
         """Return a portrait as PNG, drawing it if it is not there whole."""

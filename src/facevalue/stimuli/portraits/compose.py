@@ -50,7 +50,7 @@ def layers(identity: levels.Identity, change: tuple[str, str] | None) -> dict[st
 
     A layer's key starts with the attribute that owns it ("hair/back"), or with "self" if none does.
     """
-    own = _own(identity)
+    nodes = _own(identity)
     hair = _hair(identity, change)
     clothes = _clothes(identity, _value(change, "fashion_style"))
     skin_value, makeup = _value(change, "skin_irregularities"), _value(change, "makeup")
@@ -61,20 +61,20 @@ def layers(identity: levels.Identity, change: tuple[str, str] | None) -> dict[st
     return {
         "clothes/back": clothes.back,
         "hair/back": hair.back,
-        "self/body": own["body"],
+        "self/body": nodes["body"],
         "clothes/front": clothes.front,
-        "self/head": own["head"],
+        "self/head": nodes["head"],
         "beard/under": _beard(identity, beard) if beard in (None, "clean-shaven", "stubble") else (),
-        "self/age": own["age"],
-        "self/nose": own["nose"],
+        "self/age": nodes["age"],
+        "self/nose": nodes["nose"],
         "skin": marks.irregularities(identity, skin_value) if skin_value else (),
-        "self/mouth": own["mouth"],
+        "self/mouth": nodes["mouth"],
         "lips": cosmetics.lipstick(identity, lips) if lips else (),
         "tattoo": marks.tattoo(identity) if inked else (),
-        "self/eyes": own["eyes"],
+        "self/eyes": nodes["eyes"],
         "makeup": cosmetics.makeup(identity, makeup) if makeup else (),
         "beard/over": _beard(identity, beard) if beard in ("mustache", "full-beard") else (),
-        "self/brows": own["brows"],
+        "self/brows": nodes["brows"],
         "hair/front": hair.front,
         "rings": marks.piercings(identity, rings) if rings else (),
         "glasses": worn.eyewear(identity, glasses) if glasses else (),
@@ -132,12 +132,12 @@ def mask_svg(identity: levels.Identity, attribute_name: str, framing: str | None
     painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side), less what the
     face covers. A pixel belongs to the mask if it is not black. Errors as of `svg`.
     """
-    found = levels.attribute(attribute_name)
-    levels.check_applies(identity, found)
-    frame = levels.check_framing(framing) if framing is not None else found.framing
+    attribute = levels.attribute(attribute_name)
+    levels.check_applies(identity, attribute)
+    frame = levels.check_framing(framing) if framing is not None else attribute.framing
     pictures = [layers(identity, None)]
     if attribute_name != "hair_color":
-        pictures += [layers(identity, (attribute_name, value)) for value in found.values]
+        pictures += [layers(identity, (attribute_name, value)) for value in attribute.values]
     behind, before = (
         dict.fromkeys(
             node.white(MARGIN[frame])

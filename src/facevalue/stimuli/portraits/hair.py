@@ -46,7 +46,7 @@ def dome(h: Head, top: float, side: float, low: float) -> list[Point]:
     return flip(right)[:-1] + right
 
 
-def hairline(h: Head, y: float, low: float, dip: float = 0.0, part: float = 0.0) -> list[Point]:
+def hairline(h: Head, y: float, low: float, dip: float = 0.0, parting: float = 0.0) -> list[Point]:
     """Return the edge of the hair around the forehead, from the right side back to the left."""
     t = h.temple
     right = [
@@ -54,10 +54,10 @@ def hairline(h: Head, y: float, low: float, dip: float = 0.0, part: float = 0.0)
         (t - 10, low - 18),
         (t - 15, y + 26),
         (t * 0.58, y + 5 + dip),
-        (t * 0.2 + part, y + dip * 0.5),
+        (t * 0.2 + parting, y + dip * 0.5),
     ]
     left = [
-        (t * 0.2 - part, y + dip * 0.5),
+        (t * 0.2 - parting, y + dip * 0.5),
         (t * 0.58, y + 5 + dip),
         (t - 15, y + 26),
         (t - 10, low - 18),
@@ -123,7 +123,7 @@ def base(identity: Identity, c: HairColour) -> Hair:
     vol, y = r.between(11, 17), 138 + r.spread(6)
     if TRAITS[identity.gender].nape_hair:
         low = 196.0
-        edge = hairline(h, y - 2, low, dip=3 + 4 * style, part=0)
+        edge = hairline(h, y - 2, low, dip=3 + 4 * style, parting=0)
         front: list[Shape] = [*mass(h, dome(h, vol, 9, low), edge, c)]
         x = (0.0, side * 24.0, side * -30.0)[style]
         for k in range(1, 5):

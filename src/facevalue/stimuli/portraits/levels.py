@@ -33,14 +33,14 @@ class Identity:
     build: str
 
     def __post_init__(self) -> None:
-        for kind, level, known in (
+        for kind, level, levels in (
             ("gender", self.gender, GENDERS),
             ("age", self.age, AGES),
             ("skin tone", self.skin_tone, SKIN_TONES),
             ("build", self.build, BUILDS),
         ):
-            if level not in known:
-                raise UnknownNameError(kind, str(level), known)
+            if level not in levels:
+                raise UnknownNameError(kind, str(level), levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +100,26 @@ def attribute(name: str) -> Attribute:
 def check_change(identity: Identity, change: tuple[str, str]) -> Attribute:
     """Return the attribute of ``change`` once attribute, value and gender are known to fit."""
     name, value = change
-    found = attribute(name)
-    if value not in found.values:
-        raise UnknownNameError(f"value of {name}", value, found.values)
-    check_applies(identity, found)
-    return found
+    known_attribute = attribute(name)
+    if value not in known_attribute.values:
+        raise UnknownNameError(f"value of {name}", value, known_attribute.values)
+    check_applies(identity, known_attribute)
+    return known_attribute
 
 
-def check_applies(identity: Identity, found: Attribute) -> None:
+def check_applies(identity: Identity, drawn_attribute: Attribute) -> None:
     """Raise ``DataError`` if the attribute does not apply to the identity's gender."""
-    if identity.gender not in found.genders:
+    if identity.gender not in drawn_attribute.genders:
         fitting = ", ".join(a.name for a in _ALL if identity.gender in a.genders)
         raise DataError(
-            f"The attribute {found.name!r} is drawn for {' and '.join(found.genders)} identities only; "
-            f"{identity.id!r} is {identity.gender}. Attributes that apply: {fitting}."
+            f"The attribute {drawn_attribute.name!r} is drawn for {' and '.join(drawn_attribute.genders)} identities "
+            f"only; {identity.id!r} is {identity.gender}. Attributes that apply: {fitting}."
         )
 
 
 def check_framing(framing: str) -> Framing:
     """Return ``framing`` if there is such a one."""
-    for known in FRAMINGS:
-        if framing == known:
-            return known
+    for known_framing in FRAMINGS:
+        if framing == known_framing:
+            return known_framing
     raise UnknownNameError("framing", framing, FRAMINGS)

@@ -29,7 +29,7 @@ def key(identity: Identity, change: tuple[str, str] | None = None, framing: str 
     """
     if change is not None:
         check_change(identity, change)
-    parts = (
+    fields = (
         RENDERER_VERSION,
         identity.seed,
         identity.gender,
@@ -40,4 +40,4 @@ def key(identity: Identity, change: tuple[str, str] | None = None, framing: str 
         resolve_framing(change, framing),
         size,
     )
-    return blake2b("\x1f".join(str(part) for part in parts).encode(), digest_size=20).hexdigest()
+    return blake2b("\x1f".join(str(value) for value in fields).encode(), digest_size=20).hexdigest()

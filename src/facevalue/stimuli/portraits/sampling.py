@@ -30,6 +30,6 @@ def sample_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
         cells = Stream(seed, f"cells:{gender}").shuffled(CELLS)
         for i in range(n):
             age, tone, build = cells[i % len(cells)]
-            own = Stream(seed, f"identity:{gender}:{i}").index(2**53)
-            people.append(Identity(f"{gender[0]}-{i + 1:04d}", own, gender, age, tone, build))
+            identity_seed = Stream(seed, f"identity:{gender}:{i}").index(2**53)
+            people.append(Identity(f"{gender[0]}-{i + 1:04d}", identity_seed, gender, age, tone, build))
     return people

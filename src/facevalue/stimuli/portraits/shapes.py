@@ -37,11 +37,11 @@ class Gradient:
             for at, colour, alpha in self.stops
         )
         if self.kind == "radial":
-            where = f'cx="{x1:g}" cy="{y1:g}" r="{x2:g}"'
+            geometry = f'cx="{x1:g}" cy="{y1:g}" r="{x2:g}"'
         else:
-            where = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
+            geometry = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
         name = self.kind + "Gradient"
-        return f'<{name} id="{self.id}" gradientUnits="userSpaceOnUse" {where}>{stops}</{name}>'
+        return f'<{name} id="{self.id}" gradientUnits="userSpaceOnUse" {geometry}>{stops}</{name}>'
 
 
 Paint = str | Gradient
@@ -135,13 +135,13 @@ def num(value: float) -> str:
 def _cubic(points: Sequence[Point], before: Point, after: Point) -> str:
     """Return Catmull-Rom pieces through ``points`` as cubic Béziers, without the first move."""
     padded = [before, *points, after]
-    parts = []
+    curves = []
     for i in range(1, len(padded) - 2):
         (ax, ay), (bx, by), (cx, cy), (dx, dy) = padded[i - 1 : i + 3]
         numbers = (bx + (cx - ax) / 6, by + (cy - ay) / 6, cx - (dx - bx) / 6, cy - (dy - by) / 6, cx, cy)
-        parts.append("C%.1f %.1f %.1f %.1f %.1f %.1f " % numbers)  # noqa: UP031 - the fastest of all, a third of a picture
+        curves.append("C%.1f %.1f %.1f %.1f %.1f %.1f " % numbers)  # noqa: UP031 - the fastest of all, a third of a picture
     # As `num`, of all numbers at once: each has one decimal, and a space behind it.
-    return "".join(parts).replace(".0 ", " ").replace("-0 ", "0 ").replace(" C", "C")[:-1]
+    return "".join(curves).replace(".0 ", " ").replace("-0 ", "0 ").replace(" C", "C")[:-1]
 
 
 def curve(points: Sequence[Point]) -> str:
