@@ -41,7 +41,7 @@ _FEW = 16  # lines that are looked at one by one where some of them are broken
 
 @dataclass
 class Passed:
-    """What was read and what could not be used.
+    """Counts of texts that were read and of those that could not be used.
 
     Attributes
     ----------

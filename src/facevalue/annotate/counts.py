@@ -57,7 +57,7 @@ class Vocabulary:
         self._codes: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many different words there were so far."""
+        """Number of different words so far."""
         return len(self._codes)
 
     @property
@@ -125,7 +125,7 @@ class WordCounter:
             self._keep(_Pairs(pair, tokens.times, np.ones_like(tokens.times)).summed())
 
     def counts(self) -> WordCounts:
-        """What was counted so far."""
+        """Counts so far."""
         pairs = self._compacted()
         units = len(self._texts)
         unit, word = pairs.key >> 32, (pairs.key & _WORD).astype(np.int32)

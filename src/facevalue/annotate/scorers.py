@@ -41,7 +41,7 @@ class Scoring:
 
 
 class Scorer(Protocol):
-    """What gives texts scores.
+    """Scorer of texts.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Scorer(Protocol):
 
     @property
     def called(self) -> str:
-        """What its scores are called in a run where no other name is given."""
+        """Name of its scores in a run where no other name is given."""
         ...
 
     @property
@@ -74,17 +74,17 @@ class Scorer(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of all that its scores come from: weights, list, file."""
+        """Digest of all that its scores come from: weights, list, file."""
         ...
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What is scored."""
+        """Labels that texts are scored by."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many texts it takes at once, as suits it; scores do not hang on it."""
+        """Number of texts it takes at once, as suits it; scores do not hang on it."""
         ...
 
     def score(self, texts: Sequence[str]) -> Scoring:

@@ -38,7 +38,7 @@ _SCORE = "score: "  # before a label, in files
 
 @dataclass(frozen=True)
 class Scores:
-    """What a scorer said of the texts of a run.
+    """Scores of the texts of a run by one scorer.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def present(texts: pl.Series) -> pl.Series:
 
 
 def _places(is_present: pl.Series) -> pl.Series:
-    """Of each row that is there its number among these; null for others."""
+    """Number of each present row among these; null for others."""
     return pl.select(pl.when(is_present).then(is_present.cum_sum() - 1)).to_series().cast(pl.UInt32)
 
 

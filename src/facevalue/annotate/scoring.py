@@ -22,7 +22,7 @@ _FILES = 64  # small files that are put together into one
 
 @dataclass(slots=True)
 class Outcome:
-    """How scoring went.
+    """Outcome of scoring.
 
     Attributes
     ----------

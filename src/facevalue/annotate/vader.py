@@ -49,7 +49,7 @@ class Edition(StrEnum):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What the package knows about words."""
+    """Valences and roles of words, as the package has them."""
 
     valence: dict[str, float]  # mean rating of lower-case words, -4 to 4
     degree: dict[str, float]  # what a word before ("very", "barely") adds, by lower-case word or words
@@ -78,7 +78,7 @@ _RATED_LATER = frozenset({"flawed", "heart", "hearts"})
 
 
 class Vocabulary:
-    """What the rules need to know of each distinct word."""
+    """Valence and roles of each distinct word of a text."""
 
     def __init__(self, words: Iterable[str], edition: Edition = Edition.PACKAGE) -> None:
         published = lexicon()

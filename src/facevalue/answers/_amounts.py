@@ -75,7 +75,7 @@ def replaced(text: str, by: Callable[[Amount], str | None]) -> str:
 
 
 def _found(text: str) -> Iterator[tuple[int, int, Amount]]:
-    """Where amounts stand."""
+    """Starts and ends of amounts in a text, and the amounts."""
     chain: list[re.Match[str]] = []
     for number in _NUMBER.finditer(text):
         if chain and not _BETWEEN.fullmatch(text[chain[-1].end() : number.start()]):

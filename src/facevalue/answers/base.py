@@ -50,7 +50,7 @@ def statuses(frame: pl.DataFrame) -> pl.Expr:
 
 
 class Parsed(NamedTuple):
-    """What a reply meant."""
+    """The choice that a reply makes, or the reason that it makes none."""
 
     choice: int | None  # index into the options as shown; None if there is no valid answer
     reason: NA | None  # why there is none; None if there is one

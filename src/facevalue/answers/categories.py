@@ -93,7 +93,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Categories:
-    """What an attribute may be."""
+    """The categories that an attribute may have, and the words for them."""
 
     attribute: str
     names: tuple[str, ...]

@@ -42,7 +42,7 @@ _PAIR = re.compile(r'"([^"\\\n]{1,80})"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^\[\]{}]*\]|
 
 
 class State(StrEnum):
-    """What became of a field."""
+    """State of a field in a reply."""
 
     VALUE = "value"
     """It has values."""
@@ -280,7 +280,7 @@ def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
 
 
 def _same(text: str) -> str:
-    """What two values have in common that count as one."""
+    """Key by which two values count as the same one."""
     return folded(text) or text
 
 

@@ -28,7 +28,7 @@ _ENDS = " \t\"'`*_.!"
 
 
 class ReplyKind(StrEnum):
-    """What a reply is."""
+    """Kind of a reply to a list of words."""
 
     LIST = "list"
     """A list, possibly an empty one."""

@@ -99,7 +99,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
 
 
 def _read(text: str) -> Stated:
-    """What is said to be a year's pay goes first, then what is said to be money, then any number."""
+    """Salary of a text: amounts called a year's pay go first, then amounts called money, then any number."""
     amounts = list(_amounts(_PENSION.sub(" ", text)))
     counted = [amount for amount in amounts if not amount.foreign and amount.period not in PERIODS]
     for some in (

@@ -32,7 +32,7 @@ class Axis(Protocol):
         ...
 
     def __len__(self) -> int:
-        """How many values the digit takes."""
+        """Number of values that the digit takes."""
         ...
 
     def columns(self) -> tuple[Column, ...]:
@@ -48,7 +48,7 @@ class Axis(Protocol):
         ...
 
     def choices(self) -> dict[str, tuple[str | None, ...]]:
-        """What `only` can select by: names, and the value that each level has."""
+        """Names that `only` can select by, and the value that each level has."""
         ...
 
     def only(self, name: str, keep: Sequence[str]) -> "Axis | None":
@@ -83,7 +83,7 @@ class Factor:
                 raise DataError(f"Attribute {name!r} has {len(values)} values for {len(self.levels)} levels.")
 
     def __len__(self) -> int:
-        """How many levels."""
+        """Number of levels."""
         return len(self.levels)
 
     def columns(self) -> tuple[Column, ...]:
@@ -217,7 +217,7 @@ class Pairs:
         return low * (2 * n - low - 1) // 2 + high - low - 1
 
     def choices(self) -> dict[str, tuple[str | None, ...]]:
-        """What the factor's levels can be selected by."""
+        """Names and values by which the factor's levels can be selected."""
         return self.factor.choices()
 
     def only(self, name: str, keep: Sequence[str]) -> "Pairs | None":

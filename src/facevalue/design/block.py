@@ -42,21 +42,21 @@ class Block:
 
     @cached_property
     def stimuli(self) -> int:
-        """How many stimuli."""
+        """Number of stimuli."""
         return prod(len(axis) for axis in self.stimulus)
 
     @cached_property
     def prompts(self) -> int:
-        """How many prompts each stimulus gets."""
+        """Number of prompts that each stimulus gets."""
         return prod(len(axis) for axis in self.prompt)
 
     @property
     def size(self) -> int:
-        """How many trials: stimuli x prompts."""
+        """Number of trials: stimuli x prompts."""
         return self.stimuli * self.prompts
 
     def __len__(self) -> int:
-        """How many trials."""
+        """Number of trials."""
         return self.size
 
     def digits(self, local: Numbers) -> list[Index]:
@@ -80,7 +80,7 @@ class Block:
         return None if stimulus is None or prompt is None else replace(self, stimulus=stimulus, prompt=prompt)
 
     def choices(self) -> dict[str, set[str]]:
-        """What `where` can select by: names, and the levels there are."""
+        """Names that `where` can select by, and the levels of each."""
         out = {name: {value} for name, value in self.constants.items()}
         for axis in self.axes:
             for name, values in axis.choices().items():

@@ -49,11 +49,11 @@ class Design:
 
     @cached_property
     def size(self) -> int:
-        """How many trials; the same as `len`, also beyond its limit on small platforms."""
+        """Number of trials; the same as `len`, also beyond its limit on small platforms."""
         return sum(block.size for block in self.blocks)
 
     def __len__(self) -> int:
-        """How many trials."""
+        """Number of trials."""
         return self.size
 
     @cached_property

@@ -72,7 +72,7 @@ def sample_equally(
 
 
 def _equal_shares(sizes: Numbers, costs: Numbers, total: int) -> Numbers:
-    """How many to take of each group so that all cost the same, those that have fewer giving their share to the others.
+    """Sizes of samples that cost the same in each group; groups that have fewer give their share to the others.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class _Stratum:
 
     @property
     def size(self) -> int:
-        """How many trials."""
+        """Number of trials."""
         return prod(subset.size for subset in self.subsets)
 
     def numbers(self, local: Numbers) -> Numbers:

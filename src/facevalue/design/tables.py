@@ -13,7 +13,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Digit:
-    """What some columns hang on; columns with one digit (a face and its age) share one search for their rows."""
+    """Digit that some columns hang on; columns with one digit (a face and its age) share one search for their rows."""
 
     places: tuple[Place | None, ...]  # for each block the axis and part; None where the columns are constant in it
     firsts: tuple[int, ...]  # for each block where its values start in the tables
@@ -29,7 +29,7 @@ class Table:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a block takes a column from: a place, or nothing but a constant."""
+    """Source of a block's column: a place, or nothing but a constant."""
 
     place: Place | None
     values: tuple[str | None, ...]

@@ -34,7 +34,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Layout:
-    """A design of such blocks.
+    """Design of blocks whose units are drawn whole.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def asked_run(
 
 
 def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | int | float | bool]:
-    """What changes what the model says; where replies are to be constrained, also whether they are.
+    """Settings of a model that change its replies; where replies are to be constrained, also whether they are.
 
     Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
     """

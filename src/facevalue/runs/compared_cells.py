@@ -45,7 +45,7 @@ _VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What two runs were asked about."""
+    """Numbers of units in two runs, and of those in both."""
 
     unit: str
     """What was sampled ("identity")."""
@@ -57,7 +57,7 @@ class Units:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """The numbers of units as a sentence."""
         if not self.paired:
             in_both = f", {self.shared:,} in both" if self.shared else ""
             first_units, second_units = (f"{alone + self.shared:,}" for alone in (self.only_first, self.only_second))
@@ -69,7 +69,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two runs lie apart."""
+    """Differences between two runs, judged."""
 
     measure: Measure
     """What is compared."""
@@ -127,7 +127,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Differences:
-    """What two runs differ by, not judged yet."""
+    """Differences between two runs, not judged yet."""
 
     study: Study
     measure: Measure
@@ -143,7 +143,7 @@ class Differences:
 
     @property
     def definitions(self) -> tuple[Measure, ...]:
-        """Of all rows."""
+        """Definitions of the measures of all rows."""
         return difference_of(self.measure), mean_of(self.measure), size_of(self.measure), *self.further
 
 
@@ -332,7 +332,7 @@ def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compar
 
 
 def _of(table: pl.DataFrame, compared: Compared, rows: pl.DataFrame) -> pl.DataFrame:
-    """Estimates of these cells."""
+    """Estimates of some cells of a table."""
     return _rows(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
 
 
@@ -371,7 +371,7 @@ def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
 
 
 def _rows(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
-    """The rows of what is compared."""
+    """Rows of the measure that is compared."""
     rows = table.filter(pl.col("measure") == compared.measure, *(pl.col(name).is_not_null() for name in compared.needs))
     rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
     if not compared.deepest:

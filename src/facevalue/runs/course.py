@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Followed:
-    """What the runs of one model are followed by."""
+    """Course and missing answers of the runs of a model."""
 
     course: "Course"
     missing: "MissingAnswers"
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun]) -> "Followed":
-        """Nothing seen yet."""
+        """Return both for runs of which no answer has been seen yet."""
         from facevalue.measures.drift import Course  # noqa: PLC0415 - scipy.stats takes a second to import
         from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415
 
@@ -48,7 +48,7 @@ class Followed:
 
 
 def untimed(runs: Sequence[StoredRun]) -> str:
-    """Why there are no times, where there are none."""
+    """The reason that answers have no times, where they have none."""
     if all(run.replayed for run in runs):
         return "these answers had been recorded before, and when each was given is not known"
     return "the run kept no times, as it is of an earlier version; base and variations were asked at different times"

@@ -29,5 +29,5 @@ def failures(failed: int, requests: int, error: str) -> str:
 
 
 def failures_of(folder: Path, failed: int, requests: int) -> str:
-    """The same of a run folder."""
+    """The sentence on failed requests of a run folder."""
     return failures(failed, requests, commonest_failure(folder))

@@ -32,7 +32,7 @@ _REPLY = 500  # characters of a reply that are kept
 
 
 class ReplyKind(StrEnum):
-    """What became of a question to the judge."""
+    """Kind of a judge's reply to a question."""
 
     CATEGORY = "category"
     """It named one of the categories."""
@@ -94,7 +94,7 @@ class Judgments:
 
 @dataclass(slots=True)
 class Outcome:
-    """How asking went.
+    """Outcome of asking the judge.
 
     Attributes
     ----------

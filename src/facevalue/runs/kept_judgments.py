@@ -71,7 +71,7 @@ def _store(place: Path, rows: pl.DataFrame) -> None:
 
 
 def read_rows(place: Path, schema: pl.Schema) -> pl.DataFrame | None:
-    """What is stored; None if nothing is."""
+    """Stored rows; None if there are none."""
     frames = []
     for path in parts(place):
         try:
@@ -83,5 +83,5 @@ def read_rows(place: Path, schema: pl.Schema) -> pl.DataFrame | None:
 
 
 def parts(place: Path) -> list[Path]:
-    """The files."""
+    """Files of stored judgments."""
     return sorted(path for path in place.iterdir() if SHARD.fullmatch(path.name)) if place.is_dir() else []

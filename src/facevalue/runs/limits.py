@@ -10,7 +10,7 @@ _DOUBTFUL = 0.5
 
 
 class Limits:
-    """Looks at what comes in."""
+    """Limits at which a run stops, checked as replies come in."""
 
     def __init__(
         self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "", *, new: bool = True

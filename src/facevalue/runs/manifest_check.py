@@ -23,7 +23,7 @@ MOST_LEVELS = 10_000
 
 @dataclass
 class Checked:
-    """What was found."""
+    """Faults and facts of a manifest that was checked."""
 
     pictures: int = 0
     identities: int = 0

@@ -19,7 +19,7 @@ _COARSE = 50.0  # values that differ by that much, or may and do, are shown with
 
 @dataclass(frozen=True, slots=True)
 class ModelDifferences:
-    """How models differ from the first of them."""
+    """Differences of models from the first of them."""
 
     first: str = ""
     others: "Mapping[str, Agreement] | None" = None

@@ -18,7 +18,7 @@ GONE = "no picture: it is not there any more"
 
 
 class Shown(NamedTuple):
-    """What a trial showed."""
+    """Picture and text that a trial showed."""
 
     images: tuple[Image, ...]
     """The pictures; none where there are none to show."""

@@ -36,7 +36,7 @@ class BlockPlan:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """What a study takes.
+    """Requests, tokens and cost of a study.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def plan(
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> Plan:
-    """Work out what a run takes."""
+    """Count the requests, tokens and cost of a run."""
     design, repeats = study.design, 1 if exact else study.repeats
     protocol_design = study.protocol or design
     blocks = [(block, _block(block, repeats, study.counted_by)) for block in protocol_design.blocks]

@@ -15,7 +15,7 @@ ALPHA, POWER = 0.05, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the tests detect that rest on one share of the units."""
+    """Smallest effect that tests detect which rest on one share of the units."""
 
     tests: int
     """How many these are."""

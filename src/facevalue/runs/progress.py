@@ -12,7 +12,7 @@ from facevalue.runs.settings import RunSummary
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where a run stands."""
+    """Progress of a run at a moment."""
 
     done: int
     """Requests answered, by earlier sessions too."""
@@ -41,7 +41,7 @@ class Snapshot:
 
 
 class Progress(Protocol):
-    """Where a run reports to. All calls come from the thread that called `run`."""
+    """Receiver of a run's progress. All calls come from the thread that called `run`."""
 
     def start(self, done: int, total: int) -> None:
         """The first request is about to be made."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How to run a study on a model."""
+    """Settings of a run of a study on a model."""
 
     sample: int | None = None
     """Requests wanted; None for the whole design."""
@@ -52,7 +52,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a session of a run did."""
+    """Summary of a session of a run."""
 
     requests: int
     """Requests of the whole run, without re-asks."""

@@ -74,16 +74,16 @@ class StoredRun:
 
     @property
     def place(self) -> str:
-        """What people call it by."""
+        """Folder or URL of the run, as people know it."""
         return self.url or str(self.folder)
 
     @property
     def protocol(self) -> Protocol:
-        """What it is a run of."""
+        """Protocol that the run follows."""
         return self.given or studies.asked(self.facts.study, self.facts.options)
 
     def declared(self) -> "Preregistration | None":
-        """What was declared before the run; None if nothing was."""
+        """Declaration made before the run; None if there was none."""
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
@@ -194,7 +194,7 @@ def _plain(
 
 @dataclass
 class Tally:
-    """What was counted while answers passed by.
+    """Counts of answers, kept while they are read.
 
     Attributes
     ----------

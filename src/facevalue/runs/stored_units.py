@@ -110,7 +110,7 @@ class StoredUnits:
                 yield self._plan.unit(piece, missing, again, len(self._units[piece.first]))
 
     def _expected(self, piece: Piece, again: int) -> int:
-        """How many requests a round has about a piece."""
+        """Number of requests that a round makes about a piece."""
         if again == 0:
             return piece.trials.size * self._plan.asking.repeats
         return sum(unit.na for unit in self._units[piece.first] if unit.again == again - 1)

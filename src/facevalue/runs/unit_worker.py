@@ -64,7 +64,7 @@ class UnitWorker:
         self._counted: dict[str, int] = {}
 
     def facts(self) -> ModelFacts:
-        """What the model says of itself, once it is clear that it can do what the study needs."""
+        """Facts of the model, once it is clear that it can do what the study needs."""
         job, model = self._job, self._model
         numbers = run_numbers(self._study, job.sample, job.seed, job.exact)
         can = check_limits(self._study, model, numbers, job.exact, images=job.check)
@@ -178,11 +178,11 @@ class LocalWorkers:
         self._came = came
 
     def facts(self) -> ModelFacts:
-        """What its model says of itself."""
+        """Facts of the worker's model."""
         return self._worker.facts()
 
     def room(self) -> int:
-        """One at a time."""
+        """Room for a single unit at a time."""
         return 0 if self._waiting else 1
 
     def submit(self, unit: Unit) -> None:
@@ -198,7 +198,7 @@ class LocalWorkers:
         return 0
 
     def alive(self) -> Mapping[str, int]:
-        """One, in this process."""
+        """The single worker, in this process."""
         return {socket.gethostname(): 1}
 
     def stop(self) -> None:

@@ -42,7 +42,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a unit: counts, never answers."""
+    """Outcome of a unit: counts, never answers."""
 
     key: str
     facts: UnitFacts | None
@@ -104,14 +104,14 @@ class ModelFacts:
 
 
 class Workers(Protocol):
-    """What the driver talks to."""
+    """Workers as the driver sees them."""
 
     def facts(self) -> ModelFacts:
         """Wait for a first worker with its model loaded; raises as loading and `check_limits` do."""
         ...
 
     def room(self) -> int:
-        """How many units can be taken now."""
+        """Number of units that can be taken now."""
         ...
 
     def submit(self, unit: Unit) -> None:
@@ -119,7 +119,7 @@ class Workers(Protocol):
         ...
 
     def wait(self, seconds: float) -> list[Receipt | Lost]:
-        """What has ended; waits so long at most for the first."""
+        """Units that have ended; waits so long at most for the first."""
         ...
 
     def answered(self) -> int:

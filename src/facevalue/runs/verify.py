@@ -9,7 +9,7 @@ from facevalue.store.shards import inspect, shard_paths
 
 
 class Sound(NamedTuple):
-    """What was checked of a sound run."""
+    """Counts of replies and files in a sound run."""
 
     replies: int
     """Replies that count."""

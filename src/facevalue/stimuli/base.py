@@ -8,7 +8,7 @@ from facevalue.types import Stimulus
 
 
 class Kind(StrEnum):
-    """What kind of pictures a source shows; reports say what follows from it.
+    """Kind of pictures that a source shows; reports say what follows from it.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are."""
+        """Kind of the source's pictures."""
         ...
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:

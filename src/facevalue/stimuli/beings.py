@@ -12,7 +12,7 @@ DARK = "#2b211d"
 
 
 class Look(NamedTuple):
-    """What changes from one drawing of a species to the next.
+    """Look of one drawing of a species.
 
     `shade` is of ears, nose and neck; `hair` may be fins; `cut` is one of two ways to draw hair, headgear and face.
     """

@@ -49,7 +49,7 @@ _LARGEST = 1 / 10  # of the width: a short caption does not shout
 
 
 class Layout(NamedTuple):
-    """How a caption stands on its band."""
+    """Layout of a caption on its band."""
 
     height: int
     """Of the band, in pixels."""

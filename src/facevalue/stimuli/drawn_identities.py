@@ -14,7 +14,7 @@ GENDERS: tuple[str, ...] = ("male", "female")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How an identity differs from the base person of its gender.
+    """Differences of an identity from the base person of its gender.
 
     `change` is an attribute of a portrait and its value; `gender` the one drawn, where the identity is one; `sign` a
     name in `drawn_signs.SIGNS`; `occupation` one of the Noto artwork, and then nothing else is set. Drawn for `genders`

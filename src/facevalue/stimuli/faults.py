@@ -79,7 +79,7 @@ class Faults:
         self._counts[fault] = self._counts.get(fault, 0) + len(positions)
 
     def listed(self) -> list[Fault]:
-        """Those there are."""
+        """Faults that were collected."""
         return [Fault(fault, tuple(rows), self._counts[fault]) for fault, rows in self._rows.items()]
 
     def check(self, place: str) -> None:

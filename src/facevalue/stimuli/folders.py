@@ -39,5 +39,5 @@ def files_below(
 
 
 def natural(path: str) -> list[tuple[int, str]]:
-    """What sorts 2 before 10."""
+    """Key of a path that sorts 2 before 10."""
     return [(int(piece), "") if piece.isascii() and piece.isdigit() else (-1, piece) for piece in _DIGITS.split(path)]

@@ -38,7 +38,7 @@ _BROUGHT: dict[Path, Callable[[str, Path], None]] = {}
 
 
 class Header(NamedTuple):
-    """What an image file says of itself; sizes are in pixels."""
+    """Header of an image file; sizes are in pixels."""
 
     media_type: str
     width: int
@@ -215,7 +215,7 @@ class FileSource:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are."""
+        """Kind of the source's pictures."""
         return self._kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:

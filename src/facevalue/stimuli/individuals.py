@@ -26,7 +26,7 @@ class Individuals(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are."""
+        """Kind of the source's pictures."""
         ...
 
     def digest(self, picture: str) -> str:
@@ -60,7 +60,7 @@ class FileIndividuals:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are."""
+        """Kind of the source's pictures."""
         return self._kind
 
     def digest(self, picture: str) -> str:
@@ -98,7 +98,7 @@ class SourceIndividuals:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are."""
+        """Kind of the source's pictures."""
         return self._source.kind
 
     def digest(self, picture: str) -> str:

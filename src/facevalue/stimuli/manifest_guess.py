@@ -41,7 +41,7 @@ Words = tuple[str, ...]
 
 @dataclass
 class Guess:
-    """What names of files tell."""
+    """Manifest guessed from names of files."""
 
     columns: list[str] = field(default_factory=list)
     rows: list[dict[str, str]] = field(default_factory=list)

@@ -53,7 +53,7 @@ class PairSource:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures the pairs are made of."""
+        """Kind of pictures that the pairs are made of."""
         return self._individuals.kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:

@@ -21,7 +21,7 @@ class Listing(NamedTuple):
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of the sets of a subset."""
+    """Whole and partial sets of a subset."""
 
     sets: int
     """How many there are."""

@@ -53,7 +53,7 @@ _FORM = ("image", "path", "subset", "set", "group", "occupation", *("race", "gen
 
 
 class Caption(NamedTuple):
-    """What a caption says."""
+    """Levels that a caption names."""
 
     race: str | None
     gender: str | None

@@ -44,7 +44,7 @@ class Lease:
 
     @property
     def lost(self) -> bool:
-        """Whether another drives by now."""
+        """Whether another process drives the run by now."""
         return self._refused
 
     def __enter__(self) -> Self:

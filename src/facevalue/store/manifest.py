@@ -138,7 +138,7 @@ class RunManifest:
 
 
 def differences(folder: RunManifest, request: RunManifest) -> list[str]:
-    """What of the settings differs, for people; versions, times and counts may.
+    """Settings that differ, for people; versions, times and counts may.
 
     Examples
     --------

@@ -85,7 +85,7 @@ def checked_url(url: str) -> str:
 
 
 class Objects:
-    """What lies under a URL."""
+    """Object storage under a URL."""
 
     def __init__(self, url: str, store: "ObjectStore") -> None:
         self.url = url
@@ -224,7 +224,7 @@ class Objects:
         raise AssertionError
 
     def list(self, folder: str) -> list[Listed]:
-        """What lies in a folder, by key."""
+        """Objects of a folder, by key."""
         import obstore  # noqa: PLC0415
 
         endless = RunError(f"Cannot list {self.called(folder)}: the listing does not end.")

@@ -104,7 +104,7 @@ def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _marks(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
-    """What tells whether files are still the same; new shards beside them don't matter."""
+    """Marks by which files are known to be the same still; new shards beside them don't matter."""
     marks: dict[Path, tuple[int, int, int] | None] = {}
     for path in paths:
         try:

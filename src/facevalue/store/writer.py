@@ -93,7 +93,7 @@ class ShardWriter:
                 self._note()
 
     def flush(self) -> None:
-        """Store what waits."""
+        """Store the responses that wait."""
         with self._guard(), self._lock:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
@@ -186,7 +186,7 @@ class ShardWriter:
 
 
 def _nobody(paths: Collection[Path]) -> None:
-    """Keeps no list."""
+    """Keep no list of stored files."""
 
 
 def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | None = None) -> pl.DataFrame:

@@ -45,7 +45,7 @@ TRAITS: Mapping[str, Traits] = {
 
 @dataclass(frozen=True, slots=True)
 class Girth:
-    """What a build adds to each measure."""
+    """Width that a build adds to each measure."""
 
     cheek: float
     jaw: float
