@@ -15,7 +15,7 @@ import pytest
 
 from facevalue.annotate import scores
 from facevalue.annotate.scorers import LexicalHostility, Scoring
-from facevalue.annotate.scoring import Outcome, score_texts
+from facevalue.annotate.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, RunError, UnknownNameError
 
 TEXTS = ["A calm person.", "An old fool!", "", "x" * 10**6, "A calm person.", "Ünïcödé \U0001f642", "a\nb\r\n\x00c"]
@@ -70,10 +70,10 @@ def table(folder: Path, texts: Sequence[str] = TEXTS) -> list[tuple[float | None
 
 def test_each_distinct_text_is_scored_once_and_known_ones_are_taken_from_before(tmp_path: Path) -> None:
     scorer = Lengths()
-    assert score_texts(tmp_path, scorer, pieces(TEXTS)) == Outcome(6, 0, 6)
+    assert score_texts(tmp_path, scorer, pieces(TEXTS)) == ScoringOutcome(6, 0, 6)
     assert sorted(scorer.asked) == sorted(set(TEXTS))
     again = Lengths()
-    assert score_texts(tmp_path, again, pieces([*TEXTS, "new", "new"] * 2)) == Outcome(7, 6, 1)
+    assert score_texts(tmp_path, again, pieces([*TEXTS, "new", "new"] * 2)) == ScoringOutcome(7, 6, 1)
     assert again.asked == ["new"]
     assert table(tmp_path) == [(float(len(text)), float(len(text) % 7)) for text in TEXTS]
 
@@ -105,7 +105,7 @@ def test_what_came_before_a_scorer_broke_is_kept_and_the_next_call_goes_on(tmp_p
     with pytest.raises(DataError, match="The scorer broke"):
         score_texts(tmp_path, Lengths(ends_after=3), pieces(TEXTS, 100))
     again = Lengths()
-    assert score_texts(tmp_path, again, pieces(TEXTS)) == Outcome(6, 3, 3)
+    assert score_texts(tmp_path, again, pieces(TEXTS)) == ScoringOutcome(6, 3, 3)
     assert table(tmp_path) == [(float(len(text)), float(len(text) % 7)) for text in TEXTS]
 
 
@@ -167,7 +167,7 @@ def test_an_odd_score_costs_its_own_text_alone_is_named_and_asked_again(
     assert "'ccc'" in now.why
     assert table(tmp_path, texts) == [(None, None) if x == "ccc" else (float(len(x)), float(len(x))) for x in texts]
     again = Lengths()
-    assert score_texts(tmp_path, again, pieces(texts)) == Outcome(39, 38, 1)
+    assert score_texts(tmp_path, again, pieces(texts)) == ScoringOutcome(39, 38, 1)
     assert again.asked == ["ccc"]
 
 
@@ -204,7 +204,7 @@ def test_what_could_not_be_asked_is_not_stored_and_is_tried_again(tmp_path: Path
     now = score_texts(tmp_path, Made(made), pieces(["a", "bb"]))
     assert (now.done, now.unasked, now.why) == (1, 1, "HTTP 500")
     assert table(tmp_path, ["a", "bb"]) == [(None, None), (2.0, 2.0)]
-    assert score_texts(tmp_path, Lengths(), pieces(["a", "bb"])) == Outcome(2, 1, 1)
+    assert score_texts(tmp_path, Lengths(), pieces(["a", "bb"])) == ScoringOutcome(2, 1, 1)
 
 
 def test_texts_in_pieces_and_reasons_are_counted(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_broken_file_is_named_and_once_removed_its_texts_are_scored_again(tmp_
     with pytest.raises(RunError, match=part.name):
         score_texts(tmp_path, Lengths(), pieces(TEXTS))
     part.unlink()
-    assert score_texts(tmp_path, Lengths(), pieces(TEXTS)) == Outcome(6, 0, 6)
+    assert score_texts(tmp_path, Lengths(), pieces(TEXTS)) == ScoringOutcome(6, 0, 6)
 
 
 def test_scores_are_stored_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from facevalue.report.collect import gather
 from facevalue.report.data import PairExample
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined import estimate
-from facevalue.runs.pictures import Shown
+from facevalue.runs.pictures import TrialPictures
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
@@ -112,7 +112,9 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.stored.wanted.shown", lambda run, trial: Shown((), "no picture: lost"))
+    monkeypatch.setattr(
+        "facevalue.report.stored.wanted.shown", lambda run, trial: TrialPictures((), "no picture: lost")
+    )
     strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)
     assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)

@@ -11,7 +11,7 @@ from facevalue.report.collect import gather
 from facevalue.report.data import PairExample, Sentence
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined import estimate
-from facevalue.runs.pictures import Shown
+from facevalue.runs.pictures import TrialPictures
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
@@ -94,6 +94,8 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.stored.wanted.shown", lambda run, trial: Shown((), "no picture: lost"))
+    monkeypatch.setattr(
+        "facevalue.report.stored.wanted.shown", lambda run, trial: TrialPictures((), "no picture: lost")
+    )
     html = report.render(gather([run], frame, tallies))
     assert html.count('<div class="nopicture shown">no picture: lost') == 5

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.utkface import AGES, RACES, Listing, read_utkface, read_utkface_pairs
+from facevalue.stimuli.utkface import AGES, RACES, FaceListing, read_utkface, read_utkface_pairs
 
 # As published: three names lack the race, one a dot, one has a blank.
 MALFORMED = (
@@ -24,7 +24,7 @@ def place(root: Path, *paths: str) -> Path:
     return root
 
 
-def reasons(found: Listing) -> dict[str, str]:
+def reasons(found: FaceListing) -> dict[str, str]:
     return dict(found.left_out.iter_rows())
 
 

@@ -65,7 +65,7 @@ class Vocabulary:
         """All of them, in the order of their numbers."""
         return pl.Series("word", list(self._codes), dtype=pl.String)
 
-    def of(self, column: pl.Series) -> Iterator["Said"]:
+    def of(self, column: pl.Series) -> Iterator["WordsSaid"]:
         """Words of some texts, piece by piece; each word of a text once, with how often it stands there."""
         for start, piece in tokenising.pieces(column):
             long = tokenising.tokens(piece, self._tokeniser)
@@ -73,7 +73,7 @@ class Vocabulary:
             # One integer for (text, word): grouping numbers is much faster than grouping strings.
             within = pl.DataFrame({"key": long["row"].cast(pl.UInt64) * 2**32 + codes}).group_by("key").len("tokens")
             key = within["key"].to_numpy().astype(np.int64)
-            yield Said((key >> 32) + start, key & _WORD, within["tokens"].to_numpy().astype(np.int32))
+            yield WordsSaid((key >> 32) + start, key & _WORD, within["tokens"].to_numpy().astype(np.int32))
 
     def _coded(self, token: pl.Series) -> pl.Series:
         """Number of each token in the vocabulary, which grows by those not seen before."""
@@ -83,7 +83,7 @@ class Vocabulary:
         return pl.Series(numbers, dtype=pl.UInt64).gather(place)
 
 
-class Said(NamedTuple):
+class WordsSaid(NamedTuple):
     """Words of texts: row of the text, number of the word, and how often it stands there."""
 
     row: Codes

@@ -27,7 +27,7 @@ _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDimensions:
     """Word lists, and what of a file is not among them.
 
     Attributes
@@ -43,7 +43,7 @@ class Listed:
     left_out: tuple[str, ...] = ()
 
 
-def ours() -> Listed:
+def ours() -> ListedDimensions:
     """The lists that come with FaceValue.
 
     Examples
@@ -51,7 +51,7 @@ def ours() -> Listed:
     >>> list(ours().lexicon.lists)
     ['competence', 'incompetence', 'warmth', 'coldness']
     """
-    return Listed(lexicon.shipped("stereotype_content"))
+    return ListedDimensions(lexicon.shipped("stereotype_content"))
 
 
 def stop_words() -> frozenset[str]:
@@ -59,7 +59,7 @@ def stop_words() -> frozenset[str]:
     return frozenset(lexicon.shipped("stop_words").lists["stop"])
 
 
-def read(path: str | Path, variant: str = "released") -> Listed:
+def read(path: str | Path, variant: str = "released") -> ListedDimensions:
     """Read lists of the user's.
 
     Parameters
@@ -101,7 +101,7 @@ def read(path: str | Path, variant: str = "released") -> Listed:
     left_out = _left_out(lists) if variant == "clean" else {}
     signed_lists = {name: tuple(w for w in words if w not in left_out.get(name, ())) for name, words in lists.items()}
     gone = tuple(sorted({word for words in left_out.values() for word in words}))
-    return Listed(Lexicon(path.name, variant, "the user's", signed_lists), tuple(phrases), gone)
+    return ListedDimensions(Lexicon(path.name, variant, "the user's", signed_lists), tuple(phrases), gone)
 
 
 def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:

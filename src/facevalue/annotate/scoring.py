@@ -21,7 +21,7 @@ _FILES = 64  # small files that are put together into one
 
 
 @dataclass(slots=True)
-class Outcome:
+class ScoringOutcome:
     """Outcome of scoring.
 
     Attributes
@@ -54,8 +54,8 @@ def score_texts(
     scorer: Scorer,
     texts: Callable[[], Iterable[pl.Series]],
     name: str = "",
-    passed: Callable[[Outcome], object] | None = None,
-) -> Outcome:
+    passed: Callable[[ScoringOutcome], object] | None = None,
+) -> ScoringOutcome:
     """Score texts of a run folder that have no scores yet.
 
     Parameters
@@ -83,7 +83,7 @@ def score_texts(
         hashes_of_pieces = [np.unique(present(piece.drop_nulls()).to_numpy()) for piece in texts()]
         all_hashes = np.unique(np.concatenate([*hashes_of_pieces, np.empty(0, np.uint64)]))
         new = all_hashes[~np.isin(all_hashes, stored_hashes)]
-        now = Outcome(len(all_hashes), len(all_hashes) - len(new))
+        now = ScoringOutcome(len(all_hashes), len(all_hashes) - len(new))
         tell = passed or (lambda _: None)
         tell(now)
         writer, checked = _Writer(scores), CheckedScorer(scorer)

@@ -13,7 +13,7 @@ import polars as pl
 from facevalue.annotate import tokens as tokenising
 from facevalue.annotate import vader
 from facevalue.annotate.sentences import sentences
-from facevalue.annotate.vader import Codes, Edition, Segments, Vocabulary
+from facevalue.annotate.vader import Codes, Edition, Segments, VaderVocabulary
 from facevalue.errors import UnknownNameError
 
 SCORES = ("neg", "neu", "pos", "compound")
@@ -102,10 +102,10 @@ def concatenated(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
 
 def _segments(
     word: pl.Series, segment: Codes, count: int, edition: Edition = Edition.PACKAGE
-) -> tuple[Segments, Vocabulary]:
+) -> tuple[Segments, VaderVocabulary]:
     distinct = word.unique(maintain_order=True)
     code = word.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
-    return Segments(code, segment, count), Vocabulary(distinct.to_list(), edition)
+    return Segments(code, segment, count), VaderVocabulary(distinct.to_list(), edition)
 
 
 def _marks(column: pl.Series) -> pl.DataFrame:

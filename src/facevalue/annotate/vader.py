@@ -48,7 +48,7 @@ class Edition(StrEnum):
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class VaderLexicon:
     """Valences and roles of words, as the package has them."""
 
     valence: dict[str, float]  # mean rating of lower-case words, -4 to 4
@@ -59,14 +59,14 @@ class Lexicon:
 
 
 @lru_cache(maxsize=1)
-def lexicon() -> Lexicon:
+def lexicon() -> VaderLexicon:
     """The package's lexicon and word lists."""
     try:
         from vaderSentiment import vaderSentiment as package  # noqa: PLC0415, N813
     except ImportError:
         raise DependencyError("vaderSentiment", "text") from None
     analyzer = package.SentimentIntensityAnalyzer()
-    return Lexicon(
+    return VaderLexicon(
         analyzer.lexicon, package.BOOSTER_DICT, frozenset(package.NEGATE), package.SPECIAL_CASES, dict(analyzer.emojis)
     )
 
@@ -77,7 +77,7 @@ _RATED_LATER = frozenset({"flawed", "heart", "hearts"})
 """Words that the package's lexicon rates since 3.3, and NLTK's copy of it does not."""
 
 
-class Vocabulary:
+class VaderVocabulary:
     """Valence and roles of each distinct word of a text."""
 
     def __init__(self, words: Iterable[str], edition: Edition = Edition.PACKAGE) -> None:
@@ -125,7 +125,7 @@ class Segments:
         return np.bincount(self.segment, weights=values.astype(np.float64), minlength=self.count).astype(np.float64)
 
 
-def valences(words: Segments, vocabulary: Vocabulary, at: Codes) -> Array:
+def valences(words: Segments, vocabulary: VaderVocabulary, at: Codes) -> Array:
     """Rating of the words at some places, in their context; 0 for words without one."""
     v = vocabulary
     starts, ends = words.bounds()
@@ -164,7 +164,7 @@ def valences(words: Segments, vocabulary: Vocabulary, at: Codes) -> Array:
     return np.where(rated, out, 0.0)
 
 
-def _negation(v: Vocabulary, before: tuple[Codes, ...], distance: int) -> Array:
+def _negation(v: VaderVocabulary, before: tuple[Codes, ...], distance: int) -> Array:
     """Factor of a negation so many words before; "never so" strengthens, "without doubt" does nothing."""
     factor = np.where(v.negates[before[distance]], _NEGATED, 1.0)
     if distance == 1:
@@ -179,7 +179,7 @@ def _negation(v: Vocabulary, before: tuple[Codes, ...], distance: int) -> Array:
     return np.where(never, 1.25, np.where(doubtless, 1.0, factor))
 
 
-def _phrased(v: Vocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...], value: Array) -> Array:
+def _phrased(v: VaderVocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...], value: Array) -> Array:
     """Ratings of phrases in place of their words', and degree phrases."""
 
     def found(places: tuple[Codes, ...], phrases: dict[tuple[str, ...], float]) -> Array:
@@ -209,7 +209,7 @@ def _phrased(v: Vocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...],
     return value
 
 
-def shares(words: Segments, vocabulary: Vocabulary, value: Array, marks: pl.DataFrame) -> pl.DataFrame:
+def shares(words: Segments, vocabulary: VaderVocabulary, value: Array, marks: pl.DataFrame) -> pl.DataFrame:
     """Scores of each segment from the ratings of its words.
 
     Notes

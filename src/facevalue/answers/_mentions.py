@@ -13,7 +13,7 @@ from facevalue.errors import DataError
 from facevalue.types import Option
 
 
-class Kind(Enum):
+class MentionKind(Enum):
     """How a reply mentions an option. The values are where the marks of each kind start."""
 
     TEXT = 0xE000
@@ -52,16 +52,16 @@ class Mention(NamedTuple):
     """A mark in the list of tokens."""
 
     option: int
-    kind: Kind
+    kind: MentionKind
     place: int
 
     @classmethod
     def of(cls, place: int, token: str) -> Self | None:
         """Return the mention that a token is, if it is one."""
         code = ord(token[0])
-        if not Kind.TEXT.value <= code <= _LAST:
+        if not MentionKind.TEXT.value <= code <= _LAST:
             return None
-        kind = Kind(code - (code - Kind.TEXT.value) % _CAPACITY)
+        kind = MentionKind(code - (code - MentionKind.TEXT.value) % _CAPACITY)
         return cls(code - kind.value, kind, place)
 
 
@@ -117,29 +117,29 @@ class Finder:
         if self._amounts:
             options_by_amount = self._amounts
             text = _amounts.replaced(
-                text, lambda a: _mark(Kind.TEXT, options_by_amount[a]) if a in options_by_amount else None
+                text, lambda a: _mark(MentionKind.TEXT, options_by_amount[a]) if a in options_by_amount else None
             )
         if self._tail is not None:
             text = self._tail.sub(self._named, text)
         if self._phrases is not None:
-            text = self._phrases.sub(lambda m: _mark(Kind.TEXT, self._words[_joined(m[0])]), text)
+            text = self._phrases.sub(lambda m: _mark(MentionKind.TEXT, self._words[_joined(m[0])]), text)
 
-        def replace(m: re.Match[str], kind: Kind) -> str:
+        def replace(m: re.Match[str], kind: MentionKind) -> str:
             if cut and not m.string[m.end("letter") :].strip():
                 return m[0]
             return m["keep"] + _mark(kind, self._letters[m["letter"]])
 
         for pattern in self._places[:-1]:
-            text = pattern.sub(lambda m: replace(m, Kind.LABEL), text)
+            text = pattern.sub(lambda m: replace(m, MentionKind.LABEL), text)
         for pattern in self._places[-1:]:
-            text = pattern.sub(lambda m: replace(m, Kind.LOOSE), text)
+            text = pattern.sub(lambda m: replace(m, MentionKind.LOOSE), text)
         return text
 
     def _named(self, tail: re.Match[str]) -> str:
         """What stands behind a bare letter, marked if all its words are of one option and no other."""
         tail_words = set(_words_of(tail["said"]))
         of = [i for i, words in enumerate(self._told) if tail_words <= words]
-        return tail["keep"] + _mark(Kind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]
+        return tail["keep"] + _mark(MentionKind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]
 
     def without_question(self, marked: str) -> tuple[str, bool]:
         """Drop the question where the reply begins by repeating it, and say whether it did.
@@ -158,7 +158,7 @@ class Finder:
         return rest, True
 
 
-def _mark(kind: Kind, option: int) -> str:
+def _mark(kind: MentionKind, option: int) -> str:
     return f" {chr(kind.value + option)} "
 
 
@@ -236,7 +236,7 @@ def _question_pattern(count: int) -> re.Pattern[str] | None:
     if count > 26:
         return None
     between = rf"(?:[^\w?{_MARKS}]|\b(?:or|and)\b){{0,12}}"
-    listed = "".join(rf"(?:[{''.join(chr(kind.value + i) for kind in Kind)}]{between}){{1,3}}" for i in range(count))
+    listed = "".join(rf"(?:[{''.join(chr(k.value + i) for k in MentionKind)}]{between}){{1,3}}" for i in range(count))
     request = (
         rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?[^\w{_MARKS}]{{0,4}}"
     )

@@ -46,7 +46,7 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
         key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
-    parser = _Known(options)
+    parser = _QuestionParser(options)
     parsed = [parser.parse(*row) for row in distinct.select("said", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
         pl.Series("choice", [p.choice for p in parsed], pl.Int8),
@@ -104,7 +104,7 @@ def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MI
     )
 
 
-class _Known:
+class _QuestionParser:
     """Parses with the options of the question that a reply answers."""
 
     def __init__(self, options: Options) -> None:

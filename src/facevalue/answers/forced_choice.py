@@ -9,7 +9,7 @@ applied to marks and words. What they do not settle is N/A. docs/answers.md has 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from facevalue.answers._mentions import Finder, Kind, Mention, tokens_of
+from facevalue.answers._mentions import Finder, Mention, MentionKind, tokens_of
 from facevalue.answers._phrases import BOTH, DANGLING, HEDGE, NEITHER, REFUSAL, denies, negates
 from facevalue.answers._text import LIMIT, visible
 from facevalue.answers.base import NA, Parsed
@@ -76,7 +76,7 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
         return Parsed(None, NA.HEDGED)
     if BOTH.search(marked):
         return Parsed(None, NA.BOTH)
-    if all(m.kind is Kind.LOOSE for m in mentions):
+    if all(m.kind is MentionKind.LOOSE for m in mentions):
         if repeated and mentions and len(tokens) == 1:
             return Parsed(mentions[0].option, None)
         return Parsed(None, NA.BOTH if repeated or len({m.option for m in mentions}) > 1 else NA.NEITHER)
@@ -89,8 +89,8 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
     if all(denied):
         return Parsed(None, NA.NEITHER)
     if len(options) > 1:
-        letters = {m.option for m in mentions if m.kind is not Kind.TEXT}
-        texts = {m.option for m in mentions if m.kind is Kind.TEXT}
+        letters = {m.option for m in mentions if m.kind is not MentionKind.TEXT}
+        texts = {m.option for m in mentions if m.kind is MentionKind.TEXT}
         clash = len(letters) == len(texts) == 1 and not any(denied)
         return Parsed(None, NA.CONTRADICTION if clash else NA.BOTH)
     if any(denied):

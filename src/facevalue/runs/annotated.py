@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.annotate.scorers import Scorer
-from facevalue.annotate.scoring import Outcome, score_texts
+from facevalue.annotate.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.study import Scored, Study
 from facevalue.runs.progress import Meter, Progress, Snapshot
@@ -21,7 +21,7 @@ PROMPT = "prompt"
 
 def annotate(
     run: StoredRun, scorer: Scorer, progress: Progress, name: str = "", prompts: Sequence[str] = ()
-) -> Outcome:
+) -> ScoringOutcome:
     """Score the replies of a run that have no scores by this scorer yet.
 
     Parameters
@@ -56,7 +56,7 @@ def annotate(
 
     meter, begun = Meter(), False
 
-    def passed(now: Outcome) -> None:
+    def passed(now: ScoringOutcome) -> None:
         nonlocal begun
         if not begun:
             progress.start(0, now.texts - now.before)

@@ -14,7 +14,7 @@ from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
-from facevalue.runs.kept_judgments import Writer, read_rows, recover
+from facevalue.runs.kept_judgments import JudgmentWriter, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
 from facevalue.thinking import after_thinking
@@ -93,7 +93,7 @@ class Judgments:
 
 
 @dataclass(slots=True)
-class Outcome:
+class JudgingOutcome:
     """Outcome of asking the judge.
 
     Attributes
@@ -135,7 +135,7 @@ def stored_judge(folder: Path) -> Judge | None:
     return None if judgments is None else judgments.judge
 
 
-def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
+def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> JudgingOutcome:
     """Ask a judge what it was not asked before, and store what it says.
 
     Whatever ends this, what came is stored, in files that are whole or absent. Failed requests are not stored, so that
@@ -150,10 +150,10 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
             )
         judgments = dict(before.known) if before else {}
         unasked = [doubt for doubt in sorted(doubts) if (doubt.attribute, doubt.text) not in judgments]
-        outcome = Outcome(len(doubts) - len(unasked), {})
+        outcome = JudgingOutcome(len(doubts) - len(unasked), {})
         if isinstance(model, Expecting):
             model.expect(_SAMPLING)
-        with Writer(folder / FOLDER, _SCHEMA) as writer:
+        with JudgmentWriter(folder / FOLDER, _SCHEMA) as writer:
             for response in Gate(model).respond(_requests(unasked)):
                 doubt = unasked[response.trial]
                 if response.status is Status.ERROR:

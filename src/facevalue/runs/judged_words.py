@@ -13,7 +13,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
 from facevalue.protocol.word_lists import WordList, WordLists
-from facevalue.runs.kept_judgments import Writer, read_rows, recover
+from facevalue.runs.kept_judgments import JudgmentWriter, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
 from facevalue.types import Request, Status
@@ -43,7 +43,7 @@ class WordJudgments:
 
 
 @dataclass(slots=True)
-class Outcome:
+class WordsOutcome:
     """How asking went: replies there were before, replies of all lists now, and requests that failed."""
 
     before: int
@@ -70,7 +70,7 @@ def read_word_judgments(folder: Path) -> WordJudgments | None:
     return WordJudgments(str(names[0]), replies)
 
 
-def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: Model) -> Outcome:
+def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: Model) -> WordsOutcome:
     """Ask a judge about lists that it was not asked about before, and store what it says.
 
     Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again.
@@ -85,10 +85,10 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
         replies = dict(before.known) if before else {}
         requests = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
         unasked = [request for request in requests if request not in replies]
-        outcome = Outcome(len(requests) - len(unasked))
+        outcome = WordsOutcome(len(requests) - len(unasked))
         if isinstance(model, Expecting):
             model.expect(offer.sampling)
-        with Writer(folder / FOLDER, _SCHEMA) as writer:
+        with JudgmentWriter(folder / FOLDER, _SCHEMA) as writer:
             for response in Gate(model).respond(_requests(unasked, offer)):
                 words, repeat = unasked[response.trial]
                 if response.status is Status.ERROR:

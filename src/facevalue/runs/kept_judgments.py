@@ -18,7 +18,7 @@ _ROWS = 500  # judgments of one file: what a power cut may lose
 _OF = "judge"
 
 
-class Writer:
+class JudgmentWriter:
     """Stores judgments, some hundred to a file; those on their way are in a journal.
 
     Leaving the `with` block, by whatever exception, stores the rest.

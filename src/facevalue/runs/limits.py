@@ -9,7 +9,7 @@ LOOKED_AT = 200
 _DOUBTFUL = 0.5
 
 
-class Limits:
+class RunLimits:
     """Limits at which a run stops, checked as replies come in."""
 
     def __init__(

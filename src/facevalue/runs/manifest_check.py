@@ -22,7 +22,7 @@ MOST_LEVELS = 10_000
 
 
 @dataclass
-class Checked:
+class CheckedManifest:
     """Faults and facts of a manifest that was checked."""
 
     pictures: int = 0
@@ -36,9 +36,9 @@ class Checked:
     """What a run would take, and people should know."""
 
 
-def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> Checked:
+def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> CheckedManifest:
     """Read a manifest and its pictures as a run of the study with its usual settings does, or as any study would."""
-    out = Checked()
+    out = CheckedManifest()
     columns = protocol.columns() if protocol is not None else ()
     try:
         frame = read_manifest(path, root=root, columns=columns)

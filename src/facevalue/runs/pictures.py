@@ -17,7 +17,7 @@ CHANGED = "no picture: it was changed since it was shown"
 GONE = "no picture: it is not there any more"
 
 
-class Shown(NamedTuple):
+class TrialPictures(NamedTuple):
     """Picture and text that a trial showed."""
 
     images: tuple[Image, ...]
@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     """Why there are none, in a few words."""
 
 
-def shown(run: StoredRun, trial: int) -> Shown:
+def shown(run: StoredRun, trial: int) -> TrialPictures:
     """Load what a stored trial showed.
 
     A run folder says where its pictures lie, and may come from a stranger: only folders that the user named are read
@@ -35,7 +35,7 @@ def shown(run: StoredRun, trial: int) -> Shown:
     study = run.study
     stored = read_responses(run.folder, trial, trial).filter(pl.col("status") != "error").head(1)
     if not stored.height:
-        return Shown(())
+        return TrialPictures(())
     asking = RequestBuilder(study, run.facts.exact, run.facts.asked_of)
     try:
         chunk = asking.chunk(np.array([trial]), np.ones((1, 1), dtype=np.bool_))
@@ -43,8 +43,8 @@ def shown(run: StoredRun, trial: int) -> Shown:
         repeat = stored["repeat"].to_numpy().astype(np.int64)
         now = asking.request_hashes(chunk.stimulus_hashes, chunk.question_hashes, repeat)
         if int(now[0]) != stored["request"][0]:
-            return Shown((), CHANGED)
+            return TrialPictures((), CHANGED)
         images = stimulus.load()
-        return Shown(images, "" if images else NO_PICTURE)
+        return TrialPictures(images, "" if images else NO_PICTURE)
     except FaceValueError:
-        return Shown((), GONE if run.pictures_named else NOT_NAMED)
+        return TrialPictures((), GONE if run.pictures_named else NOT_NAMED)

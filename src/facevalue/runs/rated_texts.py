@@ -27,7 +27,7 @@ _SHOWN = 5_000  # characters of a text
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RaterAgreement:
     """How far people agree, and how far with the scorer."""
 
     raters: int
@@ -80,7 +80,7 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     return numbered.drop("text").sort("item")
 
 
-def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> Agreement:
+def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> RaterAgreement:
     """What people's files say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
     ratings = read_ratings(paths, texts["item"])
     wrong = ratings.filter(pl.col("rating") > len(SCALE))
@@ -92,4 +92,4 @@ def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> A
     people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
     scorer = as_rater(placed["score"].to_numpy(), threshold)
     raters = np.vstack([people, scorer])
-    return Agreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(raters, _SEED))
+    return RaterAgreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(raters, _SEED))

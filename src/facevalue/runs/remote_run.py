@@ -16,7 +16,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, other_server, utc_now
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import Limits
+from facevalue.runs.limits import RunLimits
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.remote_start import put_declared, put_table
@@ -117,7 +117,7 @@ class _Driver:
         counts = self._stored.counts()
         self._skipped = self._stored.answered()
         self._total = self._plan.requests
-        self._limits = Limits(
+        self._limits = RunLimits(
             settings, counts.prompt_tokens, counts.completion_tokens, study.unread, new=not self._skipped
         )
 

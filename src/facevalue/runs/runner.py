@@ -22,7 +22,7 @@ from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import LOOKED_AT, Limits
+from facevalue.runs.limits import LOOKED_AT, RunLimits
 from facevalue.runs.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import without_answer
@@ -180,7 +180,7 @@ class _Session:
         self._reported = 0.0
         self._came = 0
         self._began = time.monotonic()
-        self._limits = Limits(
+        self._limits = RunLimits(
             settings, completion.prompt_tokens, completion.completion_tokens, study.unread, new=not self._skipped
         )
         self._stopped = ""

@@ -11,7 +11,7 @@ WOMAN, MAN = "woman", "man"
 DARK = "#2b211d"
 
 
-class Look(NamedTuple):
+class SpeciesLook(NamedTuple):
     """Look of one drawing of a species.
 
     `shade` is of ears, nose and neck; `hair` may be fins; `cut` is one of two ways to draw hair, headgear and face.
@@ -38,7 +38,7 @@ def _torso(colour: str, wide: float = 54) -> str:
     return path(f"M{x} 128V120C{x} 104 {x + 20} 97 46 94H82C{108 - x} 97 {128 - x} 104 {128 - x} 120V128Z", colour)
 
 
-def _orc(look: Look, presentation: str) -> str:
+def _orc(look: SpeciesLook, presentation: str) -> str:
     woman = presentation == WOMAN
     back = path("M36 40Q20 70 26 112H102Q108 70 92 40Z", look.hair) if woman else ""
     jaw = "M30 46C30 18 98 18 98 46L99 70C99 96 82 106 64 106S29 96 29 70Z"
@@ -79,7 +79,7 @@ def _orc(look: Look, presentation: str) -> str:
     )
 
 
-def _goblin(look: Look, presentation: str) -> str:
+def _goblin(look: SpeciesLook, presentation: str) -> str:
     woman = presentation == WOMAN
     ears = mirrored(
         path("M38 56Q18 40 0 36Q8 70 40 76Z", look.skin) + path("M36 60Q20 50 8 44Q16 64 36 70Z", look.shade)
@@ -123,7 +123,7 @@ def _goblin(look: Look, presentation: str) -> str:
     )
 
 
-def _dwarf(look: Look, presentation: str) -> str:
+def _dwarf(look: SpeciesLook, presentation: str) -> str:
     woman = presentation == WOMAN
     ears = mirrored(disc(28, 62, 7, 9, look.shade))
     face = path("M28 56C28 26 100 26 100 56C102 86 88 100 64 100S26 86 28 56Z", look.skin)
@@ -163,7 +163,7 @@ def _dwarf(look: Look, presentation: str) -> str:
     )
 
 
-def _elf(look: Look, presentation: str) -> str:
+def _elf(look: SpeciesLook, presentation: str) -> str:
     woman = presentation == WOMAN
     back = path("M34 36Q18 80 24 118H104Q110 80 94 36Z", look.hair) if woman or look.cut else ""
     ears = mirrored(
@@ -198,7 +198,7 @@ def _elf(look: Look, presentation: str) -> str:
     )
 
 
-def _murloc(look: Look, _presentation: str) -> str:
+def _murloc(look: SpeciesLook, _presentation: str) -> str:
     fin = path("M64 32Q40 20 44 0Q54 10 58 4Q62 10 66 2Q72 10 80 2Q88 20 64 32Z", look.hair)
     if look.cut:
         fin = path("M64 34Q46 24 34 6Q48 10 52 2Q60 12 64 0Q70 12 78 2Q80 10 94 6Q82 24 64 34Z", look.hair)
@@ -226,22 +226,22 @@ _ROBES = (("#2f6f5e", "#e8d9a0"), ("#5b4a9c", "#cfd6e6"), ("#8c3f4f", "#f0c987")
 _HAIR = ("#2b211d", "#6b3a22", "#4b4f57", "#8a2f2a")
 _FAIR = ("#f2f0ea", "#d9a441", "#3e2c25", "#9c4a26")
 
-_DRAW: Mapping[str, Callable[[Look, str], str]] = MappingProxyType(
+_DRAW: Mapping[str, Callable[[SpeciesLook, str], str]] = MappingProxyType(
     {"orc": _orc, "murloc": _murloc, "goblin": _goblin, "dwarf": _dwarf, "elf": _elf}
 )
 VARIANTS = 4
 """Drawings of each species in each presentation; of murlocs, which are drawn in none, twice as many."""
 
 
-def _looks(species: str) -> list[Look]:
+def _looks(species: str) -> list[SpeciesLook]:
     if species == "murloc":
         fins = ("#e4572e", "#e8b923", "#3a7f9c", "#d9694f", "#c8463c", "#4f7a9c", "#f2a65a", "#5b8f4a")
         pale = ("#f3e3c3", "#e6efc0", "#f7d9b5", "#e2dcf3")
-        return [Look(*_WATER[i], fins[i], "", pale[i % 4], i % 2) for i in range(2 * VARIANTS)]
+        return [SpeciesLook(*_WATER[i], fins[i], "", pale[i % 4], i % 2) for i in range(2 * VARIANTS)]
     skins = {"orc": _GREEN, "goblin": _LIME}.get(species, _SKINS)
     hair = _FAIR if species == "elf" else _HAIR
     wear = _ROBES if species == "elf" else _WEAR
-    return [Look(*skins[i], hair[i], *wear[i], i % 2) for i in range(VARIANTS)]
+    return [SpeciesLook(*skins[i], hair[i], *wear[i], i % 2) for i in range(VARIANTS)]
 
 
 def presentations(species: str) -> tuple[str | None, ...]:

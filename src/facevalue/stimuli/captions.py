@@ -48,7 +48,7 @@ _STEP = 1.02
 _LARGEST = 1 / 10  # of the width: a short caption does not shout
 
 
-class Layout(NamedTuple):
+class BandLayout(NamedTuple):
     """Layout of a caption on its band."""
 
     height: int
@@ -74,7 +74,7 @@ class Caption:
         self._digest = hashlib.blake2b(parts_of_digest.encode(), digest_size=16).hexdigest()
         self._kept: Kept[str, bytes] = Kept(KEPT_BYTES)
 
-    def layout(self, wide: int, high: int) -> Layout:
+    def layout(self, wide: int, high: int) -> BandLayout:
         """Return how it stands below a picture of this width and height."""
         return _layout(self._paragraphs, wide, high)
 
@@ -132,7 +132,7 @@ class Caption:
 
 
 @lru_cache(maxsize=256)
-def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> Layout:
+def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> BandLayout:
     if wide < MIN_SIDE:
         raise DataError(f"A picture of {wide} x {high} pixels is too narrow for a caption.")
     room, margin = wide * (1 - 2 * _MARGIN), wide * _MARGIN
@@ -148,7 +148,7 @@ def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> Layout:
     height = max(full_height, math.ceil(_height(lines, size, margin)))
     if wide * (high + height) > MAX_PIXELS:
         raise DataError(f"A picture of {wide:,} x {high:,} pixels is too large for a caption.")
-    return Layout(height, size, lines)
+    return BandLayout(height, size, lines)
 
 
 def _height(lines: tuple[str, ...], size: float, margin: float) -> float:

@@ -26,7 +26,7 @@ MAX_BYTES = 64 * 2**20
 _SHOWN = 5
 
 
-class Checked(NamedTuple):
+class CheckedScenes(NamedTuple):
     """Scenes that a detector looked at."""
 
     table: pl.DataFrame
@@ -67,7 +67,7 @@ def read_scenes(root: Path) -> pl.DataFrame:
     )
 
 
-def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
+def without_people(table: pl.DataFrame, root: Path, check: Path) -> CheckedScenes:
     """Keep the scenes in which a detector found nobody.
 
     `table`, `root`: as of `read_scenes`. `check`: the CSV file that `facevalue scenes check` wrote.
@@ -93,4 +93,4 @@ def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
     clear = table.filter(pl.Series([bool(verdict) for verdict in is_clear]))
     if lost := sorted(set(table["scene"]) - set(clear["scene"])):
         raise DataError(f"{check.name}: no picture without people is left of {', '.join(lost)}.")
-    return Checked(clear, table.height - clear.height, rows[0]["detector"], rows[0]["threshold"])
+    return CheckedScenes(clear, table.height - clear.height, rows[0]["detector"], rows[0]["threshold"])

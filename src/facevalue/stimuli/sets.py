@@ -20,7 +20,7 @@ class Listing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSets:
     """Whole and partial sets of a subset."""
 
     sets: int
@@ -31,7 +31,7 @@ class Checked:
     """The first of them and what is wrong with each, for people; empty if nothing is."""
 
 
-def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
+def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> CheckedSets:
     """Look for sets that don't have each group once.
 
     `frame`: a row per image: `set` (null for an image of none) and `group`. `groups`: those that a set should have,
@@ -41,7 +41,7 @@ def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
     --------
     >>> frame = pl.DataFrame({"set": ["a", "a", "b", None], "group": ["male", "female", "male", "male"]})
     >>> check_sets(frame)
-    Checked(sets=2, partial=('b',), told='b lacks female')
+    CheckedSets(sets=2, partial=('b',), told='b lacks female')
     """
     members = frame.select("set", "group").drop_nulls("set")
     names = list(dict.fromkeys([*groups, *members["group"].unique(maintain_order=True)]))
@@ -52,7 +52,7 @@ def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
         _wrong(name, members.filter(pl.col("set") == name)["group"].to_list(), names) for name in partial[:SHOWN]
     )
     more = f"; and {len(partial) - SHOWN:,} more" if len(partial) > SHOWN else ""
-    return Checked(counts.height, tuple(partial), "; ".join(problems) + more)
+    return CheckedSets(counts.height, tuple(partial), "; ".join(problems) + more)
 
 
 def image_ids() -> pl.Expr:

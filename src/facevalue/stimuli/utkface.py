@@ -28,7 +28,7 @@ _CELL = re.compile(r"(.*?)_?age_(\d{1,3})_(race|gender)_(\d)", re.ASCII)
 _JOINED = re.compile(r"joined_image_(gender|race)_(\d)_(\d)_(\d+)\.(?:jpe?g|png)", re.ASCII | re.IGNORECASE)
 
 
-class Listing(NamedTuple):
+class FaceListing(NamedTuple):
     """Pictures found in a folder."""
 
     table: pl.DataFrame
@@ -42,7 +42,7 @@ class Listing(NamedTuple):
         Examples
         --------
         >>> left = pl.DataFrame({"path": ["39_1_20170116.jpg"], "why": ["no name of the form age_gender_race_date"]})
-        >>> Listing(pl.DataFrame(), left).told()
+        >>> FaceListing(pl.DataFrame(), left).told()
         ['1 file left out (no name of the form age_gender_race_date): 39_1_20170116.jpg.']
         """
         out = []
@@ -52,7 +52,7 @@ class Listing(NamedTuple):
         return out
 
 
-def read_utkface(root: Path) -> Listing:
+def read_utkface(root: Path) -> FaceListing:
     """List the faces of people from 18 to 65 who are White, Black, Asian or Indian.
 
     `root`: the folder that holds them, in folders below or not.
@@ -82,7 +82,7 @@ def read_utkface(root: Path) -> Listing:
     return _listing(rows, ("age", "gender", "race"), left_out)
 
 
-def read_utkface_pairs(root: Path) -> Listing:
+def read_utkface_pairs(root: Path) -> FaceListing:
     """List the pairs that ModSCAN's authors have composed.
 
     A pair of different genders is `age_18_race_0/joined_image_gender_0_1_3.jpg`, one of different races
@@ -124,7 +124,7 @@ def _pair(cell: re.Match[str], joined: re.Match[str]) -> tuple[str, ...] | None:
     return (attribute, str(int(cell[2])), *sides["gender"], *sides["race"])
 
 
-def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: list[tuple[str, str]]) -> Listing:
+def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: list[tuple[str, str]]) -> FaceListing:
     table = pl.DataFrame(rows, schema=dict.fromkeys(("path", *factors), pl.String()), orient="row").select(
         pl.col("path").alias("image"),
         "path",
@@ -132,4 +132,4 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
         pl.lit(None, pl.String).alias("set"),
         *factors,
     )
-    return Listing(table, pl.DataFrame(left_out, schema={"path": pl.String, "why": pl.String}, orient="row"))
+    return FaceListing(table, pl.DataFrame(left_out, schema={"path": pl.String, "why": pl.String}, orient="row"))

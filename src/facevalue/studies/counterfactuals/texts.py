@@ -12,8 +12,8 @@ import polars as pl
 
 from facevalue.annotate import dimension_lists
 from facevalue.annotate import tokens as tokenising
-from facevalue.annotate.counts import Said, Vocabulary
-from facevalue.annotate.dimension_lists import Listed
+from facevalue.annotate.counts import Vocabulary, WordsSaid
+from facevalue.annotate.dimension_lists import ListedDimensions
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.word_association import Occurrences, Presence
@@ -33,7 +33,7 @@ _Pairs = tuple[Codes, Masks]
 class Lists:
     """Which words are counted, and which are left out."""
 
-    listed: Listed
+    listed: ListedDimensions
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Texts:
                 for said in self.vocabulary.of(column.gather(own)):
                     self._count(at, part, cell, said)
 
-    def _count(self, at: int, part: Part, cell: Codes, said: Said) -> None:
+    def _count(self, at: int, part: Part, cell: Codes, said: WordsSaid) -> None:
         self._know()
         texts, words = int(said.row.max(initial=-1)) + 1, len(self.vocabulary)
         flags = self._flags[said.word]
