@@ -16,8 +16,8 @@ VAGUE = frozenset(
     ]
 )
 """Participles, pronouns and adverbs that bind a value without saying what it is."""
-VAGUE_PER_1000 = 40.2
-SHARED_NAMES = 74
+VAGUE_PER_1000 = 28.8
+SHARED_NAMES = 67
 """What there is today. Lower them with the code; never raise them."""
 
 

@@ -12,7 +12,7 @@ V = TypeVar("V")
 class Kept(Generic[K, V]):
     r"""The values used last, up to so many bytes of them. Safe for several threads.
 
-    >>> kept = Kept[str, bytes](most=8)
+    >>> kept = Kept[str, bytes](limit=8)
     >>> for name in ("a", "b", "c"):
     ...     kept.put(name, bytes(4), 4)
     >>> kept.get("a"), kept.get("c"), kept.size
