@@ -125,7 +125,8 @@ def spreads(
 
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / each[0] ** 2, 0))
-        even = np.where(each[0] > 0, value[-1] / each[0], 0.0)
+        # Differences that vanish beside the mean (shares near zero) have no pattern to scale up.
+        even = np.where(each[0] > 1e-12 * value[-1], value[-1] / each[0], 0.0)
     clear = np.where(each[0] > floor.high[:-1], excess, 0.0)
     beyond = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
 
