@@ -30,9 +30,9 @@ def measure(folder: str) -> list[float]:
     """Seconds for the measures of the run, imports not counted, and peak memory in MB."""
     from facevalue.runs.joined import estimate
     from facevalue.runs.stored import StoredRun
-    from facevalue.studies.stylisticbias import analysis
+    from facevalue.studies.stylisticbias import taken
 
-    assert analysis
+    assert taken
     start = perf_counter()
     estimates, _ = estimate([StoredRun.open(Path(folder))])
     assert estimates.height > 1000

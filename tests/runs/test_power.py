@@ -19,17 +19,18 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.estimation import Estimator
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.study import Spread, Study
+from facevalue.protocol.takes import Take
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.stylisticbias import measures
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.analysis import add_signed
-from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import scenarios
 from facevalue.types import OptionValue
+from tests.studies.preference_scores import estimator
 
 FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
 
@@ -39,18 +40,16 @@ def plan(study: Study, **changes: object) -> Detection:
     return detection(study, **chosen)  # type: ignore[arg-type]
 
 
-def judged(shifts: Shifts) -> pl.DataFrame:
+def judged(model: Estimator) -> pl.DataFrame:
     """Each family of shifts, judged as one page."""
     table = EstimateTable("stylisticbias", "planted", measures.LABELS)
-    everything, variation, attribute = shifts.by(), shifts.by("attribute", "variation"), shifts.by("attribute")
-    for rows, columns, family in (
-        (variation, None, "variations"),
-        (everything, None, "overall"),
-        (attribute, None, "attributes"),
-        (everything, shifts.by_scenario, "scenarios"),
+    for by, family in (
+        (("attribute", "variation"), "variations"),
+        ((), "overall"),
+        (("attribute",), "attributes"),
+        (("scenario",), "scenarios"),
     ):
-        cells = shifts.cells(rows, columns)
-        add_signed(table, cells, shifts.estimates(cells, rows, columns), family)
+        model.add(table, Take("shift", by, name="sbs", family=family))
     return judge(table.frame(), measures.MEASURES, lead=("variations",))
 
 
@@ -127,7 +126,7 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     for audit in range(40):
         answers = audits.answers(planted, 1, audit)
         phi = collect(iter([answers]), faces, names, ["1", "2", "3", "4"], 1).phi
-        estimates = judged(Shifts(faces, phi, names)).filter(variation="full-beard")
+        estimates = judged(estimator(faces, phi, names)).filter(variation="full-beard")
         hits += estimates["verdict"].to_list() == [Verdict.DIFFERENCE]
     assert 26 <= hits <= 39  # .65 to .975: two standard errors beyond .75 to .90
 

@@ -12,8 +12,8 @@ from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import across_models
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import scenarios
+from tests.studies.preference_scores import estimator
 
 Array = npt.NDArray[np.float64]
 NAMES = [scenario.name for scenario in scenarios()]
@@ -59,18 +59,18 @@ def audits(
         common = rng.normal(size=(2, len(NAMES)))
         common[1] = rho * common[0] + np.sqrt(1 - rho**2) * common[1]
         effects = np.array(sizes)[:, None, None] * np.repeat(common[:, None], len(CUES), axis=1)
-        same, shifts, truth = picture_effects(rng, images), {}, []
+        same, models, truth = picture_effects(rng, images), {}, []
         for model in range(2):
             own = picture_effects(rng, images)
             noise = np.sqrt(share) * same + np.sqrt(1 - share) * own
             phi = answered(rng, people, effects[model], noise, level, 0.5)
-            shifts[f"m{model}"] = Shifts(people, phi, NAMES)
+            models[f"m{model}"] = estimator(people, phi, NAMES)
             truth.append(expected_shift(effects[model], level))
         table = EstimateTable("stylisticbias", "(all models)", LABELS)
         if whole:
-            across_models.compare_models(table, shifts)
+            across_models.compare(table, models)
         else:  # what is slow and not looked at is left out
-            across_models._agreement(table, ("m0", "m1"), (shifts["m0"], shifts["m1"]), once=True)
+            across_models._agreement(table, ("m0", "m1"), (models["m0"], models["m1"]), once=True)
         rows = table.frame().filter((pl.col("model") == "m0") & pl.col("category").is_null())
         yield {row["measure"]: row for row in rows.to_dicts()}, np.array(truth)
 

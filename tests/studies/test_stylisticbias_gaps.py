@@ -1,23 +1,29 @@
 """Gaps between groups of faces: which are compared, and that chance alone finds few."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.protocol.takes import GAP, OTHERS, Take
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.group_differences import FAMILY, OTHERS, compare_groups, contrasts
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.shifts import Shifts
+from facevalue.studies.stylisticbias.taken import GAPS, broken_down, takes
+from tests.studies.preference_scores import estimator
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}
 
 
 def gaps(phi: np.ndarray, faces: Faces) -> pl.DataFrame:
     table = EstimateTable("stylisticbias", "m", LABELS)
-    compare_groups(table, Shifts(faces, phi, ["wealthy", "polite"]))
+    model = estimator(faces, phi, ["wealthy", "polite"])
+    for take in takes(faces):
+        if isinstance(take, Take) and take.measure == GAP:
+            model.add(table, take)
     return table.frame()
 
 
@@ -35,15 +41,15 @@ def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Faces) 
     found = gaps(phi, faces)
     one = found.filter((pl.col("dimension") == "age") & (pl.col("variation") == "sunglasses")).row(0, named=True)
     assert (one["group"], one["other_group"]) == ("elderly", "young")
-    shifts = Shifts(faces, phi, ["wealthy", "polite"])
+    delta = estimator(faces, phi, ["wealthy", "polite"]).values.delta
     own = faces.manifest[faces.varied]
     glasses = (own["variation"] == "sunglasses").to_numpy()
-    parts = [shifts.delta[glasses & (own["age"] == age).to_numpy()].mean(axis=1) for age in ("elderly", "young")]
+    parts = [delta[glasses & (own["age"] == age).to_numpy()].mean(axis=1) for age in ("elderly", "young")]
     expected = stats.ttest_ind(*parts, equal_var=False)
     assert one["value"] == pytest.approx(parts[0].mean() - parts[1].mean())
     assert one["p"] == pytest.approx(expected.pvalue)
     assert (one["low"], one["high"]) == pytest.approx(tuple(expected.confidence_interval()))
-    assert one["family"] == FAMILY
+    assert one["family"] == GAPS
 
 
 def test_a_cue_of_one_gender_has_no_gap_between_genders(faces: Faces) -> None:
@@ -55,10 +61,24 @@ def test_a_cue_of_one_gender_has_no_gap_between_genders(faces: Faces) -> None:
     assert set(glasses["group"]) == set(ends)
 
 
-def test_groups_without_a_known_order_are_each_compared_with_all_others() -> None:
-    assert contrasts("hobby", ["a", "b", "c"]) == [("a", OTHERS), ("b", OTHERS), ("c", OTHERS)]
-    assert contrasts("age", ["young", "teen"]) == [("teen", "young")]
-    assert contrasts("age", ["young", "teen", "old"])[0] == ("young", OTHERS)
+@pytest.mark.parametrize(
+    ("dimension", "levels", "pairs"),
+    [
+        ("hobby", "abc", [("a", OTHERS), ("b", OTHERS), ("c", OTHERS)]),
+        ("age", ["young", "teen"], [("teen", "young")]),
+        ("age", ["young", "teen", "old"], [("young", OTHERS), ("teen", OTHERS), ("old", OTHERS)]),
+        ("age", ["middle-aged", "young", "elderly"], [("elderly", "young")]),
+    ],
+)
+def test_groups_without_a_known_order_are_each_compared_with_all_others(
+    dimension: str, levels: Sequence[str], pairs: list[tuple[str, str]]
+) -> None:
+    rows = [(f"{level}{n}", level, "eyewear" if n else None, "glasses" if n else None, f"{level}.{n}")
+            for level in levels for n in range(2)]  # fmt: skip
+    manifest = pl.DataFrame([(face[:-1], *rest) for face, *rest in rows], orient="row",
+                            schema=["identity", dimension, "attribute", "variation", "image"])  # fmt: skip
+    (take,) = (take for take in takes(Faces(manifest)) if isinstance(take, Take) and take.measure == GAP)
+    assert broken_down(Faces(manifest), ["polite"]).contrasts(take) == pairs
 
 
 def test_people_and_bases_that_differ_make_no_gap(faces: Faces) -> None:

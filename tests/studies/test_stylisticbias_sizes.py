@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.protocol.estimation import Estimator
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.analysis import judge_concentration, judge_sizes
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.shifts import Shifts
+from facevalue.studies.stylisticbias.paper_statistics import add_concentration, add_sizes
+from tests.studies.preference_scores import estimator
 
 Array = npt.NDArray[np.float64]
 SCENARIOS = ["competent", "loyal", "wealthy", "stylish"]
@@ -23,18 +24,18 @@ def faces() -> Faces:
     return Faces(portrait_manifest(draw_identities(counts, 3), dict.fromkeys(counts, CUES)))
 
 
-def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -> Shifts:
+def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -> Estimator:
     """A model with these effects of cues, shape (cues, scenarios)."""
     code = faces.slicing(np.arange(faces.manifest.height), "attribute", "variation").codes
     person = rng.normal(0, 0.1, size=(len(faces.identities), len(SCENARIOS)))[faces.identity]
     moved = np.where((code >= 0)[:, None], effects[code], 0.0)
-    return Shifts(faces, 0.5 + person + moved + rng.normal(0, sd, size=person.shape), SCENARIOS)
+    return estimator(faces, 0.5 + person + moved + rng.normal(0, sd, size=person.shape), SCENARIOS)
 
 
-def table(models: list[Shifts]) -> pl.DataFrame:
+def table(models: list[Estimator]) -> pl.DataFrame:
     made = EstimateTable("stylisticbias", "(all models)", LABELS)
-    judge_sizes(made, models)
-    judge_concentration(made, models)
+    add_sizes(made, models)
+    add_concentration(made, models)
     return made.frame()
 
 

@@ -18,10 +18,10 @@ from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.group_differences import judge_framing
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.shifts import Shifts
+from facevalue.studies.stylisticbias.paper_statistics import framing
 from facevalue.studies.stylisticbias.tables import grid, whitelist
+from tests.studies.preference_scores import estimator
 
 Make = Callable[..., Study]
 
@@ -329,11 +329,12 @@ def test_framing_has_an_estimate_of_its_own_and_no_part_in_the_shift_of_fashion(
     formal = (study.manifest["variation"] == "formal").fill_null(value=False).to_numpy()
     phi[full] += 0.3  # what the view alone does
     phi[formal] += 0.2
-    shifts = Shifts(Faces(study.manifest), phi, ["wealthy", "polite"])
-    own = shifts.delta[study.manifest["variation"][shifts.faces.varied].to_numpy() == "formal"]
+    faces = Faces(study.manifest)
+    model = estimator(faces, phi, ["wealthy", "polite"])
+    own = model.values.delta[study.manifest["variation"][faces.varied].to_numpy() == "formal"]
     assert own.mean() == pytest.approx(0.2, abs=0.03)
     table = EstimateTable("stylisticbias", "m", LABELS)
-    judge_framing(table, shifts)
+    framing(table, model)
     (found,) = table.frame().to_dicts()
     assert found["measure"] == "framing_shift"
     assert found["low"] < 0.3 < found["high"]

@@ -131,6 +131,14 @@ def condition() -> pl.Expr:
     return pl.concat_str("model", "intervention", separator=" + ", ignore_nulls=True)
 
 
+def with_adjusted(estimates: pl.DataFrame, p: str, q: str) -> pl.DataFrame:
+    """Fill the column `q` where it is null by Benjamini and Hochberg's over model, measure and family."""
+    judged = pl.all_horizontal(pl.col(p, "family").is_not_null()) & pl.col(q).is_null()
+    code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
+    adjusted = within(estimates[p].to_numpy(), estimates.select(code.fill_null(0))["model"].to_numpy() - 1)
+    return estimates.with_columns(pl.col(q).fill_null(pl.Series(adjusted).fill_nan(None)))
+
+
 class EstimateTable:
     """Collects estimates of one study and model into the table.
 
@@ -234,10 +242,7 @@ class EstimateTable:
             raise DataError(f"Two estimates have the same labels ({labels}): what tells them apart needs a label, too.")
         if only_values():
             return out
-        judged = pl.all_horizontal(pl.col("p", "family").is_not_null()) & pl.col("q").is_null()
-        code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
-        q = within(out["p"].to_numpy(), out.select(code.fill_null(0))["model"].to_numpy() - 1)
-        return out.with_columns(pl.col("q").fill_null(pl.Series(q).fill_nan(None)))
+        return with_adjusted(out, "p", "q")
 
     def _column(self, name: str, dtype: pl.DataType) -> pl.Series:
         """A column of all parts: null where a part has none, or it is not a number."""

@@ -163,7 +163,9 @@ def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, dea
 def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
     """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
     one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
-    sums, counts = (one_hot @ x for x in (np.nan_to_num(scores), np.isfinite(scores).astype(np.float64)))
+    known = np.isfinite(scores)
+    alike = (known == known[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
+    sums, counts = one_hot @ np.nan_to_num(scores), one_hot @ known[:, : 1 if alike else None].astype(np.float64)
     means = cluster_bootstrap.ratio(sums, counts).reshape(len(labels), groups, -1)
     seen = np.isfinite(means)
     with np.errstate(invalid="ignore", divide="ignore"):

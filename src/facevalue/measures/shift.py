@@ -38,16 +38,25 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
 
     `values`: shape (stimuli, scenarios); NaN is missing.
     """
-    cell = np.where(
-        (rows.codes[:, None] >= 0) & (columns.codes[None, :] >= 0),
-        rows.codes[:, None] * len(columns) + columns.codes[None, :],
-        -1,
-    )
     total = len(rows) * len(columns)
-    who = np.broadcast_to(cluster[:, None], values.shape)
-    sums, counts = cluster_bootstrap.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
-    shown = np.bincount(cell[cell >= 0], minlength=total)
+    nowhere = clusters * total  # values of no cell
+    cell = (cluster * total + rows.codes * len(columns))[:, None] + columns.codes
+    cell[rows.codes < 0] = nowhere
+    cell[:, columns.codes < 0] = nowhere
+    seen = ~np.isnan(values)
+    sums, counts = (
+        np.bincount(cell.ravel(), weights.ravel(), nowhere + 1)[:-1]
+        .reshape(clusters, total)
+        .astype(np.float64, copy=False)
+        for weights in (np.where(seen, values, 0.0), seen)
+    )
+    shown = np.outer(_sizes(rows), _sizes(columns)).ravel()
     return Cells(sums, counts, rows.crossed(columns), shown)
+
+
+def _sizes(part: Slicing) -> npt.NDArray[np.int64]:
+    """How many items each cell of a partition holds."""
+    return np.bincount(part.codes[part.codes >= 0], minlength=len(part))
 
 
 def joined(parts: Sequence[Cells]) -> Cells:

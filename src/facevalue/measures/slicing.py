@@ -33,6 +33,13 @@ class Slicing:
         left = {k: [v for v in vs for _ in range(len(other))] for k, vs in self.labels.items()}
         return left | {k: list(vs) * len(self) for k, vs in other.labels.items()}
 
+    def present(self) -> "Slicing":
+        """The same without the cells that hold nothing."""
+        shown = np.unique(self.codes[self.codes >= 0])
+        places = np.full(len(self) + 1, -1, dtype=np.int64)  # the last is that of no cell
+        places[shown] = np.arange(shown.size)
+        return Slicing(places[self.codes], {name: [levels[i] for i in shown] for name, levels in self.labels.items()})
+
     @classmethod
     def whole(cls, items: int) -> "Slicing":
         """One cell that holds everything."""

@@ -26,6 +26,12 @@ def measures_wanted(names: Iterable[str] | None) -> Iterator[None]:
         _WANTED.reset(token)
 
 
+def wanted(names: Iterable[str]) -> bool:
+    """Whether any of these measures, by name, is wanted."""
+    chosen = _WANTED.get()
+    return chosen is None or not chosen.isdisjoint(names)
+
+
 def takes(
     *measures: Measure,
 ) -> Callable[[Callable[Concatenate[First, P], None]], Callable[Concatenate[First, P], None]]:
@@ -49,8 +55,7 @@ def takes(
     def marked(step: Callable[Concatenate[First, P], None]) -> Callable[Concatenate[First, P], None]:
         @wraps(step)
         def taken(first: First, /, *args: P.args, **kwargs: P.kwargs) -> None:
-            wanted = _WANTED.get()
-            if wanted is None or not names.isdisjoint(wanted):
+            if wanted(names):
                 step(first, *args, **kwargs)
 
         return taken

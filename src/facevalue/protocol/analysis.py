@@ -1,51 +1,68 @@
 """Analysis of a declared study: all takes and checks of each model, and of several models together."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.estimation import Estimator
-from facevalue.protocol.instrument import judge_instrument
+from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import POOLED, Shifts
+from facevalue.protocol.takes import Breakdown, Take
 
-if TYPE_CHECKING:
-    from facevalue.protocol.compiled import Analysis
-
-
-def analyse(what: "Analysis", answers: Mapping[str, Mapping[str, Aggregate]]) -> pl.DataFrame:
-    """Estimate everything, per model and, with several models, for their mean."""
-    parts, reply = what.parts, what.ask.reply
-    measures = what.measures
-    out, answered = [], {}
-    for model, own in answers.items():
-        table = EstimateTable(what.protocol.name, model, what.labels)
-        _takes(table, what, {name: one.phi for name, one in own.items()}, own)
-        judge_instrument(table, parts, reply, own, measures, what.axes.repeats)
-        out.append(table.frame())
-        if any(np.isfinite(own[score.name].phi).any() for score in reply.scores):
-            answered[model] = own
-    if len(answered) > 1:
-        table = EstimateTable(what.protocol.name, POOLED, what.labels)
-        means = {s.name: np.mean([own[s.name].phi for own in answered.values()], axis=0) for s in reply.scores}
-        _takes(table, what, means, None)
-        out.append(table.frame())
-    return pl.concat(out)
+Statistic = Callable[[EstimateTable, Estimator], None]
+"""A paper's own arithmetic: it adds estimates that are no take."""
 
 
-def _takes(
-    table: EstimateTable,
-    what: "Analysis",
-    means: Mapping[str, np.ndarray],
-    answers: Mapping[str, Aggregate] | None,
-) -> None:
-    scores = what.ask.reply.scores
-    for score in scores:
-        values = Shifts(what.parts.sets, means[score.name], largest=score.span)
-        own = None if answers is None else answers[score.name]
-        estimator = Estimator(what.parts, what.measures, scores, score, values, own)
-        for take in what.protocol.takes:
-            estimator.add(table, take)
+@dataclass(frozen=True)
+class Program:
+    """What is estimated of the answers to a study, in the order of its estimates."""
+
+    study: str
+    labels: tuple[str, ...]
+    parts: Breakdown
+    scores: Sequence[Score]
+    measures: Mapping[str, Measure]
+    takes: Sequence[Take | Statistic]
+    checks: Callable[[EstimateTable, Mapping[str, Aggregate]], None]  # of the instrument, with one model
+    across: Callable[[EstimateTable, Mapping[str, Estimator]], None] | None = None  # models, by name
+
+    def estimate(self, answers: Mapping[str, Mapping[str, Aggregate]]) -> pl.DataFrame:
+        """Estimate everything, per model and, with several models, for their mean."""
+        tables, answered = [], {}
+        for model, by_score in answers.items():
+            table = EstimateTable(self.study, model, self.labels)
+            estimators = [
+                self.estimator(score, by_score[score.name].phi, by_score[score.name]) for score in self.scores
+            ]
+            self._take(table, estimators)
+            self.checks(table, by_score)
+            tables.append(table.frame())
+            if any(estimator.values.known for estimator in estimators):
+                answered[model] = estimators
+        if len(answered) > 1:
+            table = EstimateTable(self.study, POOLED, self.labels)
+            together = zip(self.scores, *answered.values(), strict=True)
+            self._take(table, [self.estimator(s, np.mean([e.values.phi for e in own], axis=0)) for s, *own in together])
+            if self.across is not None:
+                self.across(table, {model: first for model, (first, *_) in answered.items()})
+            tables.append(table.frame())
+        return pl.concat(tables)
+
+    def estimator(self, score: Score, means: Array, answers: Aggregate | None = None) -> Estimator:
+        """Estimator of one score of a model, or of the mean over models."""
+        values = Shifts(self.parts.sets, means, largest=score.span)
+        return Estimator(self.parts, self.measures, self.scores, score, values, answers)
+
+    def _take(self, table: EstimateTable, estimators: Sequence[Estimator]) -> None:
+        for estimator in estimators:
+            for take in self.takes:
+                if isinstance(take, Take):
+                    estimator.add(table, take)
+                else:
+                    take(table, estimator)

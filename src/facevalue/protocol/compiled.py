@@ -218,13 +218,21 @@ class Analysis:
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         """Estimate everything, per model and, with several models, for their mean."""
-        from facevalue.protocol.analysis import analyse  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.protocol.analysis import Program  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
 
-        scores = [score.name for score in self.ask.reply.scores]
-        extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
+        reply, parts, measures = self.ask.reply, self.parts, self.measures
+        checks = partial(
+            judge_instrument, parts=parts, reply=reply, measures=measures, repeats=self.axes.repeats,
+        )  # fmt: skip
+        program = Program(
+            self.protocol.name, self.labels, parts, reply.scores, measures, self.protocol.takes, checks,
+        )  # fmt: skip
+        scores = [score.name for score in reply.scores]
+        extra = [FIRST, LETTER] if isinstance(reply, Options) else []
         columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
         read = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
-        return analyse(self, read)
+        return program.estimate(read)
 
 
 def _compared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> Compared:

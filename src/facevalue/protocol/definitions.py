@@ -18,10 +18,14 @@ SIDE_SCORE = "(side)"
 
 def measure_name(take: Take, parts: Breakdown, score: Score, scores: Sequence[Score]) -> str:
     """Name of the measure of a take; that of the score follows where there are several."""
-    kind = take.measure
-    if kind == GAP:
-        kind = SHIFT_GAP if take.on == SHIFT else PAIRED_GAP if parts.paired(take.of) else GAP
-    return kind if len(scores) == 1 else f"{kind}_{score.name}"
+    name = take.name or _kind(take, parts)
+    return name if len(scores) == 1 else f"{name}_{score.name}"
+
+
+def _kind(take: Take, parts: Breakdown) -> str:
+    if take.measure != GAP:
+        return take.measure
+    return SHIFT_GAP if take.on == SHIFT else PAIRED_GAP if parts.paired(take.of) else GAP
 
 
 _TOLD = {
@@ -40,8 +44,7 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
     out: dict[str, Measure] = {}
     for take in takes:
         for score in scores:
-            name = measure_name(take, parts, score, scores)
-            kind = name.removesuffix(f"_{score.name}")
+            name, kind = measure_name(take, parts, score, scores), _kind(take, parts)
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)

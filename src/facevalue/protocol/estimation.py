@@ -1,17 +1,26 @@
 """Estimation of takes: from answers as arrays to estimates with intervals, floors, bounds and tests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, comparison, group_spread, missing_data_bounds, shift
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Bounds, Replies, contrast_bounds, phi_bounds, shift_bounds
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.missing_data_bounds import (
+    Bounds,
+    Replies,
+    contrast_bounds,
+    phi_bounds,
+    shift_bounds,
+    size_bounds,
+)
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.wanted import wanted
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.instrument import by_group
@@ -43,61 +52,81 @@ class Estimator:
     score: Score
     values: Shifts  # mean scores and shifts
     answers: Aggregate | None  # where they are from; None for several models together
+    _spreads: dict[str, tuple[Array, Slicing, group_spread.Spreads]] = field(default_factory=dict)
 
     def add(self, table: EstimateTable, take: Take) -> None:
         """Add the estimates of a take."""
         if take.scores and self.score.name not in take.scores:
             return
         measure = self.measures[measure_name(take, self.parts, self.score, self.scores)]
+        if not wanted([measure.name, *(_sizes(measure) if take.size else ())]):
+            return
         {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[
             take.measure
         ](table, take, measure)
+
+    def _enter(
+        self, table: EstimateTable, take: Take, measure: Measure, labels: Labels, estimates: Estimates, **columns: Any
+    ) -> None:
+        """Add rows, with tests where the take is tested."""
+        p, family = (estimates.p_zero, take.named()) if take.tested else (None, None)
+        table.add(measure, self.parts.labelled(labels), estimates, p=p, family=family, **columns)
 
     @property
     def _poles(self) -> tuple[float, float] | None:
         return (self.score.low, self.score.high) if self.score.span is not None and self.answers is not None else None
 
-    def _cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
+    def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
+        """Gather a quantity of these stimuli, shape (stimuli, items), by unit and cell."""
         sets = self.parts.sets
         return shift.cells(values, sets.identity[at], rows, columns, len(sets.identities))
 
-    def _replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
+    def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
+        """What was asked about these stimuli and came back, by unit and cell."""
         assert self.answers is not None
-        return Replies(*(self._cells(part[at], at, rows, columns).sums for part in self.answers.totals))
+        return Replies(*(self.cells(part[at], at, rows, columns).sums for part in self.answers.totals))
+
+    def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
+        """Partition what is varied, and the items, by factors."""
+        return self.parts.rows(self.parts.sets.varied, by), self.parts.columns(by)
 
     def _shift(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        s, varied = self.values, self.parts.sets.varied
-        rows, columns = self.parts.rows(varied, take.by), self.parts.columns(take.by)
-        cells = s.cells(rows, columns)
-        found = s.estimates(cells, rows, columns)
+        rows, columns = self.cut(take.by)
+        cells = self.values.cells(rows, columns)
+        signed = self.values.estimates(cells, rows, columns)
         bounds = None
         if self._poles is not None and self.answers is not None:
-            bounds = s.bounds(self.answers, rows, columns, self._poles)
-        table.add(
-            measure, cells.labels, found, p=found.p_zero, family=take.named(), bounds=bounds, keep=cells.shown > 0
-        )
+            bounds = self.values.bounds(self.answers, rows, columns, self._poles)
+        keep = cells.shown > 0
+        ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if take.rank_test else None
+        self._enter(table, take, measure, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
+        if take.size:
+            labels = self.parts.labelled(cells.labels)
+            plain, corrected = (self.measures[name] for name in _sizes(measure))
+            size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
+            table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
+            without_noise = shift.corrected(size, standard_error(cells.sums, cells.counts))
+            table.add(corrected, labels, without_noise, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = self.parts.shown(take)
         rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
-        cells = self._cells(self.values.phi[at], at, rows, columns)
-        found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-        bounds = phi_bounds(self._replies(at, rows, columns), self._poles) if self._poles is not None else None
-        table.add(measure, cells.labels, found, bounds=bounds, keep=cells.shown > 0)
+        cells = self.cells(self.values.phi[at], at, rows, columns)
+        means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+        bounds = phi_bounds(self.replies(at, rows, columns), self._poles) if self._poles is not None else None
+        self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     def _preference(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = np.arange(self.parts.sets.manifest.height)
         rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
         middle = (self.score.low + self.score.high) / 2
-        cells = self._cells(self.values.phi - middle, at, rows, columns)
+        cells = self.cells(self.values.phi - middle, at, rows, columns)
         largest = None if self.score.span is None else self.score.span / 2
-        found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
+        means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
         bounds = None
         if self._poles is not None:
-            bounds = phi_bounds(self._replies(at, rows, columns), self._poles).less(middle)
-        table.add(
-            measure, cells.labels, found, p=found.p_zero, family=take.named(), bounds=bounds, keep=cells.shown > 0
-        )
+            bounds = phi_bounds(self.replies(at, rows, columns), self._poles).less(middle)
+        self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         on_shift = take.on == SHIFT
@@ -118,7 +147,7 @@ class Estimator:
             one = [levels.index(level)]
             two = [i for i, name in enumerate(levels) if name == other or (other == OTHERS and name != level)]
             sides = [(sums[:, own].sum(axis=1), counts[:, own].sum(axis=1)) for own in (two, one)]
-            found.append(_difference(sides, self.score.span))
+            found.append(_difference(sides, self.score.span, pooled=not take.welch))
             kept.append(shown[one].any(axis=0) & shown[two].any(axis=0))
             if replies is not None and poles is not None:
                 bounds.append(_gap_bounds(replies, base, (one, two), poles, paired=measure.paired))
@@ -128,7 +157,7 @@ class Estimator:
             named[CONTRAST] += [other] * sums.shape[-1]
         every = cluster_bootstrap.joined(found)
         both = missing_data_bounds.joined(bounds) if bounds else None
-        table.add(measure, named, every, p=every.p_zero, family=take.named(), bounds=both, keep=np.concatenate(kept))
+        self._enter(table, take, measure, named, every, bounds=both, keep=np.concatenate(kept))
 
     def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, dict[str, list[str | None]]]:
         """Levels of a gap's factor; rows and columns with it outermost on its side; labels of the cells without it."""
@@ -146,7 +175,7 @@ class Estimator:
         self, values: Array, at: Codes, rows: Slicing, columns: Slicing, levels: list[str], take: Take
     ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """Sums and counts of shape (units, levels, cells), and which cells are shown, (levels, cells)."""
-        cells = self._cells(values, at, rows, columns)
+        cells = self.cells(values, at, rows, columns)
         many = len(levels)
 
         def by_level(flat: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
@@ -158,18 +187,32 @@ class Estimator:
         return by_level(cells.sums), by_level(cells.counts), by_level(cells.shown > 0)  # type: ignore[return-value]
 
     def _spread(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        at = self.parts.shown(take)
-        own = self._cells(self.values.phi[at], at, Slicing.whole(at.size), self.parts.columns(self.parts.asked))
-        scores = cluster_bootstrap.ratio(own.sums, own.counts)
-        groups, each = by_group(self.parts, take.of), self.parts.columns(self.parts.asked)
-        found = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+        scores, groups, spreads = self.spread(take.of)
+        at, items = self.parts.shown(take), self.parts.columns(self.parts.asked)
         bounds = None
         if self._poles is not None and self.answers is not None:
             totals, unit = [part[at] for part in self.answers.totals], self.parts.sets.identity[at]
-            bounds = limits(totals, unit, groups, each, self._poles, mean=not take.by)
+            bounds = limits(totals, unit, groups, items, self._poles, mean=not take.by)
         add_spreads(
-            table, measure, take.of, scores, groups, each, found, mean=not take.by, family=take.named(), bounds=bounds
-        )
+            table, measure, take.of, scores, groups, items, spreads, mean=not take.by,
+            family=take.named() if take.tested else None, bounds=bounds,
+            published=group_spread.group_tests(scores, groups.codes, len(groups)) if take.rank_test else None,
+        )  # fmt: skip
+
+    def spread(self, dimension: str) -> tuple[Array, Slicing, group_spread.Spreads]:
+        """Scores of shape (units, items), the units by group, and how far the groups lie apart."""
+        if dimension not in self._spreads:
+            at = self.parts.shown(Take(SPREAD, of=dimension))
+            own = self.cells(self.values.phi[at], at, Slicing.whole(at.size), self.parts.columns(self.parts.asked))
+            scores, groups = cluster_bootstrap.ratio(own.sums, own.counts), by_group(self.parts, dimension)
+            spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+            self._spreads[dimension] = scores, groups, spreads
+        return self._spreads[dimension]
+
+
+def _sizes(measure: Measure) -> tuple[str, str]:
+    """Names of the measures of a shift's size, and of that without what chance adds."""
+    return f"abs_{measure.name}", f"abs_{measure.name}_corrected"
 
 
 def _gap_bounds(
@@ -191,7 +234,7 @@ def _gap_bounds(
     return contrast_bounds([one, replies(base, sides[0]), two, replies(base, sides[1])], [1, -1, -1, 1], poles)
 
 
-def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:
+def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, *, pooled: bool) -> Estimates:
     """The second side's mean less the first's: within units where any unit has both, else between units."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
     both = (low_counts > 0) & (high_counts > 0)
@@ -202,4 +245,4 @@ def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Est
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     mine = (code == 1)[:, None]
     sums, counts = np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts)
-    return comparison.compare(sums, counts, code, SEED, pooled=True)
+    return comparison.compare(sums, counts, code, SEED, pooled=pooled)

@@ -1,6 +1,7 @@
 """Checks of the instrument itself: place and letter of options, sides of pairs, replies without an answer."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from facevalue.protocol.takes import MOST_GROUPS, MOST_LEVELS, Breakdown
 
 def judge_instrument(
     table: EstimateTable,
+    answers: Mapping[str, Aggregate],
     parts: Breakdown,
     reply: Reply,
-    answers: Mapping[str, Aggregate],
     measures: Mapping[str, Measure],
     repeats: int,
 ) -> None:
@@ -38,7 +39,6 @@ def judge_instrument(
     if SIDE_BIAS in measures:
         score = reply.scores[0]
         add_overall(table, parts.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
-    whole = np.arange(parts.sets.manifest.height)
     counts = {name: len(parts.levels(name)) for name in parts.factors}
     cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name, many in counts.items() if many <= MOST_LEVELS)]
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
@@ -48,10 +48,7 @@ def judge_instrument(
             REFUSALS: scored.refusal_rate,
         }
     for name, rate in rates.items():
-        for cut in cuts:
-            rows, columns = parts.rows(whole, cut), parts.columns(cut)
-            cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
-            add_levels(table, measures[name], cells)
+        add_rates(table, parts, measures[name], rate, cuts)
     few = (dimension for dimension in parts.sets.dimensions if counts[dimension] <= MOST_GROUPS)
     slicings = {dimension: by_group(parts, dimension) for dimension in few}
     add_missing(table, parts.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
@@ -62,6 +59,17 @@ def _least(rates: Sequence[Array]) -> Array:
     for rate in rates[1:]:
         out = np.fmin(out, rate)
     return out
+
+
+def add_rates(
+    table: EstimateTable, parts: Breakdown, measure: Measure, rate: Array, cuts: Sequence[Sequence[str]]
+) -> None:
+    """Add a share of replies, of shape (stimuli, items), broken down by each of the cuts."""
+    whole = np.arange(parts.sets.manifest.height)
+    for by in cuts:
+        rows, columns = parts.rows(whole, by), parts.columns(by)
+        cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
+        add_levels(table, measure, replace(cells, labels=parts.labelled(cells.labels)))
 
 
 def add_overall(table: EstimateTable, sets: Sets, measure: Measure, values: Array) -> None:

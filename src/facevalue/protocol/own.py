@@ -345,12 +345,15 @@ def _text(table: Table, _slot: bool) -> Reply:
 
 
 def _take(table: Table) -> Take:
-    keys = ("measure", "by", "of", "versus", "on", "scores", "family", "confirmatory", "method", "margin")
-    table.known(*keys)
+    table.known(
+        *("measure", "by", "of", "level", "versus", "on", "scores", "family"),
+        *("confirmatory", "method", "margin", "tested"),
+    )
     with table.at():
         return Take(
             table.text("measure"), table.names("by", ()), table.text("of", ""), table.text("versus", ""),
             table.text("on", "score"), table.names("scores", ()), table.text("family", ""),
             table.flag("confirmatory", False), table.text("method", "holm"),
-            table.number("margin") if "margin" in table else None, table.where(),
+            table.number("margin") if "margin" in table else None, table.text("level", ""),
+            table.flag("tested", True), where=table.where(),
         )  # fmt: skip

@@ -120,9 +120,9 @@ class Sets:
     def slicing(self, rows: Codes, *columns: str) -> Slicing:
         """Partition stimuli by columns, in order of first appearance; null is in no cell."""
         part = self.manifest[rows].select(columns)
-        cells = part.unique(maintain_order=True).drop_nulls()
-        places = {row: i for i, row in enumerate(cells.iter_rows())}
-        codes = np.array([places.get(row, -1) for row in part.iter_rows()], dtype=np.int64)
+        cells = part.unique(maintain_order=True).drop_nulls().with_row_index("(cell)")
+        cell = part.join(cells, on=columns, how="left", maintain_order="left")["(cell)"]
+        codes = cell.cast(pl.Int64).fill_null(-1).to_numpy()
         return Slicing(codes, {name: cells[name].to_list() for name in columns})
 
     def level(self, dimension: str) -> list[str | None]:

@@ -43,6 +43,11 @@ class Shifts:
         base = self.sets.base_of
         return self.phi[self.sets.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
 
+    @property
+    def known(self) -> bool:
+        """Whether there is any shift, or, where stimuli have no base, any score."""
+        return bool(np.isfinite(self.delta if (self.sets.base >= 0).any() else self.phi).any())
+
     @cached_property
     def cluster(self) -> npt.NDArray[np.int64]:
         """Unit of each varied stimulus."""

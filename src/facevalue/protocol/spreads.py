@@ -1,12 +1,12 @@
 """Spreads between groups as estimates: with their permutation floor, and the published test beside their own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, group_spread, shift
-from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
@@ -27,7 +27,7 @@ def add_spreads(
     found: group_spread.Spreads,
     *,
     mean: bool,
-    family: str,
+    family: str | None,
     n: npt.NDArray[np.int64] | None = None,
     published: Array | None = None,
     bounds: Bounds | None = None,
@@ -44,10 +44,12 @@ def add_spreads(
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, DEALT, dtype=object)
     estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
+    floor, least = found.floor.at(which), found.least[which]
+    if family is None:
+        floor, least = replace(floor, p=np.full(n.size, np.nan)), np.full(n.size, np.nan)
     table.add(
         measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
-        p_least=found.least[which], family=family, floor=found.floor.at(which), bounds=bounds,
-        p_paper=published, q_paper=None if published is None else adjust(published, "bh"),
+        p_least=least, family=family, floor=floor, bounds=bounds, p_paper=published,
     )  # fmt: skip
 
 

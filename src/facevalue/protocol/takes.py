@@ -2,21 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, reduce
 from math import inf, prod
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.slicing import Slicing
+from facevalue.measures.slicing import Labels, Slicing
 from facevalue.protocol.sets import Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE = "shift", "mean", "gap", "spread", "preference"
 KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE)
 METHODS = ("holm", "bh", "by")
-CONTRAST, DIMENSION = "contrast", "dimension"
+CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "other_group"
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
 """Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
 page would grow beyond what anybody can read."""
@@ -41,6 +43,8 @@ class Take:
     versus:
         Level that all others are compared with; by default two levels are compared with each other, and each of more
         with the rest.
+    level:
+        The only level that is compared with `versus`; all others by default.
     on:
         Gaps are those of scores, or of shifts ("shift").
     scores:
@@ -51,6 +55,17 @@ class Take:
         Whether the family is declared to be judged strictly, and how: "holm", "bh" or "by".
     margin:
         Largest difference that would not matter.
+    tested:
+        Whether it says that things differ, in a family of tests; a mean never does.
+    name:
+        Of the measure; by default that of what is measured.
+    size:
+        Whether the size of a shift stands beside it, without its sign, and again without what chance adds.
+    rank_test:
+        Whether a test of ranks stands beside it, as papers print: Wilcoxon's for shifts, for spreads that of
+        Mann and Whitney, or of Kruskal and Wallis.
+    welch:
+        Whether groups of faces are of about one size, so that Welch's test alone judges their gap.
     where:
         Place of the take in a file, for people.
 
@@ -70,6 +85,12 @@ class Take:
     confirmatory: bool = False
     method: str = "holm"
     margin: float | None = None
+    level: str = ""
+    tested: bool = True
+    name: str = ""
+    size: bool = False
+    rank_test: bool = False
+    welch: bool = False
     where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,15 +105,16 @@ class Take:
             raise DataError(f"A {self.measure} {what} of its own: `of` is for gaps and spreads.")
         if self.versus and self.measure != GAP:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
+        if self.level and (not self.versus or self.level == self.versus):
+            raise DataError("`level` is the only level that is compared with `versus`: name two different levels.")
+        if not self.tested and (self.family or self.confirmatory or self.margin is not None):
+            raise DataError(f"A {self.measure} that is not tested has no family and no margin.")
+        if self.measure == MEAN:
+            object.__setattr__(self, "tested", False)
         if self.of in self.by or len(set(self.by)) != len(self.by):
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:
             raise DataError(f"The margin of the {self.measure} is {self.margin:g}: it must be above zero.")
-
-    @property
-    def tested(self) -> bool:
-        """Whether it says that things differ."""
-        return self.measure != MEAN
 
     def named(self) -> str:
         """Name of its family."""
@@ -105,10 +127,22 @@ class Take:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What a study's answers can be broken down by."""
+    """What a study's answers can be broken down by.
+
+    Attributes
+    ----------
+    sets:
+        The stimuli.
+    items:
+        Factors of the prompt; their attributes are coarser factors, such as the category of a scenario.
+    shared:
+        Whether groups of all dimensions share the labels `dimension`, `group` and `other_group`; else each factor of
+        the stimuli is a label of its own.
+    """
 
     sets: Sets
     items: tuple[Factor, ...]
+    shared: bool = False
 
     @property
     def factors(self) -> list[str]:
@@ -135,8 +169,9 @@ class Breakdown:
             raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        if take.versus and take.versus not in self.levels(take.of):
-            raise UnknownNameError(f"level of {take.of}", take.versus, self.levels(take.of))
+        for level in filter(None, (take.versus, take.level)):
+            if level not in self.levels(take.of):
+                raise UnknownNameError(f"level of {take.of}", level, self.levels(take.of))
         if take.of and len(self.levels(take.of)) < 2:
             raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
 
@@ -157,15 +192,39 @@ class Breakdown:
         digits = np.unravel_index(np.arange(prod(sizes)), sizes) if sizes else ()
         out = Slicing.whole(prod(sizes))
         for name in names:
-            if name in self.asked:
-                at = self.asked.index(name)
-                out = out * Slicing(np.asarray(digits[at], dtype=np.int64), {name: list(self.items[at].levels)})
+            if name in self._of_items:
+                axis, values = self._of_items[name]
+                levels = list(dict.fromkeys(values))
+                places = np.array([levels.index(value) for value in values], dtype=np.int64)
+                out = out * Slicing(places[digits[axis]], {name: levels})
         return out
 
+    @cached_property
+    def _of_items(self) -> dict[str, tuple[int, tuple[str | None, ...]]]:
+        """Place among the items, and value of each level there, of factors of the prompt and their attributes."""
+        columns = ((axis, column) for axis, factor in enumerate(self.items) for column in factor.columns())
+        return {column.name: (axis, column.values) for axis, column in columns}
+
     def rows(self, at: Codes, names: Sequence[str]) -> Slicing:
-        """Partition stimuli by those of the factors that are theirs."""
-        own = [name for name in names if name not in self.asked]
-        return self.sets.slicing(at, *own) if own else Slicing.whole(at.size)
+        """Partition stimuli by those of the factors that are theirs, the cue outermost."""
+        own = [name for name in names if name not in self._of_items]
+        cue = [name for name in own if name in self.sets.cue]
+        parts = [
+            self.sets.slicing(at, *joint) for joint in (cue, *([name] for name in own if name not in cue)) if joint
+        ]
+        return reduce(mul, parts).present() if parts else Slicing.whole(at.size)
+
+    def labelled(self, labels: Labels) -> Labels:
+        """Labels of estimates, from levels of factors."""
+        if not self.shared:
+            return labels
+        out: dict[str, Sequence[str | None]] = {}
+        for name, levels in labels.items():
+            if name in self.sets.dimensions:
+                out |= {DIMENSION: [name] * len(levels), GROUP: levels}
+            else:
+                out[OTHER_GROUP if name == CONTRAST else name] = levels
+        return out
 
     def shown(self, take: Take) -> Codes:
         """Stimuli that means, gaps and spreads are of: bases where there are any, unless the cue is looked at."""
@@ -177,5 +236,5 @@ class Breakdown:
         """Which levels are compared with which."""
         levels = self.levels(take.of)
         if take.versus:
-            return [(level, take.versus) for level in levels if level != take.versus]
+            return [(level, take.versus) for level in ([take.level] if take.level else levels) if level != take.versus]
         return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]

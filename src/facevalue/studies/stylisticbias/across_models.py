@@ -23,9 +23,10 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.paired_changes import deal
 from facevalue.measures.slicing import Labels
+from facevalue.protocol.estimation import Estimator
 from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
+from facevalue.studies.stylisticbias.paper_statistics import ALPHA, CUE, add_concentration, add_sizes
 
 LEAST = 3
 """Scenarios from which there is a correlation."""
@@ -40,29 +41,29 @@ _NO_RATIO = "no interval: chance makes both sizes larger; the corrected value ha
 _UNKNOWN = "no interval: not measurable without some of the faces"
 
 
-def compare_models(table: EstimateTable, shifts: Mapping[str, Shifts]) -> None:
-    """Figures 7 and 8: do models agree on which scenarios move, and how far?"""
-    _variance(table, list(shifts.values()))
-    names = list(shifts)
-    for i, one in enumerate(names):
-        for j, other in enumerate(names):
+def compare(table: EstimateTable, models: Mapping[str, Estimator]) -> None:
+    """Sizes averaged over models, and Figures 7 and 8: do models agree on which scenarios move, and how far?"""
+    add_sizes(table, list(models.values()))
+    add_concentration(table, list(models.values()))
+    _variance(table, list(models.values()))
+    for i, (name, model) in enumerate(models.items()):
+        for j, (other_name, other) in enumerate(models.items()):
             if i != j:
-                pair = shifts[one], shifts[other]
-                _agreement(table, (one, other), pair, once=i < j)
-                _attenuation(table, (one, other), pair)
+                _agreement(table, (name, other_name), (model, other), once=i < j)
+                _attenuation(table, (name, other_name), (model, other))
 
 
-def _variance(table: EstimateTable, models: list[Shifts]) -> None:
-    s = models[0]
-    cells = shift.joined([own.cells(own.by(), own.by_scenario) for own in models])
-    size = len(s.by_scenario)
+def _variance(table: EstimateTable, models: Sequence[Estimator]) -> None:
+    by_scenario = models[0].cut(["scenario"])
+    cells = shift.joined([model.values.cells(*by_scenario) for model in models])
+    size = len(by_scenario[1])
 
     def variance(sums: Array, counts: Array) -> Array:
         return cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], len(models), size).var(axis=-2, ddof=1)
 
     floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, variance, SEED)
     n = cells.counts.sum(axis=0).reshape(len(models), size).sum(axis=0)
-    derived(table, m.MODEL_VARIANCE, s.by_scenario.labels, cells, variance, n, floor=floor)
+    derived(table, m.MODEL_VARIANCE, by_scenario[1].labels, cells, variance, n, floor=floor)
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,9 @@ class Sides:
         return value, float(se), float(number - 1)
 
 
-def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts, Shifts], *, once: bool) -> None:
+def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator], *, once: bool) -> None:
     """Slope of the first model on the second over scenarios and, once for each two models, correlation (Figure 8)."""
-    sides = _sides([own.cells(own.by(), own.by_scenario) for own in pair])
+    sides = _sides(pair, ["scenario"])
     sides = sides.only(np.ones(sides.sums.shape[2], dtype=np.bool_))
     if sides.sums.shape[2] < LEAST:
         return
@@ -148,13 +149,11 @@ def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts,
         row.add_jackknifed(corrected, freed, back)
 
 
-def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts, Shifts]) -> None:
+def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator]) -> None:
     """By how much smaller the first model's shifts are, overall and by scenario category (Figures 5 and 8)."""
-    s = pair[0]
-    variation = s.by("attribute", "variation")
-    whole = _sides([own.cells(variation, s.by_scenario) for own in pair])
-    kind = np.tile(s.by_category.codes, len(variation))
-    for code, category in enumerate([None, *s.by_category.labels["category"]], start=-1):
+    whole, categories = _sides(pair, [*CUE, "scenario"]), pair[0].parts.columns(["category"])
+    kind = np.tile(categories.codes, whole.sums.shape[2] // categories.codes.size)
+    for code, category in enumerate([None, *categories.labels["category"]], start=-1):
         sides = whole.only((kind == code) | (code < 0))
         if not sides.sums.shape[2]:
             continue
@@ -199,7 +198,8 @@ class _Row:
         self.add(measure, float(back(value)), "jackknife over groups of faces" if known else _UNKNOWN, ends)
 
 
-def _sides(parts: Sequence[shift.Cells]) -> Sides:
+def _sides(pair: Sequence[Estimator], by: Sequence[str]) -> Sides:
+    parts = [model.values.cells(*model.cut(by)) for model in pair]
     return Sides(np.stack([part.sums for part in parts]), np.stack([part.counts for part in parts]))
 
 

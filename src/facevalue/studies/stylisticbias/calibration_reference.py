@@ -33,8 +33,8 @@ from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import CONTROL, default_cache
 from facevalue.store.files import make_folder, write_whole
 from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.paper_statistics import ALPHA
 from facevalue.studies.stylisticbias.settings import SETTINGS
-from facevalue.studies.stylisticbias.shifts import ALPHA
 from facevalue.studies.stylisticbias.study import LEVELS, build
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, whitelist
 from facevalue.types import OptionValue, Request, Stimulus

@@ -8,10 +8,10 @@ from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Units
 from facevalue.protocol.examples import Compared, Gallery, Questions
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Notes, Page
+from facevalue.protocol.takes import OTHERS
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.group_differences import OTHERS
 from facevalue.studies.stylisticbias.page_sections import CUE, CUES, SECTIONS
 
 _LIMIT = "Worrying: beyond ±0.05; from ±0.15 "

@@ -68,10 +68,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     questions = _questions(asked, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.stylisticbias import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.studies.stylisticbias import taken  # noqa: PLC0415 - scipy.stats takes a second to import
 
         scores = {model: collect(chunks, faces, names, orderings, len(seeds)) for model, chunks in answers.items()}
-        return analysis.analyse(scores, faces, names, orderings)
+        return taken.analyse(scores, faces, names, orderings)
 
     return Study(
         name=NAME,

@@ -1,0 +1,250 @@
+"""The paper's own arithmetic: statistics of shifts and of spreads that are no mean of cells."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from facevalue.measures import cluster_bootstrap, group_spread, missing_data_bounds, shift
+from facevalue.measures.adjustment import adjust
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import averaged, shift_bounds, size_bounds
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.table_entries import values
+from facevalue.measures.wanted import takes
+from facevalue.protocol.analysis import Statistic
+from facevalue.protocol.estimation import Estimator
+from facevalue.protocol.shifts import SEED, derived
+from facevalue.protocol.spreads import DEALT
+from facevalue.studies.stylisticbias import measures as m
+
+ALPHA = 0.05
+CUE = ("attribute", "variation")
+
+
+def cohens_d(by: tuple[str, ...]) -> Statistic:
+    """Cohen's d of the faces' mean shifts (Table 7)."""
+
+    @takes(m.COHENS_D)
+    def add(table: EstimateTable, model: Estimator) -> None:
+        cells = model.values.cells(*model.cut(by))
+        means = cluster_bootstrap.ratio(cells.sums, cells.counts)
+        n = np.isfinite(means).sum(axis=0)
+        d = shift.cohens_d(means)
+        low, high = shift.cohens_d_interval(d, n)
+        method = np.full(d.size, "large-sample standard error over face means", dtype=object)
+        table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
+
+    return add
+
+
+def over_groups(dimension: str) -> Statistic:
+    """Mean of the groups' SBS, so that each weighs the same, whatever its number of faces (Table 3)."""
+
+    @takes(m.SBS_GROUPS)
+    def add(table: EstimateTable, model: Estimator) -> None:
+        attribute, groups = (model.cut([name])[0] for name in ("attribute", dimension))
+
+        def statistic(sums: Array, counts: Array) -> Array:
+            return _mean(_by_row(cluster_bootstrap.ratio(sums, counts), attribute))
+
+        cells = model.values.cells(attribute * groups)
+        labels = {**attribute.labels, "dimension": [dimension] * len(attribute)}
+        n = _by_row(cells.counts.sum(axis=0), attribute).sum(axis=1)
+        derived(table, m.SBS_GROUPS, labels, cells, statistic, n)
+
+    return add
+
+
+def reversal(dimension: str) -> Statistic:
+    """How far SBS is positive in one group and negative in another, at least."""
+
+    @takes(m.REVERSAL)
+    def add(table: EstimateTable, model: Estimator) -> None:
+        variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
+
+        def statistic(sums: Array, counts: Array) -> Array:
+            by_group = _by_row(cluster_bootstrap.ratio(sums, counts), variation)
+            seen = np.isfinite(by_group)
+            top = np.where(seen, by_group, -np.inf).max(axis=-1)
+            bottom = np.where(seen, by_group, np.inf).min(axis=-1)
+            return np.where(seen.sum(axis=-1) > 1, np.minimum(top, -bottom), np.nan)
+
+        cells = model.values.cells(variation * groups)
+        labels = {**variation.labels, "dimension": [dimension] * len(variation)}
+        n = _by_row(cells.counts.sum(axis=0), variation).sum(axis=1)
+        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+        derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
+
+    return add
+
+
+@takes(m.STEPS_80)
+def concentration(table: EstimateTable, model: Estimator) -> None:
+    """How many cues make up 80% of the total |SBS|; over several models |SBS| is averaged first."""
+    if model.answers is None:
+        return
+    cells = model.values.cells(*model.cut(CUE))
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
+    n = np.array([cells.counts.sum()])
+    labels = {"variation": [None]}
+    derived(table, m.STEPS_80, labels, cells, shift.steps_to_share, n, floor=floor, bootstrapped=True)
+
+
+@takes(m.ZERO_SHARE, m.LARGE_SHARE)
+def shares(table: EstimateTable, model: Estimator) -> None:
+    """Zero and large shifts, and by chance: of any two pictures of a face that are not known to differ.
+
+    A variation is known to differ in a scenario if t says so at .05; the floor would otherwise grow with the effects.
+    """
+    if model.answers is None:
+        return
+    s, varied = model.values, model.parts.sets.varied
+    variation, scenarios = model.cut([*CUE, "scenario"])
+    cells = s.cells(variation, scenarios)
+    p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p_zero
+    differs = np.zeros((len(variation), len(scenarios)), dtype=np.bool_)
+    if p is not None:
+        differs = (p < ALPHA).reshape(differs.shape)
+    left = np.where(differs[variation.codes], np.nan, s.phi[varied])
+    units, pictures, unit, _ = s.pictures(np.arange(varied.size), left)
+    seen, size = np.isfinite(s.delta), np.abs(s.delta)
+    for measure, threshold in ((m.ZERO_SHARE, None), (m.LARGE_SHARE, 0.25)):
+        counted = size < shift.CLOSE if threshold is None else size >= threshold - shift.CLOSE
+        hit = np.where(seen, counted, np.nan).astype(np.float64)
+        chance = np.full(hit.shape, np.nan)
+        if units.size:
+            chance[unit >= 0] = shift.pair_share(pictures, threshold)[unit[unit >= 0]]
+        for rows in (Slicing.whole(varied.size), variation):
+            cells, expected = s.cells(rows, values=hit), s.cells(rows, values=np.where(seen, chance, np.nan))
+            estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+            mean = cluster_bootstrap.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
+            high = mean + 1.645 * cluster_bootstrap.standard_error(cells.sums, cells.counts)
+            floor = cluster_bootstrap.Floor(mean, high, np.full(mean.size, np.nan))
+            table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
+
+
+def corrected_strength(dimension: str) -> Statistic:
+    """VS without what chance adds: the same true spread, so the same interval."""
+
+    @takes(m.VS_CORRECTED)
+    def add(table: EstimateTable, model: Estimator) -> None:
+        base, groups, spreads = model.spread(dimension)
+        sums, counts = group_spread.with_squares(base, groups.codes, len(groups))
+        statistic = group_spread.corrected_strength(len(groups), base.shape[1])
+        value, _, _, se = cluster_bootstrap.jackknife(sums, counts, statistic)
+        n = np.array([np.isfinite(base[groups.codes >= 0]).sum()])
+        clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
+        low, high = np.fmin(spreads.low[-1:], value), np.fmax(spreads.high[-1:], value)
+        low, high = (np.where(np.isfinite(spreads.low[-1:]), end, np.nan) for end in (low, high))
+        estimates = Estimates(value, low, high, n, clusters, np.array([DEALT], dtype=object), se)
+        table.add(m.VS_CORRECTED, {"dimension": [dimension]}, estimates)
+
+    return add
+
+
+def significant_share(dimension: str) -> Statistic:
+    """In how many scenarios the groups differ by the paper's tests (Table 11)."""
+
+    @takes(m.SIGNIFICANT)
+    def add(table: EstimateTable, model: Estimator) -> None:
+        base, groups, _ = model.spread(dimension)
+        q = adjust(group_spread.group_tests(base, groups.codes, len(groups)), "bh")
+        tested = np.isfinite(q)
+        share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
+        method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
+        clusters = np.array([int(((groups.codes >= 0) & (model.parts.sets.base >= 0)).sum())])
+        tally = values(share, np.array([tested.sum()]), clusters, method)
+        table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
+
+    return add
+
+
+@takes(m.FRAMING)
+def framing(table: EstimateTable, model: Estimator) -> None:
+    """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
+    sets, phi = model.parts.sets, model.values.phi
+    who = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
+    if not who.size:
+        return
+    base, control = sets.base[who], sets.control[who]
+    everything = Slicing.whole(who.size), Slicing.whole(phi.shape[1])
+    cells = model.cells(phi[control] - phi[base], base, *everything)
+    bounds = None
+    if model.answers is not None:
+        bounds = shift_bounds(model.replies(base, *everything), model.replies(control, *everything))
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=model.values.largest)
+    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing", bounds=bounds)
+
+
+def sizes(table: EstimateTable, model: Estimator) -> None:
+    """Mean |SBS| of single cues of one model; over several models it is averaged first (`add_sizes`)."""
+    if model.answers is not None:
+        add_sizes(table, [model])
+
+
+@takes(m.MEAN_ABS)
+def add_sizes(table: EstimateTable, models: Sequence[Estimator]) -> None:
+    """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario."""
+    model = models[0]
+    variation, scenarios = model.cut([*CUE, "scenario"])
+    categories = model.parts.columns(["category"])
+    cells = shift.joined([one.values.cells(variation, scenarios) for one in models])
+    shape = (len(models), len(variation), len(scenarios))
+    of_category = [categories.codes == i for i in range(len(categories))]
+
+    def statistic(sums: Array, counts: Array) -> Array:
+        each = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
+        parts = [each, *(each[..., part] for part in of_category), *np.moveaxis(each, -1, 0)]
+        return np.stack([_mean(part.reshape(*sums.shape[:-1], -1)) for part in parts], axis=-1)
+
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
+    counted = np.array([n.sum(), *(n[part].sum() for part in of_category), *n])
+    labels: Labels = {
+        "category": [None, *categories.labels["category"], *[None] * len(scenarios)],
+        "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
+    }
+    bounds = None
+    if len(models) == 1 and model.answers is not None:
+        each = size_bounds(model.values.bounds(model.answers, variation, scenarios))
+        single = np.eye(len(scenarios), dtype=np.bool_)
+        parts = [np.tile(part, len(variation)) for part in (single.any(axis=0), *of_category, *single)]
+        bounds = missing_data_bounds.joined([averaged(each.at(part)) for part in parts])
+    derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
+
+
+@takes(m.ABS_MODELS, m.STEPS_80)
+def add_concentration(table: EstimateTable, models: Sequence[Estimator]) -> None:
+    """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total (Figure 2)."""
+    variation, _ = models[0].cut(CUE)
+    cells = shift.joined([model.values.cells(variation) for model in models])
+
+    def averages(sums: Array, counts: Array) -> Array:
+        each = np.abs(cluster_bootstrap.ratio(sums, counts))
+        return each.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
+
+    def steps(sums: Array, counts: Array) -> Array:
+        average = averages(sums, counts)
+        return shift.steps_to_share(average, np.where(np.isfinite(average), 1.0, 0.0))
+
+    n = cells.counts.sum(axis=0).reshape(len(models), -1).sum(axis=0)
+    for measure, labels, statistic, counted in (
+        (m.ABS_MODELS, variation.labels, averages, n),
+        (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
+    ):
+        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+        counts_steps = measure is m.STEPS_80
+        derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
+
+
+def _by_row(flat: Array, rows: Slicing) -> Array:
+    """Cells of rows crossed with groups, shape (..., rows, groups)."""
+    return flat.reshape(*flat.shape[:-1], len(rows), -1)
+
+
+def _mean(cells: Array) -> Array:
+    """Mean over the last axis of what is known; NaN where nothing is."""
+    seen = np.isfinite(cells)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(seen, cells, 0).sum(axis=-1) / seen.sum(axis=-1)

@@ -1,0 +1,128 @@
+"""What is taken of the answers, in the order of the paper: every table and figure that is about answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from facevalue.design import Factor
+from facevalue.measures.estimates import EstimateTable, with_adjusted
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.aggregate import Aggregate, balanced
+from facevalue.protocol.analysis import Program, Statistic
+from facevalue.protocol.instrument import add_missing, add_overall, add_rates, by_group
+from facevalue.protocol.replies import Score
+from facevalue.protocol.takes import GAP, MEAN, SHIFT, SPREAD, Breakdown, Take
+from facevalue.stimuli.portraits import SKIN_TONES
+from facevalue.studies.stylisticbias import across_models
+from facevalue.studies.stylisticbias import measures as m
+from facevalue.studies.stylisticbias import paper_statistics as paper
+from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.paper_statistics import CUE
+from facevalue.studies.stylisticbias.settings import NAME
+from facevalue.studies.stylisticbias.tables import scenarios as table_1
+
+GAPS = "gaps between groups (Tables 4 to 6)"
+ORDERS: Mapping[str, tuple[str, ...]] = {
+    "age": ("young", "middle-aged", "elderly"),
+    "build": ("thin", "normal", "obese"),
+    "gender": ("male", "female"),
+    "skin_tone": SKIN_TONES,
+}
+"""Dimensions of which the paper compares the ends: elderly with young, obese with thin, female with male."""
+SCORE = Score("weight", "Preference score", "probability", 0.0, 1.0)
+
+_sbs = partial(Take, SHIFT, name=m.SBS.name)
+_phi = partial(Take, MEAN, name=m.PHI.name)
+
+
+def takes(faces: Faces) -> Iterator[Take | Statistic]:
+    """Measures in the order of their estimates."""
+    for by, family in (
+        ((), "overall"),
+        (CUE, "variations"),
+        (("attribute",), "attributes"),
+        (("scenario",), "scenarios"),
+        (("category",), "scenario categories"),
+        (("attribute", "category"), "attributes x scenario categories"),
+        ((*CUE, "scenario"), "variations x scenarios"),
+    ):
+        yield _sbs(by, family=family, size=True, rank_test=by == CUE)
+        if family in ("overall", "variations", "attributes"):
+            yield paper.cohens_d(by)  # Table 7
+    for dimension in faces.dimensions:
+        yield _sbs((*CUE, dimension), family="variations x groups (Table 12)", rank_test=True)
+    for dimension in faces.dimensions:
+        for by in ((dimension,), (dimension, "scenario"), ("attribute", dimension)):
+            yield _sbs(by, tested=False)
+        yield paper.over_groups(dimension)  # Table 3
+        yield paper.reversal(dimension)  # Table 5
+    yield paper.concentration  # Figure 2
+    yield paper.shares  # Table 7
+    for by in ((), ("category",), ("scenario",)):
+        yield _phi(by)
+    for dimension in faces.dimensions:
+        yield _phi((dimension, "scenario"))
+        yield Take(SPREAD, ("scenario",), dimension, name=m.VS_SCENARIO.name, rank_test=True,
+                   family=f"scenarios, {dimension} (Table 11)")  # fmt: skip
+        yield Take(SPREAD, (), dimension, name=m.VS.name, family=f"dimensions, {m.VS.name}")  # Table 2
+        yield paper.corrected_strength(dimension)
+        yield paper.significant_share(dimension)  # Table 11
+    yield paper.framing
+    for dimension in faces.dimensions:
+        group, other = _ends(dimension, faces)
+        yield Take(GAP, CUE, dimension, other, SHIFT, level=group, name=m.GAP.name, family=GAPS, welch=True)
+    yield paper.sizes  # Figures 4 and 5
+
+
+def _ends(dimension: str, faces: Faces) -> tuple[str, str]:
+    """Last and first level of a dimension whose order is known; else none, and each level is compared with others."""
+    levels = faces.manifest[dimension].drop_nulls().unique()
+    ordered = [level for level in ORDERS.get(dimension, ()) if level in levels]
+    return (ordered[-1], ordered[0]) if len(ordered) == len(levels) else ("", "")
+
+
+def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
+    """Faces by their cues and groups, questions by scenario and category."""
+    category = {scenario.name: scenario.category for scenario in table_1()}
+    asked = Factor("scenario", tuple(scenarios), {"category": tuple(category[name] for name in scenarios)})
+    return Breakdown(faces, (asked,), shared=True)
+
+
+def program(faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]) -> Program:
+    """What is estimated: of each model, of several together, and between them (Figures 7 and 8)."""
+    parts = broken_down(faces, scenarios)
+    return Program(
+        NAME, m.LABELS, parts, (SCORE,), {measure.name: measure for measure in m.MEASURES}, tuple(takes(faces)),
+        partial(judge_instrument, parts=parts, orderings=orderings), across_models.compare,
+    )  # fmt: skip
+
+
+def analyse(
+    answers: Mapping[str, Aggregate], faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]
+) -> pl.DataFrame:
+    """Estimate everything; the paper's own tests are corrected as there."""
+    estimates = program(faces, scenarios, orderings).estimate(
+        {name: {SCORE.name: own} for name, own in answers.items()}
+    )
+    return with_adjusted(estimates, "p_paper", "q_paper")
+
+
+def judge_instrument(
+    table: EstimateTable, answers: Mapping[str, Aggregate], parts: Breakdown, orderings: Sequence[str]
+) -> None:
+    """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
+    scores, faces = answers[SCORE.name], parts.sets
+    per = scores.weights.shape[2] // len(orderings)
+    known = {ordering.name: ordering for ordering in ORDERINGS}
+    first = np.array([known[name].first == 0 for name in orderings]).repeat(per)
+    letter = np.array([known[name].labels[known[name].first] == "(a)" for name in orderings]).repeat(per)
+    for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
+        place = np.where(favourable, scores.weights, 1 - scores.weights)
+        add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)
+    groups = {dimension: by_group(parts, dimension) for dimension in faces.dimensions}
+    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family=f"dimensions, {m.NA_SPREAD.name}")
+    cuts = ((), ("attribute",), *((dimension,) for dimension in faces.dimensions))
+    add_rates(table, parts, m.NA_RATE, scores.na_rate, cuts)
+    add_rates(table, parts, m.REFUSAL_RATE, scores.refusal_rate, cuts)
