@@ -1,6 +1,7 @@
 """Errors that a user can fix: one clear message, with the nearest valid choice."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -89,3 +90,14 @@ class DependencyError(FaceValueError):
 
 class PluginError(FaceValueError):
     """Unavailable study or model of another package: not importable, or its name is taken."""
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Say the place in a file of errors that are raised inside."""
+    try:
+        yield
+    except FaceValueError as error:
+        if where:
+            error.args = (f"{where}: {error}",)
+        raise

@@ -42,7 +42,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (TAKE, "", "takes no measure"),
         (TAKE, '[[take]]\nmeasure = "gap"', "A gap needs a factor of its own"),
         (TAKE, '[[take]]\nmeasure = "gap"\nof = "city"\nversus = "Paris"', "Unknown level of city 'Paris'"),
-        (TAKE, '[[take]]\nmeasure = "gap"\nof = "city"\nlevel = "Oslo"', "line 17: `level` is the only level that is"),
+        (TAKE, '[[take]]\nmeasure = "gap"\nof = "city"\nends = ["Oslo"]', "`ends` names all levels of city in"),
         (TAKE, f'{TAKE}\ntested = "no"', "line 20: 'tested' is true or false, not 'no'."),
         (TAKE, f"{TAKE}\ntested = false\nmargin = 0.1", "line 17: A shift that is not tested has no family and no"),
         (TAKE, '[[take]]\nmeasure = "mean"\nmargin = -1', "The margin of the mean is -1: it must be above zero."),

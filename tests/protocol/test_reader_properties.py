@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import FaceValueError
 from facevalue.protocol import own
-from facevalue.protocol.asks import filled, slots
 from facevalue.protocol.sampling import fitting
+from facevalue.protocol.slots import filled, slots
 from facevalue.protocol.toml_tables import lines_of
 from tests.protocol.conftest import MINIMAL
 

@@ -28,9 +28,10 @@ def calibration_of(protocol: Protocol) -> Calibration:
     if protocol.stimuli is None or protocol.ask is None:
         raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
     sets = protocol.stimuli.sets(protocol.study().manifest)
-    breakdown = Breakdown(sets, protocol.ask.items)
+    breakdown = Breakdown(sets, protocol.ask.question_factors)
     scores = protocol.ask.reply.scores
-    factors = [name for take in protocol.takes for name in (*take.by, take.of) if name and name not in breakdown.asked]
+    factors = [name for take in protocol.takes for name in (*take.by, take.of) if name]
+    factors = [name for name in factors if name not in breakdown.of_prompt]
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
         counted=NOUNS[sets.unit],

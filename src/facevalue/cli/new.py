@@ -12,7 +12,7 @@ from facevalue.store.files import write_whole
 from facevalue.studies import STUDIES
 from facevalue.terminal import say
 
-EXAMPLES = ("hiring-screen", "caption-assistant")
+EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
 
 
 @click.command()

@@ -4,14 +4,14 @@ Stored runs are not held to it: what began under older rules is still read.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import combinations
 from math import prod
 
-from facevalue.errors import DataError, FaceValueError
-from facevalue.protocol.asks import Ask, slots
-from facevalue.protocol.definitions import margins, measure_name
-from facevalue.protocol.replies import OPTIONS, Score
+from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.definitions import INSTRUMENT, kind_of, margins, measure_name, size_names
+from facevalue.protocol.replies import Options, Score
+from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.takes import GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, SPREAD, Breakdown, Take
 
 MOST_ESTIMATES = 10_000
@@ -24,17 +24,6 @@ _SIMULATED = frozenset(("stated", "form_fields", "keywords", "filled", "asked_ab
 """Factors by which simulated models are told how to answer."""
 
 
-@contextmanager
-def placed(where: str) -> Iterator[None]:
-    """Say the place in a file of errors that are raised inside."""
-    try:
-        yield
-    except FaceValueError as error:
-        if where:
-            error.args = (f"{where}: {error}",)
-        raise
-
-
 def check_whole(takes: Sequence[Take], parts: Breakdown, ask: Ask, repeats: int, most_tokens: int) -> None:
     """Refuse what is wrong with a declaration as a whole."""
     scores = ask.reply.scores
@@ -43,6 +32,9 @@ def check_whole(takes: Sequence[Take], parts: Breakdown, ask: Ask, repeats: int,
     check_size(parts, ask, repeats)
     with placed(ask.where):
         check_wordings(ask)
+    if isinstance(ask.reply, Options):
+        with placed(ask.reply.where):
+            check_options(ask.reply, ask.slot_texts)
     check_measures(takes, parts, scores)
     check_apart(takes, parts, scores)
     check_families(takes)
@@ -67,6 +59,14 @@ def check_wordings(ask: Ask) -> None:
         if missing := sorted(set().union(*named) - own):
             which = "The text of the prompt" if number == 0 else f"Paraphrase {number}"
             raise DataError(f"{which} has no slot {{{missing[0]}}}, which another wording has: write it there, too.")
+
+
+def check_options(reply: Options, filled: Sequence[str]) -> None:
+    """Refuse slots of options that nothing fills: their braces would reach the model."""
+    for text in reply.texts.values():
+        for name in (*slots(text), *(["options"] if OPTIONS in text else [])):
+            if name not in filled:
+                raise UnknownNameError("slot of the options", name, filled)
 
 
 def check_tokens(most: int) -> None:
@@ -101,7 +101,9 @@ def check_take(take: Take, parts: Breakdown) -> None:
             f"The factor {take.of!r} has {counts[take.of]:,} levels; a spread is between {MOST_GROUPS} groups at most. "
             "Group them by another factor."
         )
-    if (many := prod(counts.values())) > MOST_ESTIMATES:
+    cue = [name for name in parts.sets.cue if name in counts]  # its columns go together and are not crossed
+    cues = parts.sets.manifest.select(cue).n_unique() if cue else 1
+    if (many := cues * prod(count for name, count in counts.items() if name not in cue)) > MOST_ESTIMATES:
         raise DataError(
             f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
             "it down by fewer factors."
@@ -121,16 +123,21 @@ def check_apart(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]
 
 
 def check_measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> None:
-    """Refuse names of scores with which two measures would be called the same."""
+    """Refuse names that two measures would have."""
     kinds: dict[str, tuple[str, str]] = {}
     for take in takes:
         for score in _both(take, take, scores):
-            name = measure_name(take, parts, score, scores)
-            what = (name.removesuffix(f"_{score.name}") if len(scores) > 1 else name, score.name)
-            if kinds.setdefault(name, what) != what:
-                raise DataError(
-                    f"The scores {kinds[name][1]!r} and {score.name!r} both have a measure {name!r}. Rename one."
-                )
+            name, kind = measure_name(take, parts, score, scores), kind_of(take, parts)
+            for label in (name, *(size_names(name) if take.size else ())):
+                what = (kind if label == name else f"size of a {kind}", score.name)
+                if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
+                    other = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
+                    with placed(take.where):
+                        raise DataError(f"A {what[0]} and a {other} would both be called {label!r}. Rename one.")
+                if kinds[label] != what:
+                    raise DataError(
+                        f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
+                    )
     margins(takes, parts, scores)
 
 

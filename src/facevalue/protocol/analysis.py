@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimates import EstimateTable, with_adjusted
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.estimation import Estimator
 from facevalue.protocol.replies import Score
@@ -52,7 +52,7 @@ class Program:
             if self.across is not None:
                 self.across(table, {model: first for model, (first, *_) in answered.items()})
             tables.append(table.frame())
-        return pl.concat(tables)
+        return with_adjusted(pl.concat(tables), "p_paper", "q_paper")
 
     def estimator(self, score: Score, means: Array, answers: Aggregate | None = None) -> Estimator:
         """Estimator of one score of a model, or of the mean over models."""

@@ -1,8 +1,9 @@
 """Questions of a study: a prompt with slots, its paraphrases, the orders of its options, and the kind of answer."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -10,15 +11,16 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Factor
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.prompts import phrase
 from facevalue.protocol.aggregate import level_codes
-from facevalue.protocol.replies import OPTIONS, Reply
+from facevalue.protocol.items import Item, check_items, factor_of, texts_of
+from facevalue.protocol.replies import Options, Reply
+from facevalue.protocol.slots import OPTIONS, filled, slots
 from facevalue.types import Option, Question
 
 WORDING, ORDERING = "wording", "ordering"
-SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_ -]{0,63})\}")
-"""A slot: a name in braces. All other braces are text."""
+_QUESTION = "(question)"
 MOST_PROMPTS = 100_000
 """Different questions of a study."""
 
@@ -32,26 +34,37 @@ class Ask:
     prompts:
         Wordings of the question: paraphrases of each other. `{job}` is a slot for the level of a factor.
     reply:
-        The kind of answer.
+        The kind of answer. Options of a choice may have slots, too.
     slots:
         For each slot that is no factor of the pictures, its levels and their wording.
     system:
         The system message; none if empty.
+    items:
+        A table of questions, a row each: texts by column. The first column names the item and is a factor; others
+        fill slots of the prompt and of the options, or, where they fill none, are coarser factors.
     where:
         Place of the prompt in a file, for people.
 
     Examples
     --------
-    >>> from facevalue.protocol import yes_or_no
+    >>> from facevalue.protocol import choice, yes_or_no
     >>> ask = Ask(("Is this person a good {job}?",), yes_or_no(), slots={"job": {"nurse": "nurse", "cook": "cook"}})
     >>> list(ask.slots)
     ['job']
+
+    Two traits, each with its own poles:
+
+    >>> poles = choice({"good": "{trait}", "bad": "{opposite}"}, favourable="good", order="all")
+    >>> rows = ({"trait": "kind", "opposite": "rude"}, {"trait": "able", "opposite": "inept"})
+    >>> Ask(("Is this person {options}?",), poles, items=rows).named_factors[0].levels
+    ('kind', 'able')
     """
 
     prompts: tuple[str, ...]
     reply: Reply
     slots: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     system: str = ""
+    items: Sequence[Item] = ()
     where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -59,73 +72,151 @@ class Ask:
             raise DataError("A question needs a text.")
         if len(set(self.prompts)) != len(self.prompts):
             raise DataError("Two wordings of the question are the same.")
+        check_items(self.items)
+        self._check_names()
+        self._check_slots()
+        if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
+            raise DataError("Options are shown in several orders, so each wording of the prompt needs {options}.")
+        if prod(len(factor) for factor in self.factors()) > MOST_PROMPTS:
+            raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
+        if isinstance(self.reply, Options):
+            with placed(self.reply.where):
+                self._check_options()
+
+    def _check_names(self) -> None:
         for name, levels in self.slots.items():
             if not levels:
                 raise DataError(f"The factor {name!r} has no levels.")
+            if self.items and name in self.items[0]:
+                raise DataError(f"{name!r} is a column of the items and a factor of its own. Rename one of them.")
+        for name in (*self.slots, *(self.items[0] if self.items else ())):
             if not name.isidentifier() or not name.isascii():
                 raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
             if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
                 what = "the options" if name == "options" else f"the {name} of the question"
                 raise DataError(f"No factor can be called {name!r}, which stands for {what}. Rename it.")
-            if not any(name in slots(text) for text in self.prompts):
+
+    def _check_slots(self) -> None:
+        for name in self.slots:
+            if name not in self._slots:
                 raise DataError(f"The prompt has no slot {{{name}}} for the factor {name!r}.")
-        if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
-            raise DataError("Options are shown in several orders, so each wording of the prompt needs {options}.")
-        if prod(len(factor) for factor in self.factors()) > MOST_PROMPTS:
-            raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
+        if self.items and not self._slots & set(self.items[0]):
+            columns = ", ".join(f"{{{column}}}" for column in self.items[0])
+            raise DataError(f"Neither the prompt nor an option has a slot for a column of the items ({columns}).")
+
+    def _check_options(self) -> None:
+        for levels in product(*(factor.levels for factor in self._option_factors)):
+            texts = [option.text for option in self.options(self._filling(levels), self.reply.orderings[0])]
+            if len(set(texts)) < len(texts):
+                twice = next(text for text in texts if texts.count(text) > 1)
+                raise DataError(f"Two options of {', '.join(levels)} have one wording, {twice!r}.")
+
+    @cached_property
+    def _texts(self) -> dict[str, tuple[str, Mapping[str, str]]]:
+        """For each slot that is not filled by pictures the factor that fills it, and its texts by level."""
+        texts: dict[str, tuple[str, Mapping[str, str]]] = {name: (name, levels) for name, levels in self.slots.items()}
+        if self.items:
+            name = next(iter(self.items[0]))
+            texts |= {column: (name, by_item) for column, by_item in texts_of(self.items).items()}
+        return texts
+
+    @cached_property
+    def _option_slots(self) -> list[str]:
+        if not isinstance(self.reply, Options):
+            return []
+        names = (name for text in self.reply.texts.values() for name in slots(text))
+        return [name for name in dict.fromkeys(names) if name in self._texts]
+
+    @cached_property
+    def _slots(self) -> set[str]:
+        return {*self._option_slots, *(name for text in self.prompts for name in slots(text))}
 
     @property
     def of_pictures(self) -> list[str]:
-        """Slots of the prompts that have no levels of their own: pictures fill them."""
-        return list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self.slots))
+        """Slots of the prompts that have no texts of their own: pictures fill them."""
+        return list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self._texts))
+
+    @property
+    def slot_texts(self) -> list[str]:
+        """Slots that have texts of their own."""
+        return list(self._texts)
 
     def shown(self, columns: Sequence[str]) -> list[str]:
         """Slots that are filled with a factor of the pictures."""
         for name in self.of_pictures:
             if name not in columns:
-                raise UnknownNameError("slot of the prompt", name, {*self.slots, *columns})
+                raise UnknownNameError("slot of the prompt", name, {*self._texts, *columns})
         return self.of_pictures
 
-    def factors(self) -> tuple[Factor, ...]:
-        """Prompt axes: slots, then wordings where there are several; the orderings come last."""
-        named = [Factor(name, tuple(levels)) for name, levels in self.slots.items()]
-        if len(self.prompts) > 1:
-            named.append(Factor(WORDING, tuple(str(number + 1) for number in range(len(self.prompts)))))
-        return (*named, Factor(ORDERING, self.reply.orderings))
+    @property
+    def named_factors(self) -> tuple[Factor, ...]:
+        """Factors whose levels are declared: items first, then slots."""
+        items = (factor_of(self.items, self._slots),) if self.items else ()
+        return (*items, *(Factor(name, tuple(levels)) for name, levels in self.slots.items()))
+
+    def narrowed(self, levels: Mapping[str, Collection[str]]) -> "Ask":
+        """Return the question with only these levels of the named factors."""
+        slots = {
+            name: {level: text for level, text in texts.items() if level in levels.get(name, texts)}
+            for name, texts in self.slots.items()
+        }
+        name = next(iter(self.items[0])) if self.items else ""
+        items = [item for item in self.items if item[name] in levels.get(name, (item[name],))]
+        return replace(self, slots=slots, items=items)
 
     @property
-    def items(self) -> tuple[Factor, ...]:
-        """Prompt axes whose crossing are the items: all but the orderings."""
-        return self.factors()[:-1]
+    def question_factors(self) -> tuple[Factor, ...]:
+        """Prompt axes whose crossing are the questions: items, slots, then wordings where there are several."""
+        if len(self.prompts) == 1:
+            return self.named_factors
+        return (*self.named_factors, Factor(WORDING, tuple(str(n + 1) for n in range(len(self.prompts)))))
 
-    def item_codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """The item that each row is about."""
-        out = np.zeros(frame.height, dtype=np.int64)
-        for factor in self.items:
-            out = out * len(factor) + level_codes(frame[factor.name], factor.levels)
-        return out
+    def factors(self) -> tuple[Factor, ...]:
+        """Prompt axes; the orderings come last."""
+        return (*self.question_factors, Factor(ORDERING, self.reply.orderings))
+
+    def question_codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
+        """The question that each row is about."""
+        return _crossed(frame, self.question_factors)
+
+    def texts(self, levels: Mapping[str, str | None]) -> dict[str, str]:
+        """Texts of the slots that are not filled by pictures, for these levels of their factors."""
+        return {slot: texts[str(levels[name])] for slot, (name, texts) in self._texts.items()}
+
+    @cached_property
+    def _option_factors(self) -> tuple[Factor, ...]:
+        names = {self._texts[slot][0] for slot in self._option_slots}
+        return tuple(factor for factor in self.named_factors if factor.name in names)
+
+    def _filling(self, levels: Sequence[str]) -> dict[str, str]:
+        """Texts of the options' slots, for these levels of the factors that fill them."""
+        named = dict(zip((factor.name for factor in self._option_factors), levels, strict=True))
+        return {slot: self._texts[slot][1][named[self._texts[slot][0]]] for slot in self._option_slots}
+
+    def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
+        """The options in this order, their slots filled."""
+        options = self.reply.options(ordering)
+        return tuple(replace(o, text=filled(o.text, texts)) for o in options) if self._option_slots else options
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Scores, mass and reasons of replies, from text, probs, status and what was asked; the same rows."""
+        if not isinstance(self.reply, Options) or not self._option_factors:
+            return self.reply.read(frame)
+        codes = _crossed(frame, (*self._option_factors, Factor(ORDERING, self.reply.orderings)))
+        shown = [
+            self.options(self._filling(levels), ordering)
+            for *levels, ordering in product(*(f.levels for f in self._option_factors), self.reply.orderings)
+        ]
+        dtype = pl.UInt16 if len(shown) < 2**16 else pl.UInt32
+        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, shown))
 
 
-def slots(text: str) -> list[str]:
-    """Slots of a prompt, but for that of the options.
-
-    Examples
-    --------
-    >>> slots("Is this {person} a {job}? {options} {0} {a.b}")
-    ['person', 'job']
-    """
-    return [name for name in SLOT.findall(text) if f"{{{name}}}" != OPTIONS]
-
-
-def filled(text: str, levels: Mapping[str, str]) -> str:
-    """A prompt with its slots filled; what is put in is not looked at again.
-
-    Examples
-    --------
-    >>> filled("A {job}: {options}", {"job": "{options}", "options": "(a) or (b)"})
-    'A {options}: (a) or (b)'
-    """
-    return SLOT.sub(lambda slot: levels.get(slot[1], slot[0]), text)
+def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:
+    """Place of each row in the crossing of these factors."""
+    codes = np.zeros(frame.height, dtype=np.int64)
+    for factor in factors:
+        codes = codes * len(factor) + level_codes(frame[factor.name], factor.levels)
+    return codes
 
 
 def listed(options: tuple[Option, ...]) -> str:
@@ -175,13 +266,12 @@ class Questions:
             for name in self._shown:
                 if levels[name] is None:
                     raise DataError(f"A picture has no {name!r}, which the prompt asks about.")
-            said = {name: texts[str(levels[name])] for name, texts in self._ask.slots.items()}
-            said |= {name: str(levels[name]) for name in self._shown}
-            options = self._ask.reply.options(str(levels[ORDERING]))
+            texts = self._ask.texts(levels) | {name: str(levels[name]) for name in self._shown}
+            options = self._ask.options(texts, str(levels[ORDERING]))
             if options:
-                said["options"] = listed(options)
+                texts["options"] = listed(options)
             text = self._ask.prompts[int(levels.get(WORDING) or 1) - 1]
             about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING))
-            told = {"scenario": about or "question", **levels, **self._facts}
-            self._known[key] = Question(filled(text, said), options, self._ask.system or None, told)
+            facts = {"scenario": about or "question", **levels, **self._facts}
+            self._known[key] = Question(filled(text, texts), options, self._ask.system or None, facts)
         return self._known[key]

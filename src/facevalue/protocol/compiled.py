@@ -11,12 +11,12 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol import settings as given
-from facevalue.protocol.acceptance import check_take, check_whole, placed
+from facevalue.protocol.acceptance import check_take, check_whole
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
@@ -54,7 +54,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
-    parts = Breakdown(sets, asked.items)
+    parts = Breakdown(sets, asked.question_factors)
     _check_labels(parts, asked)
     sides = isinstance(stimuli, Pairs)
     seeds = given.seeds(options)
@@ -71,7 +71,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     if manifest is None:
         check_whole(protocol.takes, parts, asked, len(seeds), protocol.max_tokens)
     design = _design(table, sets, asked, isinstance(stimuli, Rows))
-    axes = Axes(table["image"].to_list(), asked.item_codes, list(asked.reply.orderings), len(seeds), _items(asked))
+    axes = Axes(table["image"].to_list(), asked.question_codes, list(asked.reply.orderings), len(seeds), _items(asked))
     analysis = Analysis(protocol, parts, asked, axes, sides)
     if protocol.page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -140,30 +140,29 @@ def _check_margin(take: Take, parts: Breakdown, ask: Ask) -> None:
 
 
 def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:
-    """The question with only the levels of its slots that the user chose."""
-    slots = dict(ask.slots)
-    for name, levels in slots.items():
-        kept = given.chosen(name, given.names(options, name), list(levels)) if name in options else ()
-        if kept:
-            slots[name] = {level: levels[level] for level in kept}
-    return replace(ask, slots=slots)
+    """The question with only the levels that the user chose."""
+    chosen = {}
+    for factor in ask.named_factors:
+        if names := given.names(options, factor.name) if factor.name in options else ():
+            chosen[factor.name] = given.chosen(factor.name, names, list(factor.levels))
+    return ask.narrowed(chosen) if chosen else ask
 
 
 def _items(ask: Ask) -> int:
-    return int(np.prod([len(factor) for factor in ask.items], dtype=np.int64))
+    return int(np.prod([len(factor) for factor in ask.question_factors], dtype=np.int64))
 
 
 def _check_labels(parts: Breakdown, ask: Ask) -> None:
     """Refuse factors whose name means something else in the tables of answers and estimates."""
     scores = {score.name for score in ask.reply.scores}
     columns = [name for name in parts.sets.manifest.columns if name not in _CARRIED_NOT]
-    for name in [*columns, *parts.asked]:
+    for name in [*columns, *parts.of_prompt]:
         if name in _RESERVED or name in (CONTRAST, DIMENSION):
             raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
         if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
             raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")
-        if [*columns, *parts.asked].count(name) > 1:
-            where = "wordings of the prompt" if name == WORDING else "slots of the prompt"
+        if [*columns, *parts.of_prompt].count(name) > 1:
+            where = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
             raise DataError(f"The factor {name!r} is one of the pictures and of the {where}. Rename one of them.")
 
 
@@ -206,7 +205,7 @@ class Analysis:
 
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons in place of text and probabilities."""
-        read = self.ask.reply.read(frame)
+        read = self.ask.read(frame)
         if self.sides:
             score = self.ask.reply.scores[0]
             raw = pl.col(score.name)
@@ -254,7 +253,9 @@ def _missing_by(parts: Breakdown) -> MissingBy:
     sets = parts.sets
     units = len(sets.identities)
     named = [
-        name for name in parts.factors if name not in parts.asked and len(parts.levels(name)) <= min(_MOST, units / 2)
+        name
+        for name in parts.factors
+        if name not in parts.of_prompt and len(parts.levels(name)) <= min(_MOST, units / 2)
     ]
     several = (Grouped.of(name, sets.key) for name in named if len(parts.levels(name)) > 1)
     return MissingBy(tuple(several), tuple(parts.asked))

@@ -1,6 +1,7 @@
 """Definitions of what the takes of a study measure, and of the checks of its instrument."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from facevalue.errors import DataError
@@ -16,13 +17,23 @@ SIDE_SCORE = "(side)"
 """Column of answers about pairs: the score as asked, before it is turned round."""
 
 
+INSTRUMENT = (POSITION, LETTERED, SIDE_BIAS, NA_RATE, REFUSALS, NA_SPREAD)
+"""Names of the checks of the instrument."""
+
+
 def measure_name(take: Take, parts: Breakdown, score: Score, scores: Sequence[Score]) -> str:
     """Name of the measure of a take; that of the score follows where there are several."""
-    name = take.name or _kind(take, parts)
+    name = take.name or kind_of(take, parts)
     return name if len(scores) == 1 else f"{name}_{score.name}"
 
 
-def _kind(take: Take, parts: Breakdown) -> str:
+def size_names(name: str) -> tuple[str, str]:
+    """Names of the measures of a shift's size, and of that without what chance adds."""
+    return f"abs_{name}", f"abs_{name}_corrected"
+
+
+def kind_of(take: Take, parts: Breakdown) -> str:
+    """Name of what is measured where a take has no name of its own."""
     if take.measure != GAP:
         return take.measure
     return SHIFT_GAP if take.on == SHIFT else PAIRED_GAP if parts.paired(take.of) else GAP
@@ -44,7 +55,7 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
     out: dict[str, Measure] = {}
     for take in takes:
         for score in scores:
-            name, kind = measure_name(take, parts, score, scores), _kind(take, parts)
+            name, kind = measure_name(take, parts, score, scores), kind_of(take, parts)
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
@@ -54,7 +65,22 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
                 equation, score.unit, parts.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP),
                 signed=kind != SPREAD, comparison=kind != MEAN, limits=limits,
             )  # fmt: skip
+            if take.size:
+                out |= _sizes(out[name])
     return out
+
+
+def _sizes(shift: Measure) -> dict[str, Measure]:
+    plain, corrected = size_names(shift.name)
+    both = (
+        (plain, f"Size of {shift.name}", f"|{shift.name}| at the level reported"),
+        (corrected, f"Size of {shift.name} without the part that chance adds", f"sqrt(max(0, {shift.name}² - se²))"),
+    )
+    limits = (0.0, shift.limits[1])
+    return {
+        name: replace(shift, name=name, title=title, equation=equation, signed=False, comparison=False, limits=limits)
+        for name, title, equation in both
+    }
 
 
 def margins(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, float]:

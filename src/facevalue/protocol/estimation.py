@@ -22,7 +22,7 @@ from facevalue.measures.missing_data_bounds import (
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.definitions import measure_name, size_names
 from facevalue.protocol.instrument import by_group
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
@@ -59,7 +59,7 @@ class Estimator:
         if take.scores and self.score.name not in take.scores:
             return
         measure = self.measures[measure_name(take, self.parts, self.score, self.scores)]
-        if not wanted([measure.name, *(_sizes(measure) if take.size else ())]):
+        if not wanted([measure.name, *(size_names(measure.name) if take.size else ())]):
             return
         {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[
             take.measure
@@ -102,7 +102,7 @@ class Estimator:
         self._enter(table, take, measure, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
         if take.size:
             labels = self.parts.labelled(cells.labels)
-            plain, corrected = (self.measures[name] for name in _sizes(measure))
+            plain, corrected = (self.measures[name] for name in size_names(measure.name))
             size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
             table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
             without_noise = shift.corrected(size, standard_error(cells.sums, cells.counts))
@@ -162,7 +162,7 @@ class Estimator:
     def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, dict[str, list[str | None]]]:
         """Levels of a gap's factor; rows and columns with it outermost on its side; labels of the cells without it."""
         levels = self.parts.levels(take.of)
-        if take.of in self.parts.asked:
+        if take.of in self.parts.of_prompt:
             rows, columns = self.parts.rows(at, take.by), self.parts.columns([take.of, *take.by])
         else:
             place = {name: i for i, name in enumerate(levels)}
@@ -179,7 +179,7 @@ class Estimator:
         many = len(levels)
 
         def by_level(flat: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-            if take.of in self.parts.asked:
+            if take.of in self.parts.of_prompt:
                 cut = flat.reshape(*flat.shape[:-1], len(rows), many, -1)
                 return np.moveaxis(cut, -2, -3).reshape(*flat.shape[:-1], many, -1)
             return flat.reshape(*flat.shape[:-1], many, -1)
@@ -208,11 +208,6 @@ class Estimator:
             spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
             self._spreads[dimension] = scores, groups, spreads
         return self._spreads[dimension]
-
-
-def _sizes(measure: Measure) -> tuple[str, str]:
-    """Names of the measures of a shift's size, and of that without what chance adds."""
-    return f"abs_{measure.name}", f"abs_{measure.name}_corrected"
 
 
 def _gap_bounds(

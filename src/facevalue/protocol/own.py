@@ -1,7 +1,7 @@
 """Own studies: TOML files that declare what is shown, asked and taken. Nothing in them is executed."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path, PureWindowsPath
@@ -15,10 +15,12 @@ from facevalue.places import is_study_file
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.items import check_items
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.replies import BOTH, ONE, OPTIONS, Options, Reply, choice, rating, yes_or_no
+from facevalue.protocol.replies import BOTH, ONE, Options, Reply, choice, rating, yes_or_no
 from facevalue.protocol.settings import Setting
 from facevalue.protocol.side_by_side import Pairs
+from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.takes import Take
 from facevalue.protocol.toml_tables import Table, lines_of
@@ -34,7 +36,7 @@ MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
     *("name", "title", "version", "note", "citation", "like", "settings"),
-    *("pictures", "prompt", "factor", "answer", "take", "sampling", "titles"),
+    *("pictures", "prompt", "factor", "item", "answer", "take", "sampling", "titles"),
 )
 _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
@@ -169,12 +171,12 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     asked = top.table("prompt")
     asked.known("text", "paraphrases", "system")
     prompts = (asked.text("text"), *asked.names("paraphrases", ()))
-    slots = _slots(top.table("factor", needed=False))
+    slots, items = _slots(top.table("factor", needed=False)), _items(top.tables("item"))
     answer = top.table("answer")
     with answer.at():
         reply = _reply(answer, all(OPTIONS in text for text in prompts))
     with asked.at("text"):
-        ask = Ask(prompts, reply, slots, asked.text("system", ""), asked.where("text"))
+        ask = Ask(prompts, reply, slots, asked.text("system", ""), items, asked.where("text"))
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), reply)
     takes = tuple(_take(one) for one in top.tables("take"))
     titles = top.table("titles", needed=False)
@@ -265,6 +267,12 @@ def _slots(table: Table) -> dict[str, dict[str, str]]:
     return out
 
 
+def _items(tables: Sequence[Table]) -> list[dict[str, str]]:
+    items = [{column: table.text(column) for column in table} for table in tables]
+    check_items(items, lambda number: tables[number].at())
+    return items
+
+
 def _reply(table: Table, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
     kinds: dict[str, Callable[[Table, bool], Reply]] = {
@@ -288,7 +296,8 @@ def _choice(table: Table, slot: bool) -> Reply:
     order = table.text("orderings", (BOTH if len(options) == 2 else "rotations") if slot else ONE)
     favourable = table.text("favourable") if "favourable" in table else table.numbers("scores")
     with table.at("favourable" if isinstance(favourable, str) else "scores"):
-        return choice(options, favourable, order, letters=table.flag("letters", slot))
+        reply = choice(options, favourable, order, letters=table.flag("letters", slot))
+    return replace(reply, where=table.where("options"))
 
 
 def _yes_no(table: Table, slot: bool) -> Reply:
@@ -346,14 +355,15 @@ def _text(table: Table, _slot: bool) -> Reply:
 
 def _take(table: Table) -> Take:
     table.known(
-        *("measure", "by", "of", "level", "versus", "on", "scores", "family"),
-        *("confirmatory", "method", "margin", "tested"),
+        *("measure", "by", "of", "versus", "ends", "on", "scores", "family"),
+        *("confirmatory", "method", "margin", "tested", "name", "size", "rank_test", "welch"),
     )
     with table.at():
         return Take(
             table.text("measure"), table.names("by", ()), table.text("of", ""), table.text("versus", ""),
             table.text("on", "score"), table.names("scores", ()), table.text("family", ""),
             table.flag("confirmatory", False), table.text("method", "holm"),
-            table.number("margin") if "margin" in table else None, table.text("level", ""),
-            table.flag("tested", True), where=table.where(),
+            table.number("margin") if "margin" in table else None, table.names("ends", ()),
+            table.flag("tested", True), table.text("name", ""), table.flag("size", False),
+            table.flag("rank_test", False), table.flag("welch", False), table.where(),
         )  # fmt: skip

@@ -99,12 +99,13 @@ class Protocol:
             from facevalue.protocol.stimuli import columns_of  # noqa: PLC0415 - it draws portraits, with NumPy
 
             object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self.ask.of_pictures))
+        chosen = [factor.name for factor in self.ask.named_factors]
         if not self.settings:
-            own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
+            own = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
             drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
         names = [setting.name for setting in self.settings]
-        for name in self.ask.slots:
+        for name in chosen:
             if names.count(name) > 1:
                 raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 

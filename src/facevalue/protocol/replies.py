@@ -1,7 +1,7 @@
 """Kinds of answers: what a question asks for, and what is scored of the replies."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
@@ -18,8 +18,8 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
 from facevalue.types import Option
 
-OPTIONS = "{options}"
-"""Slot of a prompt that the options are written in."""
+Shown = tuple[str, Sequence[tuple[Option, ...]]]
+"""Name of a column of codes, and the options that were shown for each code."""
 FIRST, LETTER = "(first)", "(letter)"
 """Columns of answers: how much of the answer is the option shown first, and the one labelled (a)."""
 ONE, BOTH, ALL, ROTATIONS = "one", "both", "all", "rotations"
@@ -85,6 +85,7 @@ class Options:
     # How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
     parser: str = "choice"
     told: Mapping[str, str] = field(default_factory=dict)
+    where: str = field(default="", compare=False, repr=False)  # place of the options in a file, for people
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.texts) <= MOST_OPTIONS:
@@ -157,13 +158,16 @@ class Options:
         """The options in this order."""
         return self._orders[ordering]
 
-    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Expected score of each answer, its mass, and how much of it is the option shown first or labelled (a)."""
+    def read(self, frame: pl.DataFrame, shown: Shown | None = None) -> pl.DataFrame:
+        """Expected score of each answer, its mass, and how much of it is the option shown first or labelled (a).
+
+        `shown`: what was shown where options have slots.
+        """
         orderings = frame["ordering"].cast(pl.Enum(list(self._orders))).to_physical().to_numpy().astype(np.int64)
         known = {_level(name): float(value) for name, value in self.values.items()}
         table = np.array([[known[option.level] for option in options] for options in self._orders.values()])
         letter = np.array([self._place(name, self.letters) for name in self._orders])
-        parsed = self._parsed(frame)
+        parsed = self._parsed(frame, shown)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
         at = np.maximum(choice, 0)
         seen = choice >= 0
@@ -189,7 +193,7 @@ class Options:
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
-    def _parsed(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _parsed(self, frame: pl.DataFrame, shown: Shown | None) -> pl.DataFrame:
         if self.parser == "yes-no":
             parsed = yes_no.parse_column(frame, "text")
             names = list(self.texts)
@@ -204,7 +208,8 @@ class Options:
             return parsed.with_columns(choice.alias("choice"))
         if self.parser == "rating":
             frame = frame.with_columns(pl.col("text").str.replace_all(self._scale, "$1"))
-        return parse_column(frame, "text", "ordering", self._orders)
+        column, options = shown or ("ordering", self._orders)
+        return parse_column(frame, "text", column, options)
 
     @cached_property
     def _scale(self) -> str:

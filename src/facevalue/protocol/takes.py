@@ -1,5 +1,6 @@
 """Takes: what is measured of the answers, broken down by what, tested in which family."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -43,8 +44,8 @@ class Take:
     versus:
         Level that all others are compared with; by default two levels are compared with each other, and each of more
         with the rest.
-    level:
-        The only level that is compared with `versus`; all others by default.
+    ends:
+        All levels of the factor of a gap in their order: of those shown, the last alone is compared with the first.
     on:
         Gaps are those of scores, or of shifts ("shift").
     scores:
@@ -85,7 +86,7 @@ class Take:
     confirmatory: bool = False
     method: str = "holm"
     margin: float | None = None
-    level: str = ""
+    ends: tuple[str, ...] = ()
     tested: bool = True
     name: str = ""
     size: bool = False
@@ -103,14 +104,19 @@ class Take:
         if (self.measure in (GAP, SPREAD)) != bool(self.of):
             what = "needs a factor" if not self.of else "has no factor"
             raise DataError(f"A {self.measure} {what} of its own: `of` is for gaps and spreads.")
-        if self.versus and self.measure != GAP:
+        if (self.versus or self.ends) and self.measure != GAP:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
-        if self.level and (not self.versus or self.level == self.versus):
-            raise DataError("`level` is the only level that is compared with `versus`: name two different levels.")
+        if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
+            raise DataError("`ends` names all levels of a factor in their order, each once, and stands for `versus`.")
         if not self.tested and (self.family or self.confirmatory or self.margin is not None):
             raise DataError(f"A {self.measure} that is not tested has no family and no margin.")
         if self.measure == MEAN:
             object.__setattr__(self, "tested", False)
+        if not re.fullmatch("([a-z][a-z0-9_]{0,39})?", self.name):
+            raise DataError(f"The measure's name {self.name!r} is not made of small letters, digits and underscores.")
+        for key, kinds in (("size", (SHIFT,)), ("rank_test", (SHIFT, SPREAD)), ("welch", (GAP,))):
+            if getattr(self, key) and self.measure not in kinds:
+                raise DataError(f"A {self.measure} has no {key!r}: only a {' or a '.join(kinds)} has.")
         if self.of in self.by or len(set(self.by)) != len(self.by):
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:
@@ -146,14 +152,19 @@ class Breakdown:
 
     @property
     def factors(self) -> list[str]:
-        """Factors of the stimuli and of the prompt."""
+        """Factors of the stimuli and of the prompt, coarser ones included."""
         cue = [name for name in self.sets.cue if name not in self.sets.factors]
-        return [*cue, *self.sets.factors, *self.asked]
+        return [*cue, *self.sets.factors, *self.of_prompt]
 
     @property
     def asked(self) -> list[str]:
         """Factors of the prompt."""
         return [factor.name for factor in self.items]
+
+    @property
+    def of_prompt(self) -> list[str]:
+        """Factors of the prompt, each with its coarser ones."""
+        return list(self._of_items)
 
     def check(self, take: Take) -> None:
         """Refuse a take on what there isn't."""
@@ -169,22 +180,23 @@ class Breakdown:
             raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        for level in filter(None, (take.versus, take.level)):
-            if level not in self.levels(take.of):
-                raise UnknownNameError(f"level of {take.of}", level, self.levels(take.of))
+        if take.versus and take.versus not in self.levels(take.of):
+            raise UnknownNameError(f"level of {take.of}", take.versus, self.levels(take.of))
+        for level in self.levels(take.of) if take.ends else ():
+            if level not in take.ends:
+                raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")
         if take.of and len(self.levels(take.of)) < 2:
             raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
 
     def levels(self, name: str) -> list[str]:
         """Levels of a factor."""
-        for factor in self.items:
-            if factor.name == name:
-                return list(factor.levels)
+        if name in self._of_items:
+            return list(dict.fromkeys(map(str, self._of_items[name][1])))
         return self.sets.manifest[name].drop_nulls().unique(maintain_order=True).to_list()
 
     def paired(self, name: str) -> bool:
         """Whether a unit has several levels of a factor."""
-        return name in self.asked or self.sets.varies(name)
+        return name in self._of_items or self.sets.varies(name)
 
     def columns(self, names: Sequence[str]) -> Slicing:
         """Partition the items by factors of the prompt, in the order named."""
@@ -235,6 +247,9 @@ class Breakdown:
     def contrasts(self, take: Take) -> list[tuple[str, str]]:
         """Which levels are compared with which."""
         levels = self.levels(take.of)
+        if take.ends:
+            shown = [level for level in take.ends if level in levels]
+            return [(shown[-1], shown[0])]
         if take.versus:
-            return [(level, take.versus) for level in ([take.level] if take.level else levels) if level != take.versus]
+            return [(level, take.versus) for level in levels if level != take.versus]
         return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]

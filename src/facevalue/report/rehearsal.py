@@ -90,9 +90,10 @@ def _reduced(
     units = _units(study)
     pictures = study.manifest.filter(pl.col(units.name).is_in(units.head(_FEW).implode())).height
     per_picture = prod(factors.values()) * min(study.repeats, _SEEDS)
-    for name in sorted(protocol.ask.slots, key=lambda name: -factors.get(name, 0)):
+    named = {factor.name: list(factor.levels) for factor in protocol.ask.named_factors}
+    for name in sorted(named, key=lambda name: -factors.get(name, 0)):
         chosen = small.get(name)
-        levels = (chosen if isinstance(chosen, list) else []) or list(protocol.ask.slots[name])
+        levels = (chosen if isinstance(chosen, list) else []) or named[name]
         fits = max(2, min(len(levels), MOST * len(levels) // (per_picture * pictures)))
         small[name] = levels[:fits]
         per_picture = per_picture * len(levels[:fits]) // len(levels)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.design import Factor
-from facevalue.measures.estimates import EstimateTable, with_adjusted
+from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.analysis import Program, Statistic
@@ -71,16 +71,16 @@ def takes(faces: Faces) -> Iterator[Take | Statistic]:
         yield paper.significant_share(dimension)  # Table 11
     yield paper.framing
     for dimension in faces.dimensions:
-        group, other = _ends(dimension, faces)
-        yield Take(GAP, CUE, dimension, other, SHIFT, level=group, name=m.GAP.name, family=GAPS, welch=True)
+        yield Take(
+            GAP, CUE, dimension, on=SHIFT, ends=_ends(dimension, faces), name=m.GAP.name, family=GAPS, welch=True
+        )
     yield paper.sizes  # Figures 4 and 5
 
 
-def _ends(dimension: str, faces: Faces) -> tuple[str, str]:
-    """Last and first level of a dimension whose order is known; else none, and each level is compared with others."""
-    levels = faces.manifest[dimension].drop_nulls().unique()
-    ordered = [level for level in ORDERS.get(dimension, ()) if level in levels]
-    return (ordered[-1], ordered[0]) if len(ordered) == len(levels) else ("", "")
+def _ends(dimension: str, faces: Faces) -> tuple[str, ...]:
+    """Levels of a dimension whose order is known; else none, and each level is compared with others."""
+    order = ORDERS.get(dimension, ())
+    return order if set(faces.manifest[dimension].drop_nulls()) <= set(order) else ()
 
 
 def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
@@ -102,11 +102,8 @@ def program(faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]) ->
 def analyse(
     answers: Mapping[str, Aggregate], faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]
 ) -> pl.DataFrame:
-    """Estimate everything; the paper's own tests are corrected as there."""
-    estimates = program(faces, scenarios, orderings).estimate(
-        {name: {SCORE.name: own} for name, own in answers.items()}
-    )
-    return with_adjusted(estimates, "p_paper", "q_paper")
+    """Estimate everything."""
+    return program(faces, scenarios, orderings).estimate({name: {SCORE.name: own} for name, own in answers.items()})
 
 
 def judge_instrument(
