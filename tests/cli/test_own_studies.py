@@ -43,7 +43,7 @@ def test_an_example_is_planned_run_measured_reported_and_exported(name: str, wri
     Path(f"{name}.toml").unlink()  # the run's folder is all that is needed from here on
     assert written("measure", folder).status == 0
     found = estimates(folder)
-    assert found.filter(pl.col("measure").str.starts_with("shift"))["value"].is_not_null().any()
+    assert found.filter(pl.col("measure").str.contains("^(shift|sbs)"))["value"].is_not_null().any()
     assert written("report", folder).status == 0
     page = (Path(folder) / "report.html").read_text()
     assert "<h1" in page

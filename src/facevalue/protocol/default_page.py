@@ -40,11 +40,12 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
     """
     asked = [(take, _selections(take, parts, scores)) for take in takes]
     lead = tuple(_lead(take, of) for take, of in asked if take.tested)
+    together: dict[str, list[tuple[Take, tuple[Of, ...]]]] = {}
+    for take, of in asked:
+        together.setdefault(_title(take), []).append((take, of))
     sections = tuple(
-        Section(f"take-{place + 1}", _title(take), tuple(_strips(take, one) for one in of), each_model=True,
-                lead=_LEADS[take.measure])
-        for place, (take, of) in enumerate(asked)
-    )  # fmt: skip
+        _section(f"take-{number}", title, members) for number, (title, members) in enumerate(together.items(), start=1)
+    )
     missing = Section(
         "missing", "Answers missing",
         (
@@ -142,6 +143,15 @@ def _lead(take: Take, of: tuple[Of, ...]) -> Findings:
     )
 
 
-def _strips(take: Take, of: Of) -> Strips:
+def _section(name: str, title: str, members: Sequence[tuple[Take, Sequence[Of]]]) -> Section:
+    """Takes of one title, a table for each."""
+    alone = len(members) == 1
+    tables = tuple(_strips(take, one, alone=alone) for take, of in members for one in of)
+    return Section(name, title, tables, each_model=True, lead=_LEADS[members[0][0].measure])
+
+
+def _strips(take: Take, of: Of, *, alone: bool) -> Strips:
+    """A table of a take; `alone`: whether no other take has its title."""
     first = ", ".join(take.by).capitalize() or "Of"
-    return Strips(of=(of,), first=first, title=_title(take), key=True, empty="Not measurable.")
+    title = _title(take) if alone else f"{_TITLES[take.measure]}: {', '.join(filter(None, (*take.by, take.of)))}"
+    return Strips(of=(of,), first=first, title=title, key=True, empty="Not measurable.")
