@@ -10,7 +10,19 @@ from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
 from facevalue.protocol.stimuli import NOUNS
-from facevalue.protocol.takes import CONTRAST, DIMENSION, GAP, MEAN, OTHERS, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import (
+    CONTRAST,
+    DIMENSION,
+    GAP,
+    LEVELS_MEAN,
+    MEAN,
+    OTHERS,
+    PREFERENCE,
+    SHIFT,
+    SPREAD,
+    Breakdown,
+    Take,
+)
 
 _BASE = "value of the base"
 
@@ -93,7 +105,7 @@ def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl
     rows = _looked_at(means, take, breakdown)
     out = []
     for level, contrast in breakdown.contrasts(take):
-        side = against(pl.col(take.of), level, None if contrast == OTHERS else contrast).alias(SIDE)
+        side = against(pl.col(take.of), level, None if contrast in (OTHERS, LEVELS_MEAN) else contrast).alias(SIDE)
         labels = {take.of: pl.lit(level), CONTRAST: pl.lit(contrast)}
         out.append(rows.with_columns(side).drop_nulls(SIDE).select(*take.by, SIDE, UNIT, VALUE, **labels))
     contrasts = pl.concat(out)

@@ -101,9 +101,10 @@ def check_take(take: Take, parts: Breakdown) -> None:
             f"The factor {take.of!r} has {counts[take.of]:,} levels; a spread is between {MOST_GROUPS} groups at most. "
             "Group them by another factor."
         )
-    cue = [name for name in parts.sets.cue if name in counts]  # its columns go together and are not crossed
+    cue = [name for name in parts.sets.cue if name in take.by]  # its columns go together and are not crossed
     cues = parts.sets.manifest.select(cue).n_unique() if cue else 1
-    if (many := cues * prod(count for name, count in counts.items() if name not in cue)) > MOST_ESTIMATES:
+    compared = len(parts.contrasts(take)) if take.measure == GAP else 1
+    if (many := cues * compared * prod(counts[name] for name in take.by if name not in cue)) > MOST_ESTIMATES:
         raise DataError(
             f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
             "it down by fewer factors."

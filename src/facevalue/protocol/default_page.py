@@ -14,7 +14,19 @@ from facevalue.protocol.examples import Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
-from facevalue.protocol.takes import CONTRAST, DIMENSION, GAP, MEAN, OTHERS, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import (
+    CONTRAST,
+    DIMENSION,
+    GAP,
+    LEVELS_MEAN,
+    MEAN,
+    OTHERS,
+    PREFERENCE,
+    SHIFT,
+    SPREAD,
+    Breakdown,
+    Take,
+)
 
 _TITLES = {
     SHIFT: "Shifts from the base",
@@ -59,7 +71,7 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    others = {name: {OTHERS: "All others"} for take in takes if (name := take.of)}
+    others = {name: {OTHERS: "All others", LEVELS_MEAN: "The mean of all"} for take in takes if (name := take.of)}
     return Page(
         lead=lead,
         sections=(*sections, _EXAMPLES, missing),

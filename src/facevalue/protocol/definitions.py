@@ -7,10 +7,10 @@ from math import inf
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Options, Reply, Score
-from facevalue.protocol.takes import GAP, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import GAP, LEVELS_MEAN, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
 
 OURS = "FaceValue"
-PAIRED_GAP, SHIFT_GAP = "paired_gap", "shift_gap"
+PAIRED_GAP, SHIFT_GAP, FROM_MEAN = "paired_gap", "shift_gap", "gap_from_mean"
 POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
 NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
 SIDE_SCORE = "(side)"
@@ -36,7 +36,9 @@ def kind_of(take: Take, parts: Breakdown) -> str:
     """Name of what is measured where a take has no name of its own."""
     if take.measure != GAP:
         return take.measure
-    return SHIFT_GAP if take.on == SHIFT else PAIRED_GAP if parts.paired(take.of) else GAP
+    if take.on == SHIFT:
+        return SHIFT_GAP
+    return FROM_MEAN if take.versus == LEVELS_MEAN else PAIRED_GAP if parts.paired(take.of) else GAP
 
 
 _TOLD = {
@@ -44,6 +46,10 @@ _TOLD = {
     MEAN: ("{}", "mean score over the units' answers"),
     GAP: ("Gap between groups: {}", "mean of one group - mean of the other, over units"),
     PAIRED_GAP: ("Difference within units: {}", "mean over units of score(level) - score(other level)"),
+    FROM_MEAN: (
+        "Difference from the mean of the unit's levels: {}",
+        "mean over units of (1 - 1/k) (score(level) - mean score of the unit's other levels), k levels",
+    ),
     SHIFT_GAP: ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
     SPREAD: ("Spread between groups: {}", "standard deviation (ddof 1) of the groups' means, mean over questions"),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
@@ -62,7 +68,7 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
             limits = (score.low, score.high) if kind == MEAN else (0.0 if kind == SPREAD else -reach, reach)
             out[name] = Measure(
                 name, title.format(score.title[:1].lower() + score.title[1:] if title != "{}" else score.title),
-                equation, score.unit, parts.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP),
+                equation, score.unit, parts.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN),
                 signed=kind != SPREAD, comparison=kind != MEAN, limits=limits,
             )  # fmt: skip
             if take.size:

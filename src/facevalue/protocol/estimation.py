@@ -30,6 +30,7 @@ from facevalue.protocol.spreads import add_spreads, limits
 from facevalue.protocol.takes import (
     CONTRAST,
     GAP,
+    LEVELS_MEAN,
     MEAN,
     OTHERS,
     PREFERENCE,
@@ -143,14 +144,16 @@ class Estimator:
                 bases = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
                 base = [self._split(part, at, rows, columns, levels, take)[0] for part in bases]
         found, kept, bounds, named = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
+        rest = (OTHERS, LEVELS_MEAN)
+        scale = 1 - 1 / len(levels) if take.versus == LEVELS_MEAN else 1.0  # x less (x + (k - 1) y) / k
         for level, other in self.parts.contrasts(take):
             one = [levels.index(level)]
-            two = [i for i, name in enumerate(levels) if name == other or (other == OTHERS and name != level)]
+            two = [i for i, name in enumerate(levels) if name == other or (other in rest and name != level)]
             sides = [(sums[:, own].sum(axis=1), counts[:, own].sum(axis=1)) for own in (two, one)]
-            found.append(_difference(sides, self.score.span, pooled=not take.welch))
+            found.append(_difference(sides, self.score.span, scale, pooled=not take.welch))
             kept.append(shown[one].any(axis=0) & shown[two].any(axis=0))
             if replies is not None and poles is not None:
-                bounds.append(_gap_bounds(replies, base, (one, two), poles, paired=measure.paired))
+                bounds.append(_gap_bounds(replies, base, (one, two), poles, paired=measure.paired).scaled(scale))
             for name, own_labels in labels.items():
                 named[name] += own_labels
             named[take.of] += [level] * sums.shape[-1]
@@ -229,14 +232,16 @@ def _gap_bounds(
     return contrast_bounds([one, replies(base, sides[0]), two, replies(base, sides[1])], [1, -1, -1, 1], poles)
 
 
-def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, *, pooled: bool) -> Estimates:
-    """The second side's mean less the first's: within units where any unit has both, else between units."""
+def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, scale: float, *, pooled: bool) -> Estimates:
+    """The second side's mean less the first's: between units, or within where any has both, there times `scale`."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
     both = (low_counts > 0) & (high_counts > 0)
     if both.any():
         apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
-        seen = both.astype(np.float64)
-        return cluster_bootstrap.means(np.where(both, apart, 0.0), seen, SEED, largest=span)
+        largest = None if span is None else span * scale
+        return cluster_bootstrap.means(
+            np.where(both, apart * scale, 0.0), both.astype(np.float64), SEED, largest=largest
+        )
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     mine = (code == 1)[:, None]
     sums, counts = np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts)

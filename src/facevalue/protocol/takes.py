@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from itertools import combinations
 from math import inf, prod
 from operator import mul
 
@@ -23,8 +24,8 @@ CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "oth
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
 """Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
 page would grow beyond what anybody can read."""
-OTHERS = "(others)"
-"""Stands for all that have another level."""
+OTHERS, LEVELS_MEAN, EACH_OTHER = "(others)", "(mean)", "(each other)"
+"""What a gap may be versus, beside a level: all that have another one, the mean of the unit's levels, each of them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Take:
     of:
         The factor of a gap or spread.
     versus:
-        Level that all others are compared with; by default two levels are compared with each other, and each of more
+        Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
+        unit's levels; "(each other)": all pairs. By default two levels are compared with each other, and each of more
         with the rest.
     ends:
         All levels of the factor of a gap in their order: of those shown, the last alone is compared with the first.
@@ -180,8 +182,13 @@ class Breakdown:
             raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        if take.versus and take.versus not in self.levels(take.of):
-            raise UnknownNameError(f"level of {take.of}", take.versus, self.levels(take.of))
+        known = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []
+        if take.versus and take.versus not in known:
+            raise UnknownNameError(f"level of {take.of}", take.versus, known)
+        if take.versus == LEVELS_MEAN and not self.paired(take.of):
+            raise DataError(
+                f"A unit has one level of {take.of!r}, so that there is no mean of its levels: compare with {OTHERS}."
+            )
         for level in self.levels(take.of) if take.ends else ():
             if level not in take.ends:
                 raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")
@@ -250,6 +257,8 @@ class Breakdown:
         if take.ends:
             shown = [level for level in take.ends if level in levels]
             return [(shown[-1], shown[0])]
+        if take.versus == EACH_OTHER:
+            return [(level, other) for other, level in combinations(levels, 2)]
         if take.versus:
             return [(level, take.versus) for level in levels if level != take.versus]
         return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]

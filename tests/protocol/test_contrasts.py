@@ -1,0 +1,99 @@
+"""Contrasts of gaps: all pairs of levels, and each level against the mean of its unit's levels."""
+
+from collections.abc import Callable
+from itertools import combinations
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import FaceValueError
+from tests.protocol.conftest import Reader
+
+CITIES = ("Rome", "Oslo", "Lima", "Bonn")
+ROWS = ",\n".join(
+    f'  {{identity = "{n}", name = "n{n}", city = "{city}", group = "{n % 2}"}}' for n in range(12) for city in CITIES
+)
+STUDY = f"""
+name = "small"
+[pictures]
+kind = "none"
+rows = [
+{ROWS}
+]
+[prompt]
+text = "Would you hire {{name}} from {{city}}?"
+[answer]
+kind = "rating"
+low = 1
+high = 7
+[sampling]
+seeds = [1, 2]
+[[take]]
+measure = "gap"
+of = "city"
+versus = "%s"
+"""
+
+
+def rated(question: fv.Question) -> str:
+    return str(1 + crc32(question.prompt.encode()) % 7)
+
+
+def mumbled(question: fv.Question) -> str:
+    return "I would rather not." if crc32(question.prompt.encode()) % 5 == 0 else rated(question)
+
+
+def gaps(read: Reader, versus: str, model: Callable[[fv.Question], str] = rated) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Estimates of the gaps by city, and the mean ratings of each person, a column for each city."""
+    read(STUDY % versus)
+    opened = fv.run(read.folder / "small.toml", model, read.folder / versus.strip("()").replace(" ", "-"))
+    answers = opened.answers().with_columns(pl.col("identity", "city").cast(pl.String))
+    means = answers.pivot("city", index="identity", values="rating", aggregate_function="mean").select(CITIES)
+    return opened.estimates().filter(pl.col("measure").is_in(["paired_gap", "gap_from_mean"])).sort("city"), means
+
+
+def test_all_pairs_of_levels_are_compared_within_units(read: Reader) -> None:
+    table, means = gaps(read, "(each other)")
+    pairs = set(zip(table["city"], table["contrast"], strict=True))
+    assert pairs == {(level, other) for other, level in combinations(CITIES, 2)}
+    for level, other, value in table.select("city", "contrast", "value").iter_rows():
+        assert value == pytest.approx((means[level] - means[other]).mean())
+
+
+def test_each_level_is_compared_with_the_mean_of_its_units_levels(read: Reader) -> None:
+    table, means = gaps(read, "(mean)")
+    assert set(table["measure"]) == {"gap_from_mean"}
+    assert set(table["contrast"]) == {"(mean)"}
+    less_mean = means.to_numpy() - means.to_numpy().mean(axis=1, keepdims=True)
+    expected = dict(zip(CITIES, less_mean.mean(axis=0), strict=True))
+    assert dict(table.select("city", "value").iter_rows()) == pytest.approx(expected)
+
+
+def test_with_missing_answers_too_the_mean_is_the_others_on_another_scale(read: Reader) -> None:
+    of_mean, of_others = (gaps(read, versus, mumbled)[0] for versus in ("(mean)", "(others)"))
+    for column in ("value", "low", "high", "se", "bound_low", "bound_high"):
+        np.testing.assert_allclose(of_mean[column], of_others[column] * (1 - 1 / len(CITIES)), rtol=1e-12)
+    np.testing.assert_allclose(of_mean["p"], of_others["p"], rtol=1e-12)
+    assert (of_mean["bound_high"] > of_mean["bound_low"]).all()
+
+
+@pytest.mark.parametrize(
+    ("versus", "of", "says"),
+    [
+        ("(means)", "city", "Unknown level of city '(means)'. Did you mean '(mean)' or"),
+        ("(mean)", "group", "A unit has one level of 'group', so that there is no mean of its levels: compare with"),
+    ],
+)
+def test_each_mistake_is_one_sentence(versus: str, of: str, says: str, read: Reader) -> None:
+    with pytest.raises(FaceValueError) as error:
+        read((STUDY % versus).replace('of = "city"', f'of = "{of}"')).study()
+    assert says in str(error.value)
+
+
+def test_more_pairs_than_a_page_can_show_are_refused(read: Reader) -> None:
+    many = ",\n".join(f'  {{identity = "1", name = "n", city = "c{n}"}}' for n in range(200))
+    with pytest.raises(FaceValueError, match="makes 19,900 estimates; 10,000 are the most"):
+        read((STUDY % "(each other)").replace(ROWS, many)).study()
