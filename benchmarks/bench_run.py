@@ -18,7 +18,7 @@ from benchmarks import _harness
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from facevalue.design import Block, Design, Factor, sample
 from facevalue.models.base import Capabilities
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Draws, Estimated, Study
 from facevalue.runs import RunSettings, run
 from facevalue.stimuli.base import Kind
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -94,20 +94,17 @@ def study(trials: int) -> Study:
     return Study(
         name="shape of stylisticbias",
         version=1,
-        title="",
-        citation="",
-        content_note="",
+        about=About(title="", citation="", content_note=""),
         options={},
         manifest=pl.DataFrame({"image": images}),
         design=design,
-        seeds=(1,),
-        sampling=Sampling(),
+        draws=Draws(seeds=(1,), sampling=Sampling()),
         source=_Source(),
         ask=lambda frame: [questions[key] for key in zip(frame["scenario"], frame["ordering"], strict=True)],
         sample=lambda wanted, seed, _: sample(design, wanted, seed),
         answer=_answer,
         analyse=lambda _: pl.DataFrame(),
-        measures=(),
+        estimates=Estimated(measures=()),
     )
 
 

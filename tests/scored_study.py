@@ -38,7 +38,10 @@ def study(stored: Sequence[Scores] = ()) -> Study:
         options={},
         design=DESIGN,
         ask=lambda frame: [QUESTIONS[level] for level in frame["prompt"]],
-        scored=None if stored else Scored(pl.lit(True), GROUPS, study),
+        reading=replace(
+            tiny_study(4, 2, options=(), answer=answer).reading,
+            scored=None if stored else Scored(pl.lit(True), GROUPS, study),
+        ),
     )
 
 

@@ -135,7 +135,7 @@ def expected(folder: Path) -> dict[int, Asked]:
     ):
         (image,) = study.source.stimulus(number, row).load()
         data = base64.b64encode(image.data).decode()
-        out[trial] = (f"data:{image.media_type};base64,{data}", question.prompt, study.seeds[0])
+        out[trial] = (f"data:{image.media_type};base64,{data}", question.prompt, study.draws.seeds[0])
     return out
 
 

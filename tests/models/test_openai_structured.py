@@ -242,11 +242,25 @@ def test_settings_stay_the_same(server: Misbehaving) -> None:
 def test_a_study_that_constrains_asks_so_and_its_answers_are_no_others(tmp_path: Path) -> None:
     study, model = tiny_study(), TinyModel()
     run(study, model, tmp_path / "free")
-    run(replace(study, constrain=True), model, tmp_path / "held")
+    run(
+        replace(
+            study,
+            draws=replace(study.draws, constrain=True),
+        ),
+        model,
+        tmp_path / "held",
+    )
     assert [request.constrain for request in model.asked] == [False] * 12 + [True] * 12
     free, held = (set(scan_responses(tmp_path / name).collect()["request"]) for name in ("free", "held"))
     assert len(free) == len(held) == 12
     assert not free & held
     with pytest.raises(RunError, match=r"changed|other settings"):
-        run(replace(study, constrain=True), model, tmp_path / "free")
+        run(
+            replace(
+                study,
+                draws=replace(study.draws, constrain=True),
+            ),
+            model,
+            tmp_path / "free",
+        )
     assert conditions_hash(Sampling(), 1, False, False) == conditions_hash(Sampling(), 1, False)

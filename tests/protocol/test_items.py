@@ -62,8 +62,8 @@ def test_replies_are_read_with_the_options_of_their_item() -> None:
 
 def test_columns_that_fill_no_slot_are_coarser_factors(read: Reader) -> None:
     study = read(STUDY.replace('by = ["job"]', 'by = ["of"]')).study()
-    assert {"trait", "of"} <= set(study.labels)
-    assert not {"good", "bad"} & set(study.labels)
+    assert {"trait", "of"} <= set(study.estimates.labels)
+    assert not {"good", "bad"} & set(study.estimates.labels)
     assert Factor("trait", ("kind", "able"), {"of": ("warmth", "skill")}) in study.design.blocks[0].prompt
 
 

@@ -48,7 +48,7 @@ def audit(study: Study, frame: pl.DataFrame, rng: np.random.Generator) -> tuple[
     share = (rng.random(frame.height) < 1 / (1 + np.exp(-logit))).astype(np.float64)
     columns = {name: pl.Series(share) for name in ("share", "(first)", "(letter)")}
     answers = frame.with_columns(**columns, mass=pl.lit(1.0), na=pl.lit(None, pl.String))
-    found = judge(study.analyse({"null": iter([answers])}), study.measures, lead=study.lead)
+    found = judge(study.analyse({"null": iter([answers])}), study.estimates.measures, lead=study.estimates.lead)
     held: Counter[str] = Counter()
     for row in found.filter(pl.col("measure").is_in(HELD)).iter_rows(named=True):
         if row["low"] is not None:

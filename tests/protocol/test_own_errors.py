@@ -174,7 +174,7 @@ def test_a_confirmatory_spread_is_declared_for_its_own_factor(read: Reader) -> N
     takes = "".join(f'[[take]]\nmeasure = "spread"\nof = "{of}"\nconfirmatory = true\n' for of in ("city", "age"))
     rows = 'city = "Rome"}', 'city = "Rome", age = "1"}', 'city = "Oslo"}', 'city = "Oslo", age = "2"}'
     text = MINIMAL.replace(*rows[:2]).replace(*rows[2:]) + takes
-    declared = read(text).study().declared
+    declared = read(text).study().estimates.declared
     assert declared is not None
     assert [family.where["dimension"] for family in declared().families] == [("city",), ("age",)]
 

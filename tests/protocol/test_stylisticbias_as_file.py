@@ -90,7 +90,7 @@ def test_it_asks_what_the_package_asks() -> None:
     package = published("stylisticbias").study({"faces": "12"})
     declared = own.parse(example(NAME)).study({"people": "12"})
     assert prompts(declared) == prompts(package)
-    assert (declared.sampling, declared.seeds) == (package.sampling, package.seeds)
+    assert (declared.draws.sampling, declared.draws.seeds) == (package.draws.sampling, package.draws.seeds)
 
 
 @pytest.mark.parametrize(

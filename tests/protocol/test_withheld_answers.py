@@ -43,7 +43,7 @@ def audits(study: Study, share: float, size: int, seed: int) -> Iterator[pl.Data
             probs=pl.lit(None, pl.List(pl.Float32)),
         )
         estimates = study.analyse({"m": iter([study.answer(replies)])})
-        yield judge(estimates, study.measures, lead=study.lead)
+        yield judge(estimates, study.estimates.measures, lead=study.estimates.lead)
 
 
 def test_what_withheld_answers_make_is_found_unless_they_say_otherwise() -> None:

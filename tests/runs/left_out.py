@@ -1,8 +1,9 @@
 """Tables of estimates compared without a run: with and without each group of units, drawn around the values."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from facevalue.measures.base import Measure
 from facevalue.measures.paired_changes import LeftOut, reduced
 from facevalue.protocol.offers import Compared, Extras
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Estimated, Study
 from facevalue.runs.compared_cells import Agreement, Units, compare_estimates
 
 GROUPS = 20
@@ -18,13 +19,17 @@ UNITS = Units("picture", GROUPS, 0, 0, paired=True)
 
 
 def declared(
-    name: str, measures: tuple[Measure, ...], compared: Compared, labels: tuple[str, ...], **more: Any
+    name: str, measures: tuple[Measure, ...], compared: Compared, labels: tuple[str, ...], lead: tuple[str, ...] = ()
 ) -> Study:
     """What a comparison reads of a study."""
-    facts = {"lead": (), "titles": {}, **more}
     return cast(
         Study,
-        SimpleNamespace(name=name, measures=measures, labels=labels, extras=Extras(compare=compared), **facts),
+        SimpleNamespace(
+            name=name,
+            about=About(""),
+            estimates=Estimated(measures, labels, lead=lead),
+            extras=Extras(compare=compared),
+        ),
     )
 
 
@@ -47,5 +52,5 @@ def compared_tables(
 ) -> Agreement:  # fmt: skip
     """Two tables, compared as a study declares."""
     if titles is not None:
-        study.titles = titles  # type: ignore[misc]
+        study.about = replace(study.about, titles=titles)  # type: ignore[misc]
     return compare_estimates(study, (first, second), without_groups(first, second), UNITS, margin)

@@ -148,7 +148,8 @@ def run(
     folder: str, study: str = "vignette", measure: str = "selection_frequency", model: str = "m", **options: Any
 ) -> Any:
     """A run without answers."""
-    declared = SimpleNamespace(name=study, measures=(SimpleNamespace(name=measure),), options=options, version=1)
+    estimates = SimpleNamespace(measures=(SimpleNamespace(name=measure),))
+    declared = SimpleNamespace(name=study, estimates=estimates, options=options, version=1)
     made = SimpleNamespace(folder=Path(folder), study=declared, facts=Facts(model))
     return cast(StoredRun, made)
 

@@ -33,14 +33,14 @@ def rows() -> list[dict[str, object]]:
 
 
 def test_what_was_written_is_read_again(tmp_path: Path, study: Study) -> None:
-    frame = complete(pl.DataFrame(rows()), study.labels)
+    frame = complete(pl.DataFrame(rows()), study.estimates.labels)
     (tmp_path / "e.parquet").write_bytes(parquet(frame))
     assert read_metadata(tmp_path / "e.parquet")["facevalue.estimates"] == "3"
     assert read_estimates(tmp_path / "e.parquet", study).equals(frame)
 
 
 def test_the_first_version_is_read_as_the_present_one(tmp_path: Path, study: Study) -> None:
-    new = complete(pl.DataFrame(rows()), study.labels)
+    new = complete(pl.DataFrame(rows()), study.estimates.labels)
     old = new.with_columns(pl.lit(None, pl.String).alias(name) for name in COLUMNS if name not in new.columns)
     old = old.with_columns(pl.Series("model", ["m", "m + cipher"]), category="other_paradigm")
     old.drop("other_paradigm", "intervention", "word", "score").write_parquet(tmp_path / "e.parquet")
@@ -48,7 +48,7 @@ def test_the_first_version_is_read_as_the_present_one(tmp_path: Path, study: Stu
 
 
 def test_the_second_version_has_no_interval_of_the_page(tmp_path: Path, study: Study) -> None:
-    new = complete(pl.DataFrame(rows()), study.labels)
+    new = complete(pl.DataFrame(rows()), study.estimates.labels)
     old = new.drop("page_low", "page_high", "page_level")
     old.write_parquet(tmp_path / "e.parquet", metadata={"facevalue.estimates": "2"})
     assert read_estimates(tmp_path / "e.parquet", study).equals(new)

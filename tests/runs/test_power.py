@@ -20,8 +20,9 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.estimation import Estimator
+from facevalue.protocol.expected_precision import Spread
 from facevalue.protocol.respondents import Respondents
-from facevalue.protocol.study import Spread, Study
+from facevalue.protocol.study import Study
 from facevalue.protocol.takes import Take
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
@@ -155,9 +156,9 @@ def test_a_difference_between_two_runs_takes_more_faces_than_a_shift_and_those_a
     assert both.needed is not None
     assert single.needed < both.needed <= 2.5 * single.needed
     assert both.what.startswith("a difference between two runs")
-    assert study.precision is not None
-    assert isinstance(study.precision.default, Respondents)
-    differences = study.precision.default.twice().shifts(study.precision.items, 0.1)
+    assert study.planned.precision is not None
+    assert isinstance(study.planned.precision.default, Respondents)
+    differences = study.planned.precision.default.twice().shifts(study.planned.precision.items, 0.1)
     assert differences.mean() == pytest.approx(0.1, abs=1e-9)
     faces = next(part.clusters * both.needed // 60 for part in both.reaches if part.clusters < 60)
     drawn = np.random.default_rng(1).choice(differences, (4000, faces))
@@ -172,9 +173,9 @@ def test_a_difference_between_two_runs_in_choices_is_one_of_shares_and_its_pictu
     assert found.what.startswith("a difference between two runs in a group's share of a choice")
     assert found.needed is not None
     assert found.tests > 100
-    assert study.precision is not None
-    assert study.precision.compared is not None
-    size = round(found.needed * study.precision.compared.shares[0])
+    assert study.planned.precision is not None
+    assert study.planned.precision.compared is not None
+    size = round(found.needed * study.planned.precision.compared.shares[0])
     rng = np.random.default_rng(2)
     differences = (rng.random((4000, size)) < 0.65).astype(float) - (rng.random((4000, size)) < 0.35)
     assert size > 40

@@ -82,8 +82,22 @@ def test_whatever_changes_what_is_asked_changes_the_key() -> None:
         key(plan(tiny_study(50, wording="Is he"))),
         key(plan(tiny_study(50, source=TinySource("v2")))),
         key(plan(tiny_study(50, seeds=(12,)))),
-        key(plan(replace(study, sampling=Sampling(0.7)))),
-        key(plan(replace(study, constrain=True))),
+        key(
+            plan(
+                replace(
+                    study,
+                    draws=replace(study.draws, sampling=Sampling(0.7)),
+                )
+            )
+        ),
+        key(
+            plan(
+                replace(
+                    study,
+                    draws=replace(study.draws, constrain=True),
+                )
+            )
+        ),
         key(plan(study, exact=True)),
         key(plan(study, asked_of=2)),
         key(plan(study, run="another")),

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.design import Block, Design, Factor, sample
 from facevalue.errors import DataError
 from facevalue.models.base import Capabilities
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Draws, Estimated, Study
 from facevalue.stimuli.base import Kind
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -63,21 +63,17 @@ def tiny_study(
     return Study(
         name="tiny",
         version=version,
-        title="Tiny",
-        citation="none",
-        content_note="",
+        about=About(title="Tiny", citation="none", content_note=""),
         options={"faces": faces, "kinds": ["x", "y"]},
         manifest=pl.DataFrame({"image": list(face.levels), "identity": list(face.levels), "set": list(face.levels)}),
         design=design,
-        seeds=seeds,
-        sampling=Sampling(),
+        draws=Draws(seeds=seeds, sampling=Sampling(), reasks=reasks),
         source=source or TinySource(),
         ask=lambda frame: [questions[level] for level in frame["scenario"]],
         sample=lambda wanted, seed, repeats: sample(design, max(wanted // repeats, 1), seed),
         answer=answer or parse,
         analyse=lambda answers: pl.DataFrame(),
-        measures=(),
-        reasks=reasks,
+        estimates=Estimated(measures=()),
     )
 
 

@@ -28,7 +28,7 @@ def test_each_reply_is_understood_as_in_a_run_of_its_own_kind(name: str) -> None
     asking = RequestBuilder(study, exact=True)
     chunk = asking.chunk(trials, np.ones((trials.size, 1), dtype=np.bool_))
     requests = [
-        Request(int(trials[row]), 0, row, stimulus, chunk.questions[row], study.sampling, exact=True)
+        Request(int(trials[row]), 0, row, stimulus, chunk.questions[row], study.draws.sampling, exact=True)
         for first, stop, stimulus in asking.stimuli(chunk)
         for row in range(first, stop)
     ]

@@ -50,7 +50,11 @@ def averaged(faces: int = 30, prompts: int = 3) -> Study:
             parts.append(table.frame())
         return pl.concat(parts)
 
-    return replace(tiny_study(faces, prompts), analyse=analyse, measures=(SHARE,), labels=("scenario",))
+    return replace(
+        tiny_study(faces, prompts),
+        analyse=analyse,
+        estimates=replace(tiny_study(faces, prompts).estimates, measures=(SHARE,), labels=("scenario",)),
+    )
 
 
 def replies(study: Study, trials: np.ndarray, text: list[str | None]) -> pl.DataFrame:
@@ -392,7 +396,12 @@ def test_readings_are_counted() -> None:
     assert shares["reading"].to_list() == [kind.value for kind in caesar.CipherKind]
     assert shares["value"].sum() == pytest.approx(100)
     assert shares.filter(pl.col("reading") == "plain")["value"][0] == 100
-    assert {m.name for m in study.measures} >= {"share", "change: share", "change: missing answers", "reading_share"}
+    assert {m.name for m in study.estimates.measures} >= {
+        "share",
+        "change: share",
+        "change: missing answers",
+        "reading_share",
+    }
 
 
 def test_a_study_is_intervened_in_once() -> None:
@@ -403,24 +412,24 @@ def test_a_study_is_intervened_in_once() -> None:
 def test_interventions_are_among_the_options_with_their_whole_text() -> None:
     study = intervened(tiny_study(), [JUDGE])
     assert study.options["interventions"] == ['{"before": "Act as a judge.", "name": "judge"}']
-    assert study.titles["intervention"] == {"plain": "As it is", "judge": "judge"}
+    assert study.about.titles["intervention"] == {"plain": "As it is", "judge": "judge"}
 
 
 def test_the_published_protocol_is_counted_with_every_condition() -> None:
     plain = studies.build("vignette", SMALL["vignette"])
-    assert plain.protocol is not None
-    protocol = intervened(plain, [JUDGE]).protocol
+    assert plain.planned.protocol is not None
+    protocol = intervened(plain, [JUDGE]).planned.protocol
     assert protocol is not None
-    assert protocol.size == 2 * plain.protocol.size
+    assert protocol.size == 2 * plain.planned.protocol.size
 
 
 def test_a_planner_counts_the_units_of_one_condition() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
     study = intervened(plain, [JUDGE])
-    assert plain.precision is not None
-    assert study.precision is not None
+    assert plain.planned.precision is not None
+    assert study.planned.precision is not None
     numbers = study.sample(2000, 1, 1)
-    assert study.precision.units(numbers) == plain.precision.units(numbers[numbers < plain.design.size])
+    assert study.planned.precision.units(numbers) == plain.planned.precision.units(numbers[numbers < plain.design.size])
 
 
 def test_questions_keep_what_else_the_study_says() -> None:

@@ -60,7 +60,7 @@ def test_prompts_name_both_options_in_each_of_four_orderings(make: Make) -> None
 def test_released_prompts_quote_the_options_and_ask_again(make: Make) -> None:
     study = make(faces="1", scenarios=["wealthy"], prompts="released")
     assert "(b) 'poor' or (a) 'wealthy'" in study.ask(study.design.trials([1]))[0].prompt
-    assert study.reasks == 2
+    assert study.draws.reasks == 2
 
 
 def test_equal_questions_are_one_object(make: Make) -> None:

@@ -31,13 +31,13 @@ def judged(request: pytest.FixtureRequest) -> tuple[Study, pl.DataFrame]:
     name, model = request.param
     study = studies.build(name, SMALL[name])
     table = study.analyse({model: iter([answered(study, model)])})
-    return study, judge(table, study.measures, lead=study.lead)
+    return study, judge(table, study.estimates.measures, lead=study.estimates.lead)
 
 
 def compared(judged: tuple[Study, pl.DataFrame]) -> pl.DataFrame:
     """Comparisons with an interval and p, and what both intervals leave out."""
     study, table = judged
-    names = [measure.name for measure in study.measures if measure.comparison]
+    names = [measure.name for measure in study.estimates.measures if measure.comparison]
     rows = table.filter(pl.col("measure").is_in(names), pl.col("p").is_not_null(), pl.col("low").is_not_null())
     assert rows.height > 20
     return rows.with_columns(
@@ -73,7 +73,7 @@ def test_the_interval_of_the_page_is_never_the_narrower_one(judged: tuple[Study,
 
 def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.DataFrame]) -> None:
     study, table = judged
-    for measure in study.measures:
+    for measure in study.estimates.measures:
         rows = table.filter(pl.col("measure") == measure.name)
         least, most = measure.limits
         for name in ("low", "page_low"):
@@ -85,7 +85,7 @@ def test_no_interval_reaches_beyond_what_is_possible(judged: tuple[Study, pl.Dat
 
 def test_every_other_comparison_has_bounds_for_missing_answers(judged: tuple[Study, pl.DataFrame]) -> None:
     """Around its value, but where units are left out of which one side is missing (`shift_bounds`)."""
-    unbounded = [measure.name for measure in judged[0].measures if measure.unbounded]
+    unbounded = [measure.name for measure in judged[0].estimates.measures if measure.unbounded]
     assert set(unbounded) <= {"characters_difference", "tokens_difference", "characters", "tokens"}
     rows = compared(judged).filter(
         pl.col("q_page").is_not_null(), ~pl.col("measure").is_in([*ABOUT_MISSING, *unbounded])
@@ -93,7 +93,7 @@ def test_every_other_comparison_has_bounds_for_missing_answers(judged: tuple[Stu
     assert rows.filter(pl.col("bound_low").is_null() | pl.col("bound_high").is_null())["measure"].to_list() == []
     size = 1e-6 * pl.max_horizontal(pl.col("value").abs(), pl.lit(1.0))
     held = (pl.col("bound_low") <= pl.col("value") + size) & (pl.col("value") <= pl.col("bound_high") + size)
-    paired = [measure.name for measure in judged[0].measures if measure.paired]
+    paired = [measure.name for measure in judged[0].estimates.measures if measure.paired]
     assert (
         rows.filter(~held, ~pl.col("measure").is_in(paired))
         .select("measure", "value", "bound_low", "bound_high")
@@ -104,6 +104,6 @@ def test_every_other_comparison_has_bounds_for_missing_answers(judged: tuple[Stu
 
 @pytest.mark.parametrize("name", SMALL)
 def test_measures_in_parts_of_a_whole_have_limits(name: str) -> None:
-    for measure in studies.build(name, SMALL[name]).measures:
+    for measure in studies.build(name, SMALL[name]).estimates.measures:
         if measure.unit in ("share", "probability", "%", "pp"):
             assert np.isfinite(measure.limits).all(), measure.name

@@ -57,7 +57,7 @@ class Study:
         >>> fv.study("vignette").title
         'VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?'
         """
-        return self.compiled.title
+        return self.compiled.about.title
 
     @property
     def settings(self) -> dict[str, OptionValue]:
@@ -106,7 +106,7 @@ class Study:
         ['phi', 'sbs']
         """
         columns = ("name", "title", "equation", "unit", "source")
-        rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.measures]
+        rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.estimates.measures]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
 
     @checked

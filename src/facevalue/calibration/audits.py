@@ -76,7 +76,7 @@ class Audits:
             trials = pl.Series(self.study.sample(size, seed, repeats)).cast(pl.UInt64)
             written = written.filter(pl.col("trial").is_in(trials.implode()))
         answers = self.study.answer(written.drop("planted score"))
-        if self.study.scored is None:
+        if self.study.reading.scored is None:
             return answers
         score = pl.when(pl.col("text").is_not_null()).then(written["planted score"].fill_nan(None))
         refused = pl.lit(None, pl.Float64).alias(f"refused {SCORE}")  # this scorer reads no refusal
@@ -85,9 +85,9 @@ class Audits:
     def judged(self, answers: pl.DataFrame, margins: Mapping[str, float] | None = None) -> pl.DataFrame:
         """Estimates with verdicts, and q of the rivals."""
         study = self.study
-        declared = None if study.declared is None else study.declared()
+        declared = None if study.estimates.declared is None else study.estimates.declared()
         estimates = study.analyse({MODEL: iter([answers])})
-        judged = judge(estimates, study.measures, declared, margins, study.lead)
+        judged = judge(estimates, study.estimates.measures, declared, margins, study.estimates.lead)
         return rivals.beside(judged, self.calibration.rivals, answers)
 
     def truth(self, condition: PlantedCondition, table: int) -> pl.DataFrame:
@@ -99,4 +99,4 @@ class Audits:
     @property
     def keys(self) -> list[str]:
         """Labels that tell estimates of a measure apart."""
-        return [*TYPED, *self.study.labels]
+        return [*TYPED, *self.study.estimates.labels]

@@ -160,7 +160,7 @@ class Runner:
         Of several it is the one whose detectable effect is in the middle: the smallest of many is small by chance.
         """
         lead = empty.filter(TESTED, pl.col("audit") <= PILOT)
-        lead = lead.filter(leads(pl.col("family"), self._middle.study.lead, lead))
+        lead = lead.filter(leads(pl.col("family"), self._middle.study.estimates.lead, lead))
         keys = ["measure", *self._middle.keys]
         cells = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
         cells = cells.filter(pl.col("mde").is_not_null())
@@ -175,11 +175,14 @@ class Runner:
     def _planned(self) -> tuple[float, float] | None:
         """Return the effect that an audit's plan, with the spread of a pilot, says it finds, and on how many units."""
         audits = self._middle
-        plan, unit = audits.study.precision, self._calibration.planned
+        plan, unit = audits.study.planned.precision, self._calibration.planned
         if plan is None or unit is None or plan.freedom is not None:
             return None
         spread = plan.spread(iter([audits.answers(NOTHING, TABLE, 0)]), "pilot")
-        study = replace(audits.study, precision=replace(plan, default=spread))
+        study = replace(
+            audits.study,
+            planned=replace(audits.study.planned, precision=replace(plan, default=spread)),
+        )
         size = audits.study.design.size * audits.study.repeats
         reach = detection(study, requests=size, sample=None, seed=0, exact=False, effect=None, pilot=None)
         return None if reach.detectable is None else (_rounded(unit * reach.detectable), reach.clusters)

@@ -39,7 +39,7 @@ def annotate(
     stopped; another scorer's scores stand beside these.
     """
     opened = StoredRun.open(run)
-    if opened.study.scored is None:
+    if opened.study.reading.scored is None:
         scored_replies = opened.study.extras.annotate
         if not scored_replies:
             raise DataError(f"{run}: {lacking(opened.study.name, 'annotate', 'replies that a scorer reads')}")
@@ -59,7 +59,7 @@ def annotate(
     from facevalue.measures.scorer import audited, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
 
     for label, group, shift, low, high in (
-        largest_shift(audited(scores, opened.study.scored.groups))
+        largest_shift(audited(scores, opened.study.reading.scored.groups))
         .select("label", "group", "shift", "low", "high")
         .iter_rows()
     ):

@@ -271,10 +271,10 @@ def _table(model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionM
 def _page(run: StoredRun, model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionMap]]]) -> str:
     """Return the index for people: what was asked, how likely each option was, whom the model looked at."""
     kind = run.study.source.kind
-    notes = [run.study.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
+    notes = [run.study.about.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
     body = [
         tag("h1", f"Where {model} looks"),
-        tag("p", f"{run.study.title} ({run.folder.name})"),
+        tag("p", f"{run.study.about.title} ({run.folder.name})"),
         *(tag("p", note, class_="note") for note in notes if note),
         *(element for trial, maps in written for element in _section(trial, maps)),
     ]

@@ -41,7 +41,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     opened = StoredRun.open(run, doubts.judge)
     if (offer := opened.study.extras.word_lists) is not None:
         return _look_through(run, offer, model, concurrency)
-    if opened.study.judged is None:
+    if opened.study.reading.judged is None:
         judged_replies = opened.study.extras.judge
         if not judged_replies:
             raise DataError(f"{run}: {lacking(opened.study.name, 'judge', 'replies that a judge may sort')}")

@@ -11,9 +11,9 @@ from rich.text import Text
 from facevalue.api.rehearsed import rehearse
 from facevalue.cli.offering import listed
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.study import Precision
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
@@ -53,7 +53,7 @@ def plan(
     study_plan = make_plan(study, **choices)
     rehearse(protocol, study, exact=choices["exact"])
     power: Detection | None = None
-    sampled = choices["sample"] is not None and study.precision is not None
+    sampled = choices["sample"] is not None and study.planned.precision is not None
     if detect is not None or pilot is not None or sampled or compare:
         from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
         from facevalue.runs.stored import StoredRun  # noqa: PLC0415
@@ -66,8 +66,8 @@ def plan(
         click.echo(json.dumps({**study_plan.json(), **extra}, indent=2))
         return
     show(study_plan, sampled=choices["sample"] is not None)
-    if study.unshown:
-        terminal().print(study.unshown, style="bold", highlight=False)
+    if study.planned.unshown:
+        terminal().print(study.planned.unshown, style="bold", highlight=False)
     if power is not None:
         from facevalue.runs.power import planned  # noqa: PLC0415 - slow to import
 

@@ -80,7 +80,7 @@ NOT_MEASURABLE = "not measurable"
 def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
     """Columns of a table of estimates, in their order.
 
-    `labels`: the labels that the study declares (`Study.labels`), after those that every table has.
+    `labels`: the labels that the study declares (`Study.estimates.labels`), after those that every table has.
 
     Raises
     ------
@@ -145,7 +145,7 @@ class EstimateTable:
     Parameters
     ----------
     labels:
-        What estimates may be broken down by (`Study.labels`), besides what every table has (`TYPED`).
+        What estimates may be broken down by (`Study.estimates.labels`), besides what every table has (`TYPED`).
     intervention:
         What was done to the requests; None for nothing.
 

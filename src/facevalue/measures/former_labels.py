@@ -12,7 +12,7 @@ from facevalue.measures.estimates import TYPED, complete, condition, label_colum
 from facevalue.measures.paired_changes import PREFIX
 
 Renamed = Mapping[str, Mapping[str, str]]
-"""By measure ("" for all others), from names of labels in the first version to the present ones (`Study.renamed`)."""
+"""By measure ("" for all others), from names of labels in the first version to the present ones (`Estimated`)."""
 
 COLUMNS = (
     *("other_model", "attribute", "variation", "category", "scenario", "dimension", "group", "paradigm", "contrast"),

@@ -41,7 +41,7 @@ def judge(
     margins:
         Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands.
     lead:
-        Families that the study's answer is about (`Study.lead`). Families that were declared before the run go first.
+        Families that the study's answer is about (`Estimated.lead`). Those that were declared before the run go first.
 
     Raises
     ------

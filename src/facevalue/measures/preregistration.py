@@ -82,7 +82,7 @@ def read_preregistration(
     labels:
         The labels that the study declares, if others are to be errors at once.
     renamed:
-        What its labels were called before (`Study.renamed`), and may be called in the file.
+        What its labels were called before (`Study.estimates.renamed`), and may be called in the file.
 
     Raises
     ------

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
     from facevalue.protocol.charts import Strips
     from facevalue.protocol.examples import Wanted
+    from facevalue.protocol.expected_precision import Precision, Spread
     from facevalue.protocol.look import Of
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.page import Findings, Notes, Page, Section
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.settings import Setting
     from facevalue.protocol.side_by_side import Pairs
     from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
-    from facevalue.protocol.study import LeftOut, Precision, Spread, Study
+    from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.takes import Take
     from facevalue.protocol.written import Amount, Field, Fields, Text
 
@@ -37,6 +38,7 @@ _PARTS = {
     "blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
     "charts": ("Strips",),
     "examples": ("Wanted",),
+    "expected_precision": ("Precision", "Spread"),
     "look": ("Of",),
     "offers": ("Extras",),
     "page": (
@@ -60,12 +62,7 @@ _PARTS = {
         "Rows",
         "Stimuli",
     ),
-    "study": (
-        "LeftOut",
-        "Precision",
-        "Spread",
-        "Study",
-    ),
+    "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
     "takes": ("Take",),
     "written": (
         "Amount",
@@ -78,11 +75,15 @@ _PARTS = {
 _MODULES = {name: module for module, names in _PARTS.items() for name in names}
 
 __all__ = [
+    "About",
     "Amount",
     "Answers",
     "Ask",
+    "Changes",
     "Column",
+    "Draws",
     "Each",
+    "Estimated",
     "Extras",
     "Field",
     "Fields",
@@ -97,10 +98,12 @@ __all__ = [
     "Page",
     "Pairs",
     "Pictures",
+    "Planned",
     "Portraits",
     "Precision",
     "Prose",
     "Protocol",
+    "Reading",
     "Rows",
     "Section",
     "Setting",
@@ -112,6 +115,7 @@ __all__ = [
     "Take",
     "Text",
     "Wanted",
+    "Watched",
     "choice",
     "rating",
     "yes_or_no",

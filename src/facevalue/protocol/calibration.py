@@ -66,7 +66,7 @@ class Calibration:
     in_one_order:
         Whether options have one order, so that a liking for the first is a difference, and no false one.
     planned:
-        What an effect of 1 of its plan (`Study.precision`) is in the measure that leads; None where these differ.
+        What an effect of 1 of its plan (`Planned.precision`) is in the measure that leads; None where these differ.
     """
 
     planted: tuple[str, ...]

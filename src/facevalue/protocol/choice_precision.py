@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.protocol.study import Precision, Spread
+from facevalue.protocol.expected_precision import Precision, Spread
 
 EVENLY = (
     "a choice that every second answer names, where the sample tells least; a pilot of your own model says how even "

@@ -27,7 +27,7 @@ from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
 from facevalue.protocol.stimuli import Rows
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
 from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
@@ -83,14 +83,13 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     return Study(
         name=protocol.name,
         version=protocol.version,
-        title=protocol.title,
-        citation=protocol.citation,
-        content_note=protocol.content_note,
+        about=About(
+            title=protocol.title, citation=protocol.citation, content_note=protocol.content_note, titles=protocol.titles
+        ),
         options={**options, **stored},
         manifest=table,
         design=design,
-        seeds=seeds,
-        sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
+        draws=Draws(seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens)),
         source=stimuli.source(table, options),
         ask=Questions(asked, shown, asked.reply.told),
         sample=WholeUnits(
@@ -98,16 +97,18 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         ),
         answer=analysis.answer,
         analyse=analysis,
-        measures=tuple(analysis.measures.values()),
-        labels=analysis.labels,
-        lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
-        precision=precision(protocol.takes, parts, design, axes, scores),
-        titles=protocol.titles,
+        estimates=Estimated(
+            measures=tuple(analysis.measures.values()),
+            labels=analysis.labels,
+            lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
+            declared=_declared(protocol, parts, asked),
+        ),
+        planned=Planned(precision=precision(protocol.takes, parts, design, axes, scores)),
         asked_together=(sets.key,),
-        missing_by=_missing_by(parts),
-        followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
+        watched=Watched(
+            missing_by=_missing_by(parts), followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))}
+        ),
         extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
-        declared=_declared(protocol, parts, asked),
         page=protocol.page or partial(_page, analysis),
     )
 

@@ -257,11 +257,11 @@ class Extras:
     questionnaire:
         Statements that people rate.
     judge:
-        Which replies hold texts that a judge may sort, such as "forms" (`Study.judged`); empty if none.
+        Which replies hold texts that a judge may sort, such as "forms" (`Study.reading.judged`); empty if none.
     word_lists:
         Lists of words that a judge may look through.
     annotate:
-        Which replies hold texts that scorers read, such as "open replies" (`Study.scored`); empty if none.
+        Which replies hold texts that scorers read, such as "open replies" (`Study.reading.scored`); empty if none.
     demo:
         A whole audit for newcomers.
     compare:

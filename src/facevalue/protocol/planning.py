@@ -9,11 +9,11 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.definitions import measure_name, measures
+from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
-from facevalue.protocol.study import Precision, Spread
 from facevalue.protocol.takes import GAP, SHIFT, SPREAD, Breakdown, Take
 
 Array = npt.NDArray[np.float64]

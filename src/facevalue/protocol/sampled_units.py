@@ -22,7 +22,7 @@ COLUMNS = ("(unit 1)", "(unit 2)")
 class UnitNames:
     """Numbers what was sampled by name, alike in all studies that it is given.
 
-    What a study says was sampled (`Study.sampled`) goes first; then the columns of its measures' unit, where the
+    What a study says was sampled (`Changes.sampled`) goes first; then the columns of its measures' unit, where the
     answers have them; then the pictures, those of one identity or counterfactual set being one person; else what is
     shown, with and without a picture alike.
     """
@@ -61,9 +61,9 @@ class StudyUnits:
         )
 
     def _declared(self, answers: pl.DataFrame) -> list[pl.Series]:
-        declared = self._study.sampled
+        declared = self._study.changes.sampled
         if not declared:
-            column = UNITS.get(unit_of(self._study.measures), ("image",))[0]
+            column = UNITS.get(unit_of(self._study.estimates.measures), ("image",))[0]
             named = column in answers.columns and not column.startswith("image")  # pictures may be of one person
             declared = (pl.col(column) if named else pl.lit(None, pl.String),)
         lacking = {name for one in declared for name in one.meta.root_names()} - set(answers.columns)

@@ -38,7 +38,7 @@ def annotate(
         Replies to these prompts alone; all by default.
     """
     plain = rebuilt(replace(run, scores=()), run.facts.options)
-    scored = plain.scored
+    scored = plain.reading.scored
     if scored is None:
         raise DataError(f"{run.folder} ({plain.name}) has no replies that a scorer reads.")
     checked_name(name or scorer.called)

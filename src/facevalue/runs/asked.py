@@ -20,9 +20,9 @@ def asked_run(
         study_version=study.version,
         options=study.options,
         trials=study.design.size,
-        seeds=study.seeds,
-        reasks=study.reasks,
-        sampling=study.sampling,
+        seeds=study.draws.seeds,
+        reasks=study.draws.reasks,
+        sampling=study.draws.sampling,
         model=model,
         model_settings=facts,
         exact=settings.exact,
@@ -44,7 +44,7 @@ def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | i
     Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
     """
     facts = checked_facts(model, "The settings", model.settings())
-    if study.constrain and (not exact or model.capabilities.structured_probabilities):
+    if study.draws.constrain and (not exact or model.capabilities.structured_probabilities):
         facts["structured"] = model.structured() if isinstance(model, Probing) else model.capabilities.structured
     return facts
 

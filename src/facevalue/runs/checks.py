@@ -29,7 +29,7 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
     """Compare what the study needs with what the model can do."""
     check_shown(study)
     if isinstance(model, Expecting):
-        model.expect(study.sampling)
+        model.expect(study.draws.sampling)
     can = model.capabilities
     if not isinstance(can, Capabilities):
         raise ModelError(f"The capabilities of {model.name} are {quoted(can)}, not Capabilities.")
@@ -37,9 +37,9 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         raise ModelError(
             f"{model.name} gives no option probabilities, so the run cannot be exact. Run it sampled instead."
         )
-    if study.repeats * (1 + study.reasks) > 256:
+    if study.repeats * (1 + study.draws.reasks) > 256:
         raise RunError(
-            f"{study.repeats} seeds with {study.reasks} re-asks are more than the 256 repeats a trial may have."
+            f"{study.repeats} seeds with {study.draws.reasks} re-asks are more than the 256 repeats a trial may have."
         )
     if exact:
         check_options(study, numbers)
@@ -68,10 +68,10 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
 
 def _check_questions(study: Study, trials: Index) -> None:
     """Refuse questions of someone's own whose fields are not what they should be; a few of all kinds are looked at."""
-    check_fields(study.sampling)
+    check_fields(study.draws.sampling)
     for question in study.ask(study.design.trials(trials)) if trials.size else ():
         check_fields(argument(study.name, "what it asks", question, Question))
-        for record in (*question.options, question.sampling or study.sampling):
+        for record in (*question.options, question.sampling or study.draws.sampling):
             check_fields(record)
 
 
@@ -85,15 +85,15 @@ def _looked_at(study: Study, numbers: TrialNumbers, firsts: Index) -> list[Reque
         study.source.stimulus(*pair) for pair in zip(study.design.stimulus_numbers(trials).tolist(), rows, strict=True)
     ]
     return [
-        Request(trial, 0, study.seeds[0], stimulus, question, study.sampling, False, study.constrain)
+        Request(trial, 0, study.draws.seeds[0], stimulus, question, study.draws.sampling, False, study.draws.constrain)
         for trial, stimulus, question in zip(trials.tolist(), stimuli, study.ask(frame), strict=True)
     ]
 
 
 def check_shown(study: Study) -> None:
     """Refuse a study of which nothing can be shown: it can be planned alone."""
-    if study.unshown:
-        raise DataError(study.unshown)
+    if study.planned.unshown:
+        raise DataError(study.planned.unshown)
 
 
 def check_options(study: Study, numbers: TrialNumbers) -> None:

@@ -106,7 +106,7 @@ def compare_with_first(
         pair = models[0], models[at]
         in_both = shared.size if paired else int(np.intersect1d(used[0], used[at]).size)
         only = (used[side].size - in_both for side in (0, at))
-        units = Units(unit_of(study.measures), in_both, next(only), next(only), paired)
+        units = Units(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
         left = left_out(without[0], without[at], groups)
         cells.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(pair, study, units)))
     agreements = judged_together(cells, margin)
@@ -127,7 +127,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
             return tables
     first = models[0].estimates()
     measures = {compared.measure}
-    for name in study.lead:
+    for name in study.estimates.lead:
         measures |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
     return [first, *(model.estimates(measures) for model in models[1:])]
 
@@ -168,7 +168,7 @@ def _missing(
     models: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
 ) -> tuple[pl.DataFrame, Sequence[Measure]]:
     """The difference in the share of replies without a valid answer, where both are about the same units."""
-    table = EstimateTable(study.name, models[1].model, study.labels)
+    table = EstimateTable(study.name, models[1].model, study.estimates.labels)
     if units.paired:
         add_missing_change(table, *models, units.unit)
     return table.frame(), (intervention_effects.missing_change(units.unit),)

@@ -188,7 +188,7 @@ def cell_differences(
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measure, compared = comparable(study, tables)
     cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
-    definition_of = {definition.name: definition for definition in study.measures}
+    definition_of = {definition.name: definition for definition in study.estimates.measures}
     also = compared_measures(study, tables)[1:]
     estimates = [
         pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
@@ -204,7 +204,7 @@ def cell_differences(
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
     changes = Changes(rows_of_first, estimates[1], without)
-    table = EstimateTable(study.name, tables[1]["model"][0], study.labels)
+    table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     for name in (measure.name, *also):
         _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
     overall = _overall(table, changes, measure, compared.within)
@@ -258,7 +258,7 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> Agreement:
         ),
         beside=without_level,
         also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
-        titles=differences.study.titles,
+        titles=differences.study.about.titles,
     )
 
 
@@ -344,11 +344,11 @@ def _example(rows: pl.DataFrame, keys: Sequence[str]) -> str:
 
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
     """Say which measure two runs are compared by, and which labels name its cells."""
-    measures, compared = {measure.name: measure for measure in study.measures}, study.extras.compare
+    measures, compared = {measure.name: measure for measure in study.estimates.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
         return measures[compared.measure], _named(compared, tables)
     with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
-    for name in study.lead:
+    for name in study.estimates.lead:
         leading = [table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors]
         for measure in leading[0]["measure"].unique(maintain_order=True):
             if measures[measure].signed and (leading[1]["measure"] == measure).any():

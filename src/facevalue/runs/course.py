@@ -31,7 +31,7 @@ class Followed:
         study = runs[0].study
         prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
         questions = dict.fromkeys(axis.columns()[0].name for axis in prompts)
-        return cls(Course(study.followed, list(questions)), MissingAnswers(study.missing_by))
+        return cls(Course(study.watched.followed, list(questions)), MissingAnswers(study.watched.missing_by))
 
     def passing(self, run: StoredRun, tally: Tally, run_number: int = 0) -> Iterator[pl.DataFrame]:
         """A run's answers, looked at as they pass."""

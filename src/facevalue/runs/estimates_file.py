@@ -62,7 +62,7 @@ def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.D
             return complete(table)
         interventions = study.options.get(INTERVENTIONS, [])
         names = [intervention.name for intervention in stored(interventions)] if isinstance(interventions, list) else []
-        return converted(table, study.labels, study.renamed, models, names)
+        return converted(table, study.estimates.labels, study.estimates.renamed, models, names)
     except (DataError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise RunError(f"{path} holds no estimates of {study.name}: {reason} {again}") from error

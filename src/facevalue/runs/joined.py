@@ -21,7 +21,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
     first = runs[0]
     out: dict[str, dict[tuple[str, ...], StoredRun]] = {}
     for run in runs:
-        _check_same(run, first, (*first.study.parts, *first.study.read_by))
+        _check_same(run, first, (*first.study.planned.parts, *first.study.reading.read_by))
         runs_by_part = out.setdefault(run.model, {})
         part = _part(run)
         for other_part, already in runs_by_part.items():
@@ -37,7 +37,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
             )
         for part, run in runs_by_part.items():
             same = reference[part]
-            _check_same(run, same, first.study.read_by)
+            _check_same(run, same, first.study.reading.read_by)
             if (run.facts.sample, run.facts.seed) != (same.facts.sample, same.facts.seed):
                 folders = f"{run.folder} and {same.folder}"
                 raise RunError(f"{folders} asked about different samples: compare models on the same pictures.")
@@ -46,7 +46,7 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
 
 def _part(run: StoredRun) -> tuple[str, ...]:
     """Levels of the study's first setting for parts that the run asks; empty for all of them."""
-    return _levels(run, run.study.parts[0]) if run.study.parts else ()
+    return _levels(run, run.study.planned.parts[0]) if run.study.planned.parts else ()
 
 
 def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
@@ -55,15 +55,15 @@ def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
 
 
 def _refuse_twice(run: StoredRun, earlier: StoredRun, shared: set[str]) -> None:
-    if not run.study.parts:
+    if not run.study.planned.parts:
         alike = "are both called" if run.facts.name else "both asked"
         raise RunError(
             f"{earlier.folder} and {run.folder} {alike} {run.model}. {_NAMES.format(earlier.folder, run.folder)}"
         )
-    parts = ", ".join(sorted(shared)) or "every one"
+    setting, parts = run.study.planned.parts[0], ", ".join(sorted(shared)) or "every one"
     raise RunError(
-        f"{earlier.folder} and {run.folder} both asked {run.model} about the same {run.study.parts[0]} ({parts}): runs "
-        f"of one model are put together where each asks another part. {_NAMES.format(earlier.folder, run.folder)}"
+        f"{earlier.folder} and {run.folder} both asked {run.model} about the same {setting} ({parts}): runs of "
+        f"one model are put together where each asks another part. {_NAMES.format(earlier.folder, run.folder)}"
     )
 
 
@@ -74,7 +74,7 @@ def _check_same(run: StoredRun, reference: StoredRun, apart: Sequence[str]) -> N
     if study.name != reference_study.name or differing or not study.manifest.equals(reference_study.manifest):
         differences = ", ".join(sorted(differing)) or "the study or its images"
         raise RunError(f"{run.folder} and {reference.folder} were not asked the same: {differences} differs.")
-    if study.scored:
+    if study.reading.scored:
         _check_scores(run, reference)
 
 
@@ -107,7 +107,7 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     """The study of which all these runs are: with the settings of all parts together."""
     first = runs[0]
     merged = dict(first.study.options)
-    for name in first.study.parts:
+    for name in first.study.planned.parts:
         levels = [_levels(run, name) for run in runs]
         takes_all = any(not level for level in levels)
         merged[name] = [] if takes_all else list(dict.fromkeys(level for names in levels for level in names))
@@ -154,4 +154,4 @@ def estimate(
     declared = first.declared()
     if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes
         declared = declared.measured(estimates)
-    return judge(estimates, first.measures, declared, margins, first.study.lead), tallies
+    return judge(estimates, first.measures, declared, margins, first.study.estimates.lead), tallies

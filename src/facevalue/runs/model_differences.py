@@ -47,7 +47,7 @@ def model_differences(
     from facevalue.runs.compare import compare_with_first, kept_answers  # noqa: PLC0415
 
     any_run = next(iter(answered.values()))
-    labels = list(schema(any_run.study.labels))  # what missing answers are by besides is not compared
+    labels = list(schema(any_run.study.estimates.labels))  # what missing answers are by besides is not compared
     plain = estimates.filter(pl.col("intervention").is_null()).select(labels)
     tables = [plain.filter(model=model) for model in answered]
     try:

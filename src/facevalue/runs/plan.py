@@ -143,12 +143,14 @@ def plan(
 ) -> Plan:
     """Count the requests, tokens and cost of a run."""
     design, repeats = study.design, 1 if exact else study.repeats
-    protocol_design = study.protocol or design
-    blocks = [(block, _block(block, repeats, study.counted_by)) for block in protocol_design.blocks]
+    protocol_design = study.planned.protocol or design
+    blocks = [(block, _block(block, repeats, study.planned.counted_by)) for block in protocol_design.blocks]
     design_blocks = (
-        None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
+        None
+        if study.planned.protocol is None
+        else tuple(_block(b, repeats, study.planned.counted_by) for b in design.blocks)
     )
-    if study.unshown:
+    if study.planned.unshown:
         design_blocks, sample = (), None
         requests, stimuli, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
     elif sample is None:
@@ -163,7 +165,7 @@ def plan(
     length = np.mean([len(q.prompt) + len(q.system or "") + sum(len(text) for _, text in q.turns) for q in questions])
     pictures = int(by_block[_with_picture(study)].sum()) * repeats
     prompt = round(requests * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
-    limits = [(q.sampling or study.sampling).max_tokens for q in questions]
+    limits = [(q.sampling or study.draws.sampling).max_tokens for q in questions]
     # Free texts are long: half of what they may take at most.
     replies = [min(_REPLY, limit) if q.options else limit / 2 for q, limit in zip(questions, limits, strict=True)]
     completion = round(requests * float(np.mean(replies)))
@@ -180,7 +182,7 @@ def plan(
         completion,
         cost,
         design_blocks,
-        study.left_out,
+        study.planned.left_out,
         tuple(p for block, p in blocks if block.added),
     )
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from facevalue.errors import DataError
+from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.respondents import Respondents
-from facevalue.protocol.study import Precision, Spread, Study
+from facevalue.protocol.study import Study
 from facevalue.runs.stored import StoredRun, answers
 
 ALPHA, POWER = 0.05, 0.8
@@ -217,7 +218,7 @@ def _sample(
 
 def planned(study: Study, *, compare: bool) -> Precision:
     """What a study plans for, of a single run or of the difference between two."""
-    plan = study.precision
+    plan = study.planned.precision
     if plan is None:
         raise DataError(
             f"{study.name} has no power analysis of what these settings ask about: plan it without detect, pilot or "
@@ -227,7 +228,7 @@ def planned(study: Study, *, compare: bool) -> Precision:
 
 
 def _pilot(plan: Precision, study: Study, pilot: StoredRun, *, compare: bool) -> Spread:
-    if pilot.study.name != study.name or pilot.study.precision is None:
+    if pilot.study.name != study.name or pilot.study.planned.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
     source = f"pilot {pilot.folder.name}, {pilot.model}"
     spread = planned(pilot.study, compare=compare).spread(answers(pilot), source)

@@ -75,8 +75,10 @@ def prepare(
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
         from facevalue.measures.value_limits import check_margins  # noqa: PLC0415
 
-        declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
-        check_margins(declared.margins, study.measures)
+        declared = read_preregistration(
+            preregister, [m.name for m in study.estimates.measures], study.estimates.labels, study.estimates.renamed
+        )
+        check_margins(declared.margins, study.estimates.measures)
         settings = replace(settings, preregistration=declared)
     folder = folder or default_folder(
         study.name, settings.name or model, [intervention.name for intervention in applied]

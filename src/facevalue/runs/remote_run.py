@@ -118,7 +118,7 @@ class _Driver:
         self._skipped = self._stored.answered()
         self._total = self._plan.requests
         self._limits = RunLimits(
-            settings, counts.prompt_tokens, counts.completion_tokens, study.unread, new=not self._skipped
+            settings, counts.prompt_tokens, counts.completion_tokens, study.reading.unread, new=not self._skipped
         )
 
     def run(self, signals: Interrupts) -> RunSummary:

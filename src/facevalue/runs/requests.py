@@ -54,12 +54,17 @@ class RequestBuilder:
         self._study = study
         self.exact = exact
         self.repeats = 1 if exact else study.repeats
-        self.rounds = 0 if exact else study.reasks
+        self.rounds = 0 if exact else study.draws.reasks
         self.seeds = [
-            reask_seed(study.seeds[repeat], again) for again in range(self.rounds + 1) for repeat in range(self.repeats)
+            reask_seed(study.draws.seeds[repeat], again)
+            for again in range(self.rounds + 1)
+            for repeat in range(self.repeats)
         ]
         self._conditions = np.array(
-            [conditions_hash(study.sampling, seed, exact, study.constrain, asked_of) for seed in self.seeds],
+            [
+                conditions_hash(study.draws.sampling, seed, exact, study.draws.constrain, asked_of)
+                for seed in self.seeds
+            ],
             dtype=np.uint64,
         )
         self._columns = stimulus_columns(study)

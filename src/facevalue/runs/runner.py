@@ -181,7 +181,11 @@ class _Session:
         self._came = 0
         self._began = time.monotonic()
         self._limits = RunLimits(
-            settings, completion.prompt_tokens, completion.completion_tokens, study.unread, new=not self._skipped
+            settings,
+            completion.prompt_tokens,
+            completion.completion_tokens,
+            study.reading.unread,
+            new=not self._skipped,
         )
         self._stopped = ""
 

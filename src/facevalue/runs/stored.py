@@ -87,10 +87,12 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            declaration = None if self.study.declared is None else self.study.declared()
+            declaration = None if self.study.estimates.declared is None else self.study.estimates.declared()
             return None if declaration is None else declaration.too_late() if self.replayed else declaration
-        path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
-        preregistration = read_preregistration(path, measures, self.study.labels, self.study.renamed)
+        path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.estimates.measures]
+        preregistration = read_preregistration(
+            path, measures, self.study.estimates.labels, self.study.estimates.renamed
+        )
         if preregistration.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
         return preregistration.too_late() if self.replayed else preregistration
@@ -100,7 +102,7 @@ class StoredRun:
         """Definitions of what is measured: the study's own, and those of every run."""
         from facevalue.measures import drift, missing_answers  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return (*self.study.measures, *drift.MEASURES, *missing_answers.MEASURES)
+        return (*self.study.estimates.measures, *drift.MEASURES, *missing_answers.MEASURES)
 
     @property
     def replayed(self) -> bool:
@@ -186,10 +188,11 @@ def _plain(
         study = studies.build(facts.study, options, manifest)
     else:
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
-    if study.scored and scores:  # what a protocol adds to what it builds is not the study's own to carry
-        carrying = study.scored.carrying(scores)
-        study = replace(carrying, extras=study.extras, page=carrying.page or study.page, scored=study.scored)
-    return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
+    if study.reading.scored and scores:  # what a protocol adds to what it builds is not the study's own to carry
+        carrying = study.reading.scored.carrying(scores)
+        study = replace(carrying, extras=study.extras, page=carrying.page or study.page, reading=study.reading)
+    judged = study.reading.judged
+    return study if judge is None or judged is None else replace(study, answer=judged(judge))
 
 
 @dataclass
@@ -252,7 +255,7 @@ def answers(
         texts = chunk.drop("trial").with_columns(spoken(pl.col("text")))
         answered = study.answer(pl.concat([factors, texts], how="horizontal"))
         answered = answered.with_columns(pl.col("repeat").alias("reply"))
-        if study.reasks:
+        if study.draws.reasks:
             answered = first_valid(answered, study.repeats)
         replies = answered.filter(pl.col("status") != "error")
         tally.asked += answered.height

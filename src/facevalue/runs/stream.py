@@ -70,7 +70,7 @@ class OpenRequests:
         return hashes
 
     def _of(self, chunk: Chunk) -> Iterator[Request]:
-        sampling, exact, constrain = self._study.sampling, self._asking.exact, self._study.constrain
+        sampling, exact, constrain = self._study.draws.sampling, self._asking.exact, self._study.draws.constrain
         seeds, questions, trials = self._asking.seeds, chunk.questions, chunk.trials.tolist()
         repeats = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
         for first, stop, stimulus in self._asking.stimuli(chunk):

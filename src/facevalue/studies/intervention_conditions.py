@@ -28,10 +28,10 @@ _KEPT = 65_536  # questions kept, so that equal ones stay one object
 
 
 def asked_blocks(study: Study, design: Design, interventions: Sequence[Intervention]) -> list[npt.NDArray[np.int64]]:
-    """Blocks of the plain design that are asked plainly, then of those with each intervention (`Study.intervened`)."""
+    """Blocks of the plain design that are asked plainly, then of those with each intervention (`Changes`)."""
     out = [np.arange(len(design.blocks))]
     for one in interventions:
-        only = study.intervened.get(one.name, {})
+        only = study.changes.intervened.get(one.name, {})
         numbers = [
             at
             for at, block in enumerate(design.blocks)
@@ -115,7 +115,7 @@ class Conditions:
         if found is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            asked = self.interventions[condition - 1].question(plain, self.study.led) if condition else plain
+            asked = self.interventions[condition - 1].question(plain, self.study.changes.led) if condition else plain
             told = {**asked.factors, FACTOR: self.interventions[condition - 1].name if condition else PLAIN}
             # The plain one is kept beside it, as an identity may be given again once its owner is gone.
             found = self._known[key] = (plain, replace(asked, factors=told))

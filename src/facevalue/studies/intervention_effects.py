@@ -67,7 +67,7 @@ def _model(
     conditions: Conditions, model: str, by_condition: Sequence[KeptAnswers], plain: pl.DataFrame
 ) -> list[pl.DataFrame]:
     """Estimates and changes of one model under every intervention."""
-    study, unit = conditions.study, unit_of(conditions.study.measures)
+    study, unit = conditions.study, unit_of(conditions.study.estimates.measures)
     base = by_condition[0]
     groups = grouped(by_condition, paired=True)
     plain_taken: dict[bytes, tuple[pl.DataFrame, list[pl.DataFrame]]] = {}
@@ -89,10 +89,10 @@ def _model(
                 plain_taken[both.tobytes()] = _taken(first, groups, plain if whole else None)
             before, after = plain_taken[both.tobytes()], _taken(second, groups, estimates if whole else None)
             changes = Changes(before[0], after[0], left_out(before[1], after[1], groups))
-            parts.append(changes.table(study.measures, study.name, model, name))
+            parts.append(changes.table(study.estimates.measures, study.name, model, name))
             add_missing_change(table, first, second, unit)
-            if study.alike is not None:
-                parts.append(study.alike(model, name, first.chunks(), second.chunks()))
+            if study.changes.alike is not None:
+                parts.append(study.changes.alike(model, name, first.chunks(), second.chunks()))
         parts.append(table.frame())
     return parts
 

@@ -12,7 +12,8 @@ from facevalue.design import Block, Design
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.prompts.interventions import PLAIN, Intervention, checked
-from facevalue.protocol.study import Precision, Spread, Study
+from facevalue.protocol.expected_precision import Precision, Spread
+from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.blank import WITHOUT, blanked
 from facevalue.stimuli.captions import Caption
@@ -27,7 +28,7 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
 
     Returns a study whose design is the plain one followed by it once more per intervention, so that trial t of the
     plain study is trial t here, and t + c `size` with intervention c = 1, 2, ..., unless one is asked of some blocks
-    alone (`Study.intervened`). The column `intervention` names the condition. Samples have the same trials in all
+    alone (`Changes.intervened`). The column `intervention` names the condition. Samples have the same trials in all
     conditions; the requests wanted are those of all together. Without an
     intervention it is the study itself.
     """
@@ -46,16 +47,27 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
         study,
         options={**study.options, **recorded},
         design=_design(study, study.design, done),
-        protocol=None if study.protocol is None else _design(study, study.protocol, done),
+        planned=replace(
+            study.planned,
+            protocol=None if study.planned.protocol is None else _design(study, study.planned.protocol, done),
+            precision=None if study.planned.precision is None else _precision(study.planned.precision, conditions),
+        ),
         source=Shown(study.source, conditions),
         ask=conditions.ask,
         sample=conditions.sample,
         answer=conditions.answer,
         analyse=partial(_analyse, conditions),
-        measures=(*study.measures, *_measures(study, done)),
-        labels=tuple(dict.fromkeys([*study.labels, *([READING] if any(one.cipher for one in done) else [])])),
-        precision=None if study.precision is None else _precision(study.precision, conditions),
-        titles={**study.titles, FACTOR: {PLAIN: "As it is", **{one.name: one.label for one in done}}},
+        estimates=replace(
+            study.estimates,
+            measures=(*study.estimates.measures, *_measures(study, done)),
+            labels=tuple(
+                dict.fromkeys([*study.estimates.labels, *([READING] if any(one.cipher for one in done) else [])])
+            ),
+        ),
+        about=replace(
+            study.about,
+            titles={**study.about.titles, FACTOR: {PLAIN: "As it is", **{one.name: one.label for one in done}}},
+        ),
     )
 
 
@@ -78,7 +90,7 @@ def _analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame
 def _measures(study: Study, done: Sequence[Intervention]) -> tuple[Measure, ...]:
     from facevalue.studies.intervention_effects import measures  # noqa: PLC0415
 
-    return measures(study.measures, ciphered=any(one.cipher for one in done))
+    return measures(study.estimates.measures, ciphered=any(one.cipher for one in done))
 
 
 def _design(study: Study, plain: Design, done: Sequence[Intervention]) -> Design:

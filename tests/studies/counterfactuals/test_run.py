@@ -232,7 +232,7 @@ def test_social_counterfactuals_are_run_from_shards(tmp_path: Path) -> None:
     write_shard(tmp_path / "data" / "train-0.parquet", rows[:-1])  # the last set lacks a group
     run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
     assert [block.stimuli for block in run.study.design.blocks] == [35, 35]
-    assert any("1 of 3 sets of race-gender" in one.what for one in run.study.left_out)
+    assert any("1 of 3 sets of race-gender" in one.what for one in run.study.planned.left_out)
     found = measured(run)
     assert found.filter(measure="max_score")["clusters"].max() == 2
     assert found.filter(measure="rating", group="Black male")["n"].to_list() == [3]
@@ -284,7 +284,7 @@ def test_sets_that_all_lack_a_published_group_are_in_no_measure_of_sets(tmp_path
     ]  # fmt: skip
     write_shard(tmp_path / "data" / "train-0.parquet", rows)
     run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
-    assert any("3 of 3 sets" in one.what for one in run.study.left_out)
+    assert any("3 of 3 sets" in one.what for one in run.study.planned.left_out)
     found = measured(run)
     assert not {"max_score", "score_gap", "rating_gap", "tail_share"} & set(found["measure"])
     assert {"score_mean", "rating", "word_share"} <= set(found["measure"])

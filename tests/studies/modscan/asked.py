@@ -54,7 +54,7 @@ def _requests(study: Study) -> Iterator[Request]:
     frame = study.design.trials(range(study.design.size))
     for number, (row, question) in enumerate(zip(frame.iter_rows(named=True), study.ask(frame), strict=True)):
         stimulus = study.source.stimulus(int(study.design.stimulus_numbers([number])[0]), row)
-        yield Request(number, 0, 1, stimulus, question, study.sampling, exact=False)
+        yield Request(number, 0, 1, stimulus, question, study.draws.sampling, exact=False)
 
 
 def attribute(study: Study, name: str) -> tuple[str | None, ...]:

@@ -39,7 +39,7 @@ def test_the_plan_of_the_paper_takes_its_counts_block_by_block() -> None:
 
 def test_what_only_the_paper_has_is_planned_and_not_run() -> None:
     assert PAPER_PAIRS == {"gender": 2604, "race": 7378}
-    assert "leave out --paper" in build(paper=True).unshown
+    assert "leave out --paper" in build(paper=True).planned.unshown
 
 
 def test_table_1_has_ten_occupations_ten_descriptors_and_fourteen_persona_traits() -> None:
@@ -123,7 +123,7 @@ def test_a_cell_without_a_pair_and_a_short_one_are_named(tmp_path: Path) -> None
         rows.append(f"{number}.png,{age},{gender},White")
     (tmp_path / "faces.csv").write_text("\n".join(rows))
     study = build(manifest=str(tmp_path / "faces.csv"), attribute=["gender"], modality=["vision"])
-    assert {one.what: one.why for one in study.left_out} == {
+    assert {one.what: one.why for one in study.planned.left_out} == {
         "gender pairs of 18 White": "1 of 20: the pictures have 1 male, 1 female.",
         "gender pairs of 40 White": "0 of 20: the pictures have 1 male, 0 female.",
     }

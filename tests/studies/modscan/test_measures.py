@@ -215,7 +215,7 @@ def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answe
         chosen = "male" if crc32(f"{row['pair']} {row['instance']} {row['left']}".encode()) % 2 else "female"
         return "I'm sorry, I can't judge people." if chosen == "female" else says(chosen, row)
 
-    found = judge(estimates(study, refusing), study.measures, lead=study.lead)
+    found = judge(estimates(study, refusing), study.estimates.measures, lead=study.estimates.lead)
     for measure in ("chance_gap", "bias_score", "bias_score_valid"):
         rows = found.filter(pl.col("measure") == measure)
         assert set(rows["verdict"]) == {"difference found"}

@@ -110,7 +110,7 @@ def test_scenes_are_found_in_any_spelling_in_the_order_of_their_numbers(tmp_path
         picture(tmp_path / f"Loves_Outdoors/{number}.png")
     study = build(scenes=str(tmp_path), modality=["language"], instances=["loves outdoors", "geek"])
     assert attribute(study, "image") == tuple(f"Loves_Outdoors/{number}.png" for number in (1, 2, 10))
-    assert {one.what: one.why for one in study.left_out} == {
+    assert {one.what: one.why for one in study.planned.left_out} == {
         "scenes of geek": "0 of 200.", "scenes of loves outdoors": "3 of 200.",
     }  # fmt: skip
 
@@ -168,5 +168,5 @@ def test_two_sources_of_faces_are_refused(tmp_path: Path) -> None:
 def test_faces_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
     listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White"), ("18", "", "White")])
     study = build(manifest=listed, attribute=["gender"], modality=["vision"])
-    assert "1 of the faces" in {one.what for one in study.left_out}
+    assert "1 of the faces" in {one.what for one in study.planned.left_out}
     assert study.design.blocks[0].stimuli == 2  # one pair, either face on the left

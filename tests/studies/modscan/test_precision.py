@@ -36,26 +36,26 @@ def test_a_gap_of_the_stated_size_is_found_in_three_quarters_to_nine_tenths_of_a
 
 
 def test_the_plan_is_of_the_first_test_of_gender() -> None:
-    plan = build(faces=4, per_persona=3).precision
+    plan = build(faces=4, per_persona=3).planned.precision
     assert plan is not None
     assert (plan.tests, plan.clusters, plan.sure, plan.each) == (34, 48, 0.25, 68)
-    scenes = build(modality=["language"], per_persona=3).precision
+    scenes = build(modality=["language"], per_persona=3).planned.precision
     assert scenes is not None
     assert (scenes.tests, scenes.clusters, scenes.each) == (14, 3, 28)
-    paper = build(paper=True).precision
+    paper = build(paper=True).planned.precision
     assert paper is not None
     assert paper.clusters == 2604
 
 
 def test_without_gender_the_plan_is_of_race_or_skin_tone() -> None:
-    faces = build(attribute=["race"]).precision
+    faces = build(attribute=["race"]).planned.precision
     assert faces is not None
     assert (faces.tests, faces.clusters, faces.sure, faces.each) == (4 * 34, 18, 0.5, 408)
     assert (faces.cluster, faces.largest, set(faces.shares)) == ("people of each skin tone", 0.5, {1.0})
-    scenes = build(attribute=["race"], modality=["language"], per_persona=3).precision
+    scenes = build(attribute=["race"], modality=["language"], per_persona=3).planned.precision
     assert scenes is not None
     assert (scenes.tests, scenes.clusters, scenes.sure, scenes.each, scenes.largest) == (4 * 14, 3, 1, 56, 0.75)
-    paper = build(attribute=["race"], paper=True).precision
+    paper = build(attribute=["race"], paper=True).planned.precision
     assert paper is not None
     assert paper.clusters == 1230  # 7,378 pairs of two of four races, each person beside one of every other
 
@@ -122,7 +122,7 @@ def test_a_pilot_gives_the_spread_of_its_own_people_and_scenes(
     modality: str, attribute: str, size: dict[str, Any], sd: float
 ) -> None:
     study = build(modality=[modality], attribute=[attribute], **size)
-    assert study.precision is not None
-    assert study.precision.spread(iter([simulated(study)]), "a pilot").mean == pytest.approx(sd, abs=0.04)
-    units, items = study.precision.units(study.sample(study.design.size // 2, 1, 1))
-    assert (units, items) == (study.precision.clusters // 2, 1.0)
+    assert study.planned.precision is not None
+    assert study.planned.precision.spread(iter([simulated(study)]), "a pilot").mean == pytest.approx(sd, abs=0.04)
+    units, items = study.planned.precision.units(study.sample(study.design.size // 2, 1, 1))
+    assert (units, items) == (study.planned.precision.clusters // 2, 1.0)

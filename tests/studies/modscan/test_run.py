@@ -285,7 +285,7 @@ def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], 
     assert blocks["vision gender occupation"] == 4
     assert blocks["vision race occupation"] == 4
     assert blocks["language gender persona"] == 6
-    left_out = {one.what for one in run.stored.study.left_out}
+    left_out = {one.what for one in run.stored.study.planned.left_out}
     assert {"scenes of art lover", "gender pairs of 18 White"} <= left_out
     assert run.pictures(0)[0].media_type == "image/jpeg"
     reopened = StoredRun.open(tmp_path / "run")  # the folder may come from a stranger

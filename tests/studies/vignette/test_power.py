@@ -26,23 +26,23 @@ AGE = study(dimension=["age"], gender=["male"], paradigm=["decision"])
 
 
 def test_the_units_of_a_plan_are_an_identitys_pictures() -> None:
-    plan = AGE.precision
+    plan = AGE.planned.precision
     assert plan is not None
     assert (plan.clusters, plan.cluster) == (75, "pictures of each identity")
     assert plan.items + 1 == plan.tests == AGE.manifest["identity"].n_unique()
-    both = study(dimension=["age"], paradigm=["perception"]).precision
+    both = study(dimension=["age"], paradigm=["perception"]).planned.precision
     assert both is not None
     assert (both.clusters, both.tests) == (150, 4 * plan.tests)
 
 
 def test_people_who_stand_in_several_pictures_are_the_units() -> None:
-    plan = study(dimension=["age"], paradigm=["decision"], pictures="drawn").precision
+    plan = study(dimension=["age"], paradigm=["decision"], pictures="drawn").planned.precision
     assert plan is not None
     assert (plan.clusters, plan.cluster) == (8, "people of each identity")  # four men and four women
 
 
 def test_a_sample_has_fewer_pictures_and_pairs() -> None:
-    plan = AGE.precision
+    plan = AGE.planned.precision
     assert plan is not None
     clusters, items = plan.units(AGE.sample(600, 1, 1))
     assert 0 < clusters < plan.clusters
@@ -51,8 +51,8 @@ def test_a_sample_has_fewer_pictures_and_pairs() -> None:
 
 def test_no_plan_speaks_of_identities_further_from_an_even_choice_than_they_can_be() -> None:
     few = study(dimension=["age"], paradigm=["decision"], activity=["cooking", "fishing"], gender=["male"])
-    assert few.precision is not None
-    assert few.precision.largest == 0.5
+    assert few.planned.precision is not None
+    assert few.planned.precision.largest == 0.5
     chosen = {"requests": 1000, "sample": None, "seed": 0, "exact": False, "pilot": None}
     assert detection(few, effect=None, **chosen).detectable is None  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"at most 0\.5"):
@@ -60,7 +60,7 @@ def test_no_plan_speaks_of_identities_further_from_an_even_choice_than_they_can_
 
 
 def test_portraits_alone_have_no_plan() -> None:
-    assert study(dimension=["age"], paradigm=["stereotype"]).precision is None
+    assert study(dimension=["age"], paradigm=["stereotype"]).planned.precision is None
 
 
 def test_a_plan_says_what_one_picture_of_an_activity_cannot() -> None:

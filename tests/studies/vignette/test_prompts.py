@@ -387,16 +387,16 @@ def test_a_name_that_there_is_not_is_answered_with_the_nearest() -> None:
 
 def test_what_cannot_be_drawn_is_left_out_and_named_unless_it_was_asked_for() -> None:
     drawn = build({**DEFAULTS, "dimension": ["age"]})
-    assert drawn.protocol is not None
-    assert drawn.protocol.size > drawn.design.size
-    assert any("teenager" in one.what and one.why for one in drawn.left_out)
+    assert drawn.planned.protocol is not None
+    assert drawn.planned.protocol.size > drawn.design.size
+    assert any("teenager" in one.what and one.why for one in drawn.planned.left_out)
     with pytest.raises(DataError, match="'mafia' is not drawn"):
         build({**DEFAULTS, "identity": ["mafia", "doctor"]})
 
 
 def test_a_dimension_of_which_nothing_is_drawn_can_be_planned() -> None:
     race = build({**DEFAULTS, "dimension": ["race"]})
-    assert "Nothing of race is drawn" in race.unshown
+    assert "Nothing of race is drawn" in race.planned.unshown
     made = plan(race, sample=100)
     assert (made.asked, made.shown, made.prompt_tokens) == (0, 0, 0)
     assert sum(block.stimuli for block in made.blocks) == 2 * (6_825 + 38_850 + 505_050 + 91)  # Table 8, and portraits

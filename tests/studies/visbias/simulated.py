@@ -47,7 +47,7 @@ def requests(study: Study, trials: Any = None) -> list[Request]:
     stimuli = study.design.stimulus_numbers(numbers).tolist()
     shown = {number: study.source.stimulus(number, row) for number, row in zip(stimuli, rows, strict=True)}
     return [
-        Request(int(trial), 0, draw_seed(1, q.draw), shown[number], q, q.sampling or study.sampling, False)
+        Request(int(trial), 0, draw_seed(1, q.draw), shown[number], q, q.sampling or study.draws.sampling, False)
         for trial, number, q in zip(numbers, stimuli, study.ask(frame), strict=True)
     ]
 

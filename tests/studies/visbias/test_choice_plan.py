@@ -6,14 +6,14 @@ import pytest
 
 from facevalue.measures.divergence import Choices, Groups, divergences
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
-from facevalue.protocol.study import Spread
+from facevalue.protocol.expected_precision import Spread
 from facevalue.runs.power import _reach_of_square
 from tests.studies.visbias.simulated import answered, build
 
 
 def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
     study = build(task=["mcq"])
-    plan = study.precision
+    plan = study.planned.precision
     assert plan is not None
     assert isinstance(plan.default, Spread)
     tones, genders = 5, 2
@@ -27,8 +27,8 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
 
 
 def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
-    assert build(task=["form"], forms=1).precision is None
-    assert build(task=["mcq"], gender=["female"], group=["gender"]).precision is None
+    assert build(task=["form"], forms=1).planned.precision is None
+    assert build(task=["mcq"], gender=["female"], group=["gender"]).planned.precision is None
     assert np.isnan(pilot_spread(iter([]), ("weight_1",)))
     study = build(task=["mcq"])
     assert (
@@ -40,9 +40,9 @@ def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
 def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
     """A group's share 30 points above the mean, in one of ninety contrasts of its family."""
     study = build(task=["mcq"])
-    assert study.precision is not None
-    assert isinstance(study.precision.default, Spread)
-    found = _reach_of_square(study.precision.default, 1.0, 14, 0.2, 110, 0.04 * 0.8 / 110, 0.3, 1)
+    assert study.planned.precision is not None
+    assert isinstance(study.planned.precision.default, Spread)
+    found = _reach_of_square(study.planned.precision.default, 1.0, 14, 0.2, 110, 0.04 * 0.8 / 110, 0.3, 1)
     assert found.needed is not None
     rng, hits, size = np.random.default_rng(3), 0, found.needed // 5
     for audit in range(40):

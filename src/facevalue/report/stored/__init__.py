@@ -20,7 +20,7 @@ from facevalue.runs.stored import StoredRun
 def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[AnyExample]:
     """Stored answers behind the findings, sentences with marked words, whole sets, and what was shown."""
     study = runs[0].study
-    titles = Titles(page.titles, study.titles)
+    titles = Titles(page.titles, study.about.titles)
     view = View(
         EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures, conditions=page.conditions
     )

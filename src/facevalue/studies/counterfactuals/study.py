@@ -14,7 +14,7 @@ from facevalue.annotate import dimension_lists
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import chosen, seeds
-from facevalue.protocol.study import LeftOut, Scored, Study
+from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Scored, Study, Watched
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
 from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
@@ -100,28 +100,23 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     plain = Study(
         name=NAME,
         version=1,
-        title=TITLE,
-        citation=CITATION,
-        content_note=NOTE,
+        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_TITLES),
         options=options,
         manifest=frame,
         design=laid.design,
-        seeds=seeds(options),
-        sampling=sampling(options),
+        draws=Draws(seeds=seeds(options), sampling=sampling(options)),
         source=NoPicture() if asked.shown == TEXT else source(options, frame),
         ask=PromptBuilder(asked).questions,
         sample=laid.sample,
         answer=parsing.answer,
         analyse=partial(analyse, ()),
-        measures=(*MEASURES, *JUDGED),
-        labels=LABELS,
-        lead=LEAD,
-        left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted),
-        counted_by=("prompt",),
+        estimates=Estimated(measures=(*MEASURES, *JUDGED), labels=LABELS, lead=LEAD),
+        planned=Planned(left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted), counted_by=("prompt",)),
         asked_together=("set",),
-        missing_by=MissingBy((Grouped("subset", (Person(("group",), ("set",)),), named=True),), ("prompt",)),
-        titles=_TITLES,
-        followed={"rating": pl.col("weight")},
+        watched=Watched(
+            missing_by=MissingBy((Grouped("subset", (Person(("group",), ("set",)),), named=True),), ("prompt",)),
+            followed={"rating": pl.col("weight")},
+        ),
     )
 
     def carrying(scores: "Sequence[Scores]") -> Study:
@@ -137,7 +132,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         return replace(plain, answer=answer, analyse=partial(analyse, tuple(scores)))
 
     scored = Scored(pl.col("task") == OPEN, words, carrying, ("text", "declined"))
-    return replace(plain, scored=scored if asked.open_prompts else None)
+    return replace(
+        plain,
+        reading=replace(plain.reading, scored=scored if asked.open_prompts else None),
+    )
 
 
 def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:

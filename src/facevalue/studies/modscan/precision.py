@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design, Factor
-from facevalue.protocol.study import Precision, Spread
+from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.studies.modscan.design import LEFT, ORDER, PAPER_PAIRS
 from facevalue.studies.modscan.parsing import WEIGHTS
 from facevalue.studies.modscan.pictures import PEOPLE

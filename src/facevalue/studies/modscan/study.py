@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
@@ -98,40 +98,37 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     return Study(
         name=NAME,
         version=1,
-        title=TITLE,
-        citation=CITATION,
-        content_note=NOTE,
+        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_TITLES),
         options=options,
         manifest=pictures.frame,
         design=laid.design,
-        seeds=seeds(options),
-        sampling=sampling(options),
+        draws=Draws(seeds=seeds(options), sampling=sampling(options)),
         source=shown,
         ask=prompts.questions,
-        led=prompts.led,
-        sampled=_sampled(laid.design),
-        missing_by=MissingBy(
-            (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
+        changes=Changes(
+            led=prompts.led, sampled=_sampled(laid.design), alike=alike, intervened=_intervened(options, chosen.paper)
+        ),
+        watched=Watched(
+            missing_by=MissingBy(
+                (Grouped("attribute", tuple(map(_shown, (1, 2))), named=True),), ("modality", "attribute", "instance")
+            ),
+            followed={
+                "left": pl.when(pl.col("modality") == "vision").then("weight"),
+                "first term": pl.when(pl.col("modality") == "language").then("weight"),
+            },
         ),
         sample=laid.sample,
         answer=partial(parsing.answer, style=chosen.style, source=shown),
         analyse=analyse,
-        alike=alike,
         page=page,
-        unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
-        measures=MEASURES,
-        labels=LABELS,
-        titles=_TITLES,
-        left_out=pictures.left_out,
-        unshown=_UNSHOWN if chosen.paper else "",
-        lead=LEAD,
-        precision=precision(laid.design),
-        intervened=_intervened(options, chosen.paper),
-        read_by=("style",),
-        followed={
-            "left": pl.when(pl.col("modality") == "vision").then("weight"),
-            "first term": pl.when(pl.col("modality") == "language").then("weight"),
-        },
+        reading=Reading(
+            unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
+            read_by=("style",),
+        ),
+        estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
+        planned=Planned(
+            left_out=pictures.left_out, unshown=_UNSHOWN if chosen.paper else "", precision=precision(laid.design)
+        ),
     )
 
 

@@ -186,7 +186,7 @@ class Readings:
 
     def population(self) -> Population:
         """Everything that was read, beside what is planted."""
-        manifest, sampling = self._study.manifest, self._study.sampling
+        manifest, sampling = self._study.manifest, self._study.draws.sampling
         shape = (manifest.height, len(self.scenarios), len(ORDERINGS))
         both = np.empty((*shape, 2))
         for who, rows in enumerate(self._rows):
@@ -204,7 +204,7 @@ class Readings:
         """Probabilities of either pole, shape (pictures x scenarios x orderings, 2)."""
         width = len(self._questions)
         requests = (
-            Request(at * width + number, 0, 1, stimulus, question, self._study.sampling, True)
+            Request(at * width + number, 0, 1, stimulus, question, self._study.draws.sampling, True)
             for at, stimulus in enumerate(self._stimuli(rows))
             for number, question in enumerate(self._questions)
         )
@@ -222,7 +222,7 @@ class Readings:
         """Hash of the model and of everything that it is asked about one person."""
         stimuli = np.array([stimulus_hash(stimulus) for stimulus in self._stimuli(rows)], dtype=np.uint64)
         questions = np.array([question_hash(question) for question in self._questions], dtype=np.uint64)
-        conditions = np.array([conditions_hash(self._study.sampling, 1, True)], dtype=np.uint64)
+        conditions = np.array([conditions_hash(self._study.draws.sampling, 1, True)], dtype=np.uint64)
         hashes = combined_hash(stimuli[:, None], questions, conditions)
         return _digest(self._asks + hashes.tobytes())
 
@@ -257,7 +257,7 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
 
 def planted_cues(study: Study) -> pl.DataFrame:
     """What each cue moves the preference score by, as planted: attribute, variation, title, planted."""
-    phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
+    phi = planted_scores(study.manifest, list(SCENARIOS), study.draws.sampling.temperature).mean(axis=1)
     frame = study.manifest.select("identity", *CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
     changed = frame.filter(pl.col("attribute") != CONTROL[0]).join(base, on="identity")

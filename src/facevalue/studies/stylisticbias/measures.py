@@ -12,7 +12,7 @@ UNIT = "identity"
 LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group", "other_group")
 """What estimates are broken down by; `category` is that of scenarios, `other_group` whom a group is compared with."""
 RENAMED = {"sbs_gap": {"contrast": "other_group"}}
-"""What labels were called in the first version of the estimates; see `Study.renamed`."""
+"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 
 
 def _measure(

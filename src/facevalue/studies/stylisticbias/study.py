@@ -14,10 +14,11 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
+from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.planning import units_asked, variation_spread
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.study import Precision, Spread, Study
+from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
@@ -76,30 +77,27 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     return Study(
         name=NAME,
         version=1,
-        title=TITLE,
-        citation=CITATION,
-        content_note=NOTE,
+        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=TITLES),
         options=options,
         manifest=frame,
         design=design,
-        seeds=seeds,
-        sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
+        draws=Draws(
+            seeds=seeds,
+            sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
+            reasks=2 if options["prompts"] == "released" else 0,
+        ),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
         sample=WholeUnits(design, faces, len(names), len(orderings), WHOLE, "Choose fewer variations, or fewer seeds."),
         answer=_answer(questions, names, orderings),
         analyse=analyse,
-        measures=MEASURES,
-        labels=LABELS,
-        renamed=RENAMED,
-        lead=("variations",),
-        precision=_precision(design, faces, names, orderings, len(seeds)),
-        titles=TITLES,
-        reasks=2 if options["prompts"] == "released" else 0,
-        left_out=left_out,
+        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=("variations",)),
+        planned=Planned(precision=_precision(design, faces, names, orderings, len(seeds)), left_out=left_out),
         asked_together=TOGETHER,
-        missing_by=MissingBy(
-            tuple(Grouped.of(name, "identity") for name in (*faces.dimensions, "variation")), ("scenario",)
+        watched=Watched(
+            missing_by=MissingBy(
+                tuple(Grouped.of(name, "identity") for name in (*faces.dimensions, "variation")), ("scenario",)
+            )
         ),
     )
 

@@ -14,7 +14,7 @@ LABELS = (
 )
 """What estimates are broken down by."""
 RENAMED = {name: {"category": "other_paradigm"} for name in ("paradigm_pearson", "paradigm_spearman")}
-"""What labels were called in the first version of the estimates; see `Study.renamed`."""
+"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 _LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design
-from facevalue.protocol.study import Precision, Spread
+from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")

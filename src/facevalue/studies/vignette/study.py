@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds, temperature, whole
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched
 from facevalue.studies.vignette.aggregate import sampled
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
@@ -87,34 +87,31 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     return Study(
         name=NAME,
         version=2,
-        title=TITLE,
-        citation=CITATION,
-        content_note=NOTE,
+        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=TITLES),
         options=options,
         manifest=pictures.frame,
         design=layout.design,
-        seeds=seeds(options),
-        sampling=Sampling(temperature=temperature(options), top_p=1.0 if released else 0.95, max_tokens=200),
+        draws=Draws(
+            seeds=seeds(options),
+            sampling=Sampling(temperature=temperature(options), top_p=1.0 if released else 0.95, max_tokens=200),
+            constrain=True,
+        ),
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
-        sampled=(sampled(1), sampled(2)),
+        changes=Changes(sampled=(sampled(1), sampled(2))),
         sample=layout.sample,
         answer=lambda frame: answer(frame, asked.of(frame)),
         analyse=analyse,
-        measures=MEASURES,
-        labels=LABELS,
-        renamed=RENAMED,
-        titles=TITLES,
-        constrain=True,
-        protocol=protocol,
-        left_out=pictures.left_out,
-        unshown=pictures.unshown,
-        counted_by=("paradigm",),
-        parts=("paradigm", "contrast"),
-        lead=LEAD,
-        precision=precision(layout.design),
-        followed=FOLLOWED,
-        missing_by=_MISSING_BY,
+        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
+        planned=Planned(
+            protocol=protocol,
+            left_out=pictures.left_out,
+            unshown=pictures.unshown,
+            counted_by=("paradigm",),
+            parts=("paradigm", "contrast"),
+            precision=precision(layout.design),
+        ),
+        watched=Watched(followed=FOLLOWED, missing_by=_MISSING_BY),
     )
 
 

@@ -34,7 +34,7 @@ RENAMED = {
     "field_share": {"category": "route"},
     "form_reading": {"category": "reading"},
 }
-"""What labels were called in the first version of the estimates; see `Study.renamed`."""
+"""What labels were called in the first version of the estimates; see `Study.estimates.renamed`."""
 
 
 DIVERGENCE = Measure(

@@ -11,8 +11,9 @@ from facevalue.answers.several_texts import each
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol.choice_precision import choice_precision
+from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.settings import seeds
-from facevalue.protocol.study import Precision, Study
+from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
@@ -88,32 +89,26 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     return Study(
         name=NAME,
         version=2,
-        title=TITLE,
-        citation=CITATION,
-        content_note=NOTE,
+        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_titles()),
         options=options,
         manifest=pictures.frame,
         design=laid.design,
-        seeds=seeds(options),
-        sampling=usual,
+        draws=Draws(seeds=seeds(options), sampling=usual),
         source=source(options, pictures, forms, chosen),
         ask=said.questions,
         sample=laid.sample,
         answer=answer,
-        judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None,
+        reading=Reading(judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None),
         analyse=analyse,
-        measures=MEASURES,
-        labels=LABELS,
-        renamed=RENAMED,
-        titles=_titles(),
-        protocol=_protocol(options, forms, chosen),
-        left_out=pictures.left_out,
-        counted_by=("prompt",),
-        followed=FOLLOWED,
-        missing_by=_missing_by(pictures.groups),
+        estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
+        planned=Planned(
+            protocol=_protocol(options, forms, chosen),
+            left_out=pictures.left_out,
+            counted_by=("prompt",),
+            precision=_precision(laid.design, pictures, chosen),
+        ),
+        watched=Watched(followed=FOLLOWED, missing_by=_missing_by(pictures.groups)),
         asked_together=("set", "image", "pair", "form"),
-        lead=LEAD,
-        precision=_precision(laid.design, pictures, chosen),
     )
 
 

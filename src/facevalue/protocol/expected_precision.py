@@ -1,0 +1,133 @@
+"""Precision that is to be expected of a study: what a planner must know to say what it can detect."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from facevalue.protocol.respondents import Respondents
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far what is measured differs between the units that are sampled.
+
+    Attributes
+    ----------
+    mean:
+        SD between clusters (faces) of their mean over `items` items (scenarios).
+    within:
+        SD between the items of one cluster; NaN if not known.
+    items:
+        Over how many items the means were taken.
+    source:
+        Where the numbers are from, for people.
+    growth:
+        How far clusters differ in an effect itself, as a share of it: what moves most faces far moves some less.
+
+    Examples
+    --------
+    >>> Spread(mean=0.1, within=0.2, items=10, source="a pilot").at(items=10)
+    0.1
+    """
+
+    mean: float
+    within: float
+    items: float
+    source: str
+    growth: float = 0.0
+
+    def at(self, items: float, effect: float = 0.0) -> float:
+        """SD between clusters where each has so many items, drawn without replacement from those there are.
+
+        Parameters
+        ----------
+        items:
+            Items of each cluster.
+        effect:
+            Their mean.
+
+        Equation
+        --------
+        sd²(k, d) = sd²(K) + within² (1/k - 1/K) + (growth d)²: the items that are left out add their share of the
+        variance between items (Cochran, Sampling Techniques, 1977, section 10.3). NaN where fewer items are planned and
+        `within` is not known.
+        """
+        variance = self.mean**2 + (self.growth * effect) ** 2
+        if items < self.items:
+            variance += self.within**2 * (1 / items - 1 / self.items)
+        return float(np.sqrt(variance))
+
+    def twice(self) -> "Spread":
+        """The same for the difference between two runs whose effects on a cluster are unrelated."""
+        root = float(np.sqrt(2))
+        return replace(self, mean=root * self.mean, within=root * self.within, source=f"two runs as {self.source}")
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What a planner must know of a study to say what it can detect.
+
+    Attributes
+    ----------
+    what:
+        The effect that is planned for.
+    tests:
+        Tests in its family.
+    clusters, items:
+        Units sampled, and items of each, in the whole study.
+    cluster, item:
+        What these are, in the plural.
+    units:
+        From trial numbers to clusters, and items of each.
+    spread:
+        From a pilot's answers and where it is to its spread.
+    default:
+        What is assumed without a pilot: a spread, or respondents who are simulated in the design of the plan.
+    shares:
+        Share of the clusters that each test rests on, as not every face can have every cue; empty where all rest on
+        all.
+    advice:
+        From the spread to what the design cannot tell apart and what it would take, for people; None if nothing.
+    freedom:
+        In how many directions an effect may lie that is tested by the size of its square; None for a shift, which is
+        tested by t.
+    sure:
+        Share of the family's level at which a single effect is sure to be found.
+    each:
+        Requests of each cluster; None where all requests of the plan are about the clusters.
+    largest:
+        Largest possible effect.
+    compared:
+        The same of what two runs are compared by, where that is another effect.
+
+    Examples
+    --------
+    >>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+    >>> ask, shift = Ask(("Is this person kind?",), yes_or_no()), Take("shift", by=("variation",))
+    >>> portraits = Portraits(cues={"eyewear": ("sunglasses",)}, people="8")
+    >>> kind = Protocol(name="kind", title="Who is kind?", stimuli=portraits, ask=ask, takes=(shift,))
+    >>> kind.study().precision.clusters
+    8
+    """
+
+    what: str
+    tests: int
+    clusters: int
+    items: float
+    cluster: str
+    item: str
+    units: Callable[[npt.NDArray[np.int64]], tuple[int, float]]
+    spread: Callable[[Iterator[pl.DataFrame], str], Spread]
+    default: "Spread | Respondents"
+    shares: tuple[float, ...] = ()
+    advice: Callable[[Spread], str] | None = None
+    freedom: int | None = None
+    sure: float = 1.0
+    each: float | None = None
+    largest: float = 1.0
+    compared: "Precision | None" = None
