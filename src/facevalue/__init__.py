@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from facevalue import errors, protocol
-    from facevalue.api.calls import compare, model, open_run, run, study
+    from facevalue.api.calls import model, open_run, run
+    from facevalue.api.comparison import compare
     from facevalue.api.run import Run
-    from facevalue.api.study import Study
+    from facevalue.api.study import Study, study
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.interventions import Intervention
     from facevalue.protocol.protocol import Protocol
@@ -52,9 +53,10 @@ __all__ = [
 ]
 
 _MODULES = {
-    "facevalue.api.calls": ("compare", "model", "open_run", "run", "study"),
+    "facevalue.api.calls": ("model", "open_run", "run"),
+    "facevalue.api.comparison": ("compare",),
     "facevalue.api.run": ("Run",),
-    "facevalue.api.study": ("Study",),
+    "facevalue.api.study": ("Study", "study"),
     "facevalue.models.base": ("Capabilities", "Model"),
     "facevalue.prompts.interventions": ("Intervention",),
     "facevalue.protocol.protocol": ("Protocol",),

@@ -1,16 +1,15 @@
-"""Functions of the Python API: study, model, run, open_run, compare."""
+"""Functions of the Python API: model, run, open_run."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 
-from facevalue import studies
 from facevalue.api.rehearsed import rehearse
 from facevalue.api.run import Run
-from facevalue.api.study import Study
+from facevalue.api.study import Study, study
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
@@ -19,10 +18,7 @@ from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.settings import typed
 from facevalue.runs.begin import begin
-from facevalue.runs.compare import compare_runs
-from facevalue.runs.compared_cells import Agreement
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
@@ -30,51 +26,6 @@ from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ROOTS
 from facevalue.types import Question
-
-
-@checked
-def study(
-    protocol: str | PathLike[str] | Protocol,
-    /,
-    *,
-    outside: bool = False,
-    **settings: str | float | bool | Iterable[str | int] | PathLike[str],
-) -> Study:
-    """Choose what to ask.
-
-    Parameters
-    ----------
-    protocol:
-        The name of a study, the path of a study of one's own (a TOML file), or a `Protocol`.
-    outside:
-        Whether a study's file may name files that are not below its own folder.
-    **settings:
-        The study's own, named as on the command line with underscores; each has a default.
-
-    Raises
-    ------
-    UnknownNameError
-        No such study or setting, or no such value of one; the nearest names are suggested.
-    DataError
-        A value of the wrong type.
-
-    Examples
-    --------
-    >>> import facevalue as fv
-    >>> fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"])
-    Study('stylisticbias', trials=1600, seeds=3, pictures=16, faces='2M,2F', attributes=['eyewear', 'tattoos'])
-    >>> fv.study("stylisticbias", grid="keep")
-    Traceback (most recent call last):
-        ...
-    facevalue.errors.UnknownNameError: Unknown grid 'keep'. Did you mean 'kept'? Known: all, kept.
-    """
-    declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol), outside=outside)
-    by_name = {setting.name: setting for setting in declared.settings}
-    for name in settings:
-        if name not in by_name:
-            raise UnknownNameError(f"setting of {declared.name}", name, by_name)
-    options = {name: typed(by_name[name], value) for name, value in settings.items()}
-    return Study(declared, declared.study(options))
 
 
 @checked
@@ -280,35 +231,6 @@ def open_run(
         raise DataError(f"There is no folder {picture_folder} with pictures.")
     stored = StoredRun.open(_place(folder), pictures=picture_folder, protocol=protocol)
     return Run(stored if name is None else stored.called(name))
-
-
-@checked
-def compare(
-    first: Run | str | PathLike[str], second: Run | str | PathLike[str], *, margin: float | None = None
-) -> Agreement:
-    """Compare two runs of one study cell by cell, second minus first: two models, or photographs and drawings.
-
-    Parameters
-    ----------
-    margin:
-        Largest difference that would not matter, in the unit of the measure.
-
-    Raises
-    ------
-    RunError, DataError
-        The runs cannot be compared, or share no cell.
-
-    Examples
-    --------
-    >>> import facevalue as fv
-    >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2)
-    >>> one = fv.run(study, "sim/default", "runs/one", sample=200, progress=False)
-    >>> two = fv.run(study, "sim/default", "runs/two", sample=200, seed=1, progress=False)
-    >>> fv.compare(one, two).overall.columns[:3]
-    ['paradigm', 'statistic', 'value']
-    """
-    run_1, run_2 = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
-    return compare_runs(run_1.stored, run_2.stored, margin)
 
 
 def _place(folder: str | PathLike[str]) -> Path | str:

@@ -1,15 +1,19 @@
 """Study: a protocol with its settings chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
 
 import polars as pl
 
+from facevalue import studies
 from facevalue.api.rehearsed import rehearse
 from facevalue.arguments import checked
+from facevalue.errors import UnknownNameError
 from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import Intervention, chosen
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import typed
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies.intervention_trials import intervened
@@ -157,3 +161,48 @@ class Study:
         facts = [repr(self.name), f"trials={self.trials}", f"seeds={self.compiled.repeats}"]
         facts += [f"pictures={self.pictures.height}"]
         return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"
+
+
+@checked
+def study(
+    protocol: str | PathLike[str] | Protocol,
+    /,
+    *,
+    outside: bool = False,
+    **settings: str | float | bool | Iterable[str | int] | PathLike[str],
+) -> Study:
+    """Choose what to ask.
+
+    Parameters
+    ----------
+    protocol:
+        The name of a study, the path of a study of one's own (a TOML file), or a `Protocol`.
+    outside:
+        Whether a study's file may name files that are not below its own folder.
+    **settings:
+        The study's own, named as on the command line with underscores; each has a default.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study or setting, or no such value of one; the nearest names are suggested.
+    DataError
+        A value of the wrong type.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"])
+    Study('stylisticbias', trials=1600, seeds=3, pictures=16, faces='2M,2F', attributes=['eyewear', 'tattoos'])
+    >>> fv.study("stylisticbias", grid="keep")
+    Traceback (most recent call last):
+        ...
+    facevalue.errors.UnknownNameError: Unknown grid 'keep'. Did you mean 'kept'? Known: all, kept.
+    """
+    declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol), outside=outside)
+    by_name = {setting.name: setting for setting in declared.settings}
+    for name in settings:
+        if name not in by_name:
+            raise UnknownNameError(f"setting of {declared.name}", name, by_name)
+    options = {name: typed(by_name[name], value) for name, value in settings.items()}
+    return Study(declared, declared.study(options))
