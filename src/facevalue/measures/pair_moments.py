@@ -1,5 +1,6 @@
 """Covariances of selection frequencies, since identities share pairs, and their values by chance."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,7 +20,7 @@ ENOUGH = 20
 _SURE = 0.01  # p from which a thousand draws know it well
 _STEPS = 40
 _SLACK = 1e-9  # values that are closer are ties
-_BLOCK = 2**20  # numbers held at once: bounds the work space at some 50 MB
+_BLOCK = 2**16  # numbers held at once: what fits a processor's cache
 
 
 class Spread(NamedTuple):
@@ -66,14 +67,9 @@ class Scenes:
         return int(np.unique(self.stratum).size)
 
     def selected(self, n: Array, s: Array) -> Array:
-        """Selection frequencies in percent of answers of the shape (..., lines, identities)."""
+        """Selection frequencies in percent, shape (identities, ...), of answers of the shape (lines, identities, ...)."""
         starts = np.flatnonzero(np.r_[True, np.diff(self.activity) != 0])
-        options, chosen = (np.add.reduceat(x, starts, axis=-2) for x in (n, s))
-        seen = options > 0
-        rate = np.divide(chosen, options, out=np.zeros_like(chosen), where=seen)
-        count = seen.sum(axis=-2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(count > 0, 100 * rate.sum(axis=-2) / count, np.nan)
+        return _frequencies(*(np.add.reduceat(x, starts, axis=0) for x in (n, s)), axis=0)
 
     @cached_property
     def _residuals(self) -> tuple[Array, Array]:
@@ -110,20 +106,52 @@ class Scenes:
         person as one identity go together.
         """
         rng = np.random.default_rng(seed)
-        scenes = int(self.scene.max()) + 1
-        step = max(1, _BLOCK // self.n.size)
+        scenes, activities = int(self.scene.max()) + 1, int(self.activity.max()) + 1
+        crossed = scenes * activities <= 2 * len(self.n)  # scenes have about the same activities
+        deal = self._dealt_by_scene(s, scenes, activities) if crossed else self._dealt_by_line(s)
+        step = max(1, _BLOCK // max(self.n.size, 2 * activities * self.identities))
         out = np.empty((draws, self.identities))
         for start in range(0, draws, step):
             size = min(step, draws - start)
-            order = rng.random((size, scenes, self.identities)).argsort(axis=2)[:, self.scene]
-            n, chosen = (np.take_along_axis(x[None], order, axis=2) for x in (self.n, s))
-            out[start : start + size] = self.selected(n, chosen)
+            out[start : start + size] = deal(rng.random((size, scenes, self.identities)).argsort(axis=2))
         return out
+
+    def _dealt_by_scene(self, s: Array, scenes: int, activities: int) -> Callable[[Codes], Array]:
+        """From deals of the shape (deals, scenes, identities) to frequencies; a scene's activities move as one."""
+        answers = np.zeros((scenes, self.identities, 2, activities))
+        answers[self.scene, :, 0, self.activity], answers[self.scene, :, 1, self.activity] = self.n, s
+
+        def deal(order: Codes) -> Array:
+            sums = answers[0].take(order[:, 0], axis=0)
+            for scene in range(1, scenes):
+                sums += answers[scene].take(order[:, scene], axis=0)
+            return _frequencies(sums[:, :, 0], sums[:, :, 1], axis=-1)
+
+        return deal
+
+    def _dealt_by_line(self, s: Array) -> Callable[[Codes], Array]:
+        """The same where each scene has activities of its own."""
+        first = np.arange(0, self.n.size, self.identities)[:, None, None]
+
+        def deal(order: Codes) -> Array:
+            place = first + np.ascontiguousarray(order.transpose(1, 2, 0))[self.scene]  # (lines, identities, deals)
+            return self.selected(self.n.take(place), s.take(place)).T
+
+        return deal
 
     @property
     def least(self) -> float:
         """Smallest p of a test by dealing: all deals that only rename identities look alike."""
         return float(np.exp(-special.gammaln(self.identities + 1) * (self.count - 1)))
+
+
+def _frequencies(options: Array, chosen: Array, *, axis: int) -> Array:
+    """Mean over activities, along an axis, of the percentage of options that were chosen; NaN without any option."""
+    seen = options > 0
+    rate = np.divide(chosen, options, out=np.zeros_like(chosen), where=seen)
+    count = seen.sum(axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(count > 0, 100 * rate.sum(axis=axis) / count, np.nan)
 
 
 def correlated(covariance: Array) -> Array:
