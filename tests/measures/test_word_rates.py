@@ -211,3 +211,14 @@ def test_a_finding_that_cannot_have_bounds_says_so() -> None:
         page = judge(table.frame(), [measure])
         assert page["verdict"].to_list() == ["difference found"]
         assert page["why"].to_list() == [f"{FOUND}{ending}"]
+
+
+def test_only_what_is_found_says_that_it_has_no_bounds() -> None:
+    length = Measure("length", "Length", "a - b", "words", "image", "", comparison=True, unbounded="no limit")
+    rows = word_rates.differences(texts(1), ["tokens"], "group", "image").with_columns(p=pl.lit(1e-9))
+    table = EstimateTable("s", "m", ["group", "part"])
+    for part, p in (("found", 1e-9), ("open", 0.9)):
+        labels = {"group": rows["group"].to_list(), "part": [part] * rows.height}
+        enter(table, length, labels, estimates(rows), p=np.full(rows.height, p), family="f")
+    page = judge(table.frame(), [length]).select("part", pl.col("why").str.contains("No bounds"))
+    assert dict(page.iter_rows()) == {"found": True, "open": False}

@@ -129,7 +129,7 @@ def judge(
     judged = judged.with_columns(pl.when(alike).then(pl.col("why") + f" {NO_SPREAD}").otherwise("why").alias("why"))
     unbounded = is_found & out["bound_low"].is_null().to_numpy()
     judged = judged.with_columns(
-        why=pl.when(unbounded).then(pl.col("why") + _no_bounds(out, measures)).otherwise("why")
+        why=pl.when(pl.Series(unbounded)).then(pl.col("why") + _no_bounds(out, measures)).otherwise("why")
     )
     # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
     floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
