@@ -67,7 +67,7 @@ class Scenes:
         return int(np.unique(self.stratum).size)
 
     def selected(self, n: Array, s: Array) -> Array:
-        """Selection frequencies in percent, shape (identities, ...), of answers of the shape (lines, identities, ...)."""
+        """Selection frequencies in percent, shape (identities, ...), of answers shaped (lines, identities, ...)."""
         starts = np.flatnonzero(np.r_[True, np.diff(self.activity) != 0])
         return _frequencies(*(np.add.reduceat(x, starts, axis=0) for x in (n, s)), axis=0)
 

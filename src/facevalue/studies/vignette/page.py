@@ -27,20 +27,25 @@ from facevalue.studies.vignette.study import TITLES
 
 def wanted(look: Look) -> list[Wanted]:
     """An answer behind each of the strongest cells, then behind the identities found over all activities."""
-    cells, seen = [], set()
+    cells: list[Wanted] = []
+    seen: set[tuple[str | None, str | None]] = set()
     by = ("dimension", "identity", "activity", "question?", "contrast?", "trait?")
     for paradigm in ("decision", "perception"):
         for e in look.rows(Of("log_odds", by, {"paradigm": paradigm}, order="size")):
+            key = e["dimension"], e["identity"]
+            if len(cells) == _MOST:
+                return cells
+            if e.verdict != Verdict.DIFFERENCE or e.value is None or key in seen:
+                continue
             share = next(iter(look.rows(_share(e))), None)
             level = even(look, paradigm, e["question"], "identity", e["dimension"])
             # Log-odds are against the identity's other activities; an example shows a choice: both must point one way.
-            if e.verdict != Verdict.DIFFERENCE or share is None or share.value is None or e.value is None:
+            if share is None or share.value is None or share.value == level:
                 continue
-            key = e["dimension"], e["identity"]
-            if key not in seen and (share.value > level) == (e.value > 0) and share.value != level:
+            if (share.value > level) == (e.value > 0):
                 seen.add(key)
-                said = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
-                cells.append(_example(look, e, said))
+                text = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
+                cells.append(_example(look, e, text))
     wholes = []
     for of in (DECIDED, PERCEIVED):
         for e in sorted(look.rows(of), key=lambda e: -abs(e.value or 0.0)):
@@ -50,9 +55,10 @@ def wanted(look: Look) -> list[Wanted]:
                 seen.add(key)
                 said = f"chosen in {look.value(share)} of its comparisons over all activities"
                 wholes.append(_example(look, e, said))
-    return [*cells[:8], *wholes][:8]
+    return [*cells, *wholes][:_MOST]
 
 
+_MOST = 8  # examples
 _ODDS = "log odds {number}, q {q}"
 
 
