@@ -89,12 +89,12 @@ class View:
     def ordered(self, rows: list[Estimate], of: Of) -> list[Estimate]:
         """Estimates in the order of a selection; those without a value last."""
         keys: dict[str, Callable[[Estimate], object]] = {
-            "value": lambda e: (e.value is None, -(e.value or 0.0)),
-            "size": lambda e: (e.value is None, -abs(e.value or 0.0)),
-            "clearest": lambda e: (e.value is None, -beyond(e)),
-            "found": lambda e: (not self.found(e), e.value is None, -beyond(e)),
-            "surest": lambda e: (not self.found(e), e.p is None, e.p or 0.0, -(e.value or 0.0)),
-            "largest": lambda e: (not self.found(e), -(e.value or 0.0)),
+            "value": lambda e: (e.value is None, -_rounded(e.value)),
+            "size": lambda e: (e.value is None, -abs(_rounded(e.value))),
+            "clearest": lambda e: (e.value is None, -_rounded(beyond(e))),
+            "found": lambda e: (not self.found(e), e.value is None, -_rounded(beyond(e))),
+            "surest": lambda e: (not self.found(e), e.p is None, _rounded(e.p), -_rounded(e.value)),
+            "largest": lambda e: (not self.found(e), -_rounded(e.value)),
             "labels": lambda e: self.row_label(of, e),
         }
         key = keys.get(of.order)
@@ -260,6 +260,11 @@ class View:
         if self.model == POOLED:
             return f"averaged over {len(self.models)} models, "
         return f"for {self.model}, " if len(self.numbers.plain) > 1 else ""
+
+
+def _rounded(value: float | None) -> float:
+    """Order by what is measured, not by the last digit, which may differ from one reading of a run to the next."""
+    return round(value or 0.0, 12)
 
 
 def beyond(e: Estimate) -> float:
