@@ -11,8 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.cli.new import EXAMPLES, example
+from facevalue.cli.new import example
 from facevalue.store import read_manifest
+from facevalue.studies import EXAMPLES
 from tests.cli.conftest import Command
 
 SMALL = ("--people", "8", "--seeds", "1")

@@ -9,10 +9,8 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
 from facevalue.store.files import write_whole
-from facevalue.studies import STUDIES
+from facevalue.studies import EXAMPLES, STUDIES
 from facevalue.terminal import say
-
-EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
 
 
 @click.command()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from facevalue.protocol.study import Study
 
+EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
+"""Files of studies that come with FaceValue, to start one's own from."""
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
 
