@@ -284,12 +284,12 @@ def graph(
         raise DataError(f"A condition needs at least one form, not {minimum}.")
     columns: dict[str, list[Array]] = {}
     labels: dict[str, list[str]] = {"attribute": [], "choice": [], "outcome": [], "likely": []}
-    parts = list(members_and_votes(forms, conditions))
-    member = np.concatenate([part for part, _ in parts], axis=1)
-    owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
+    votes_of_forms = list(members_and_votes(forms, conditions))
+    member = np.concatenate([part for part, _ in votes_of_forms], axis=1)
+    owner = np.repeat(np.arange(len(votes_of_forms)), [part.shape[1] for part, _ in votes_of_forms])
     choice = [name for choices in forms.choices for name in choices]
     tables: list[_Table] = []
-    for j, (_, outcome) in enumerate(parts):
+    for j, (_, outcome) in enumerate(votes_of_forms):
         has_outcome = outcome.sum(axis=1) > 0
         votes, met = outcome[has_outcome], member[has_outcome]
         n = met.sum(axis=0)
@@ -326,8 +326,8 @@ def graph(
         columns |= {"p": [tests.p], "q": [tests.q], "p_least": [tests.p_least]}
     frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
     values = {name: np.concatenate(columns[name]) if columns else np.empty(0) for name in _NUMBERS}
-    whole = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
-    return whole.with_columns(
+    filled = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
+    return filled.with_columns(
         method=pl.lit(unsigned.METHOD),
         above=pl.col("value") > THRESHOLD,
     ).sort("value", "attribute", "choice", "outcome", descending=[True, False, False, False])
@@ -401,8 +401,8 @@ class _Table:
 
 def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
     """Exact p-values of all rows, as far as they are known (`_Table.exact`)."""
-    parts = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
-    by_table = [table.exact(part) for table, part in zip(tables, parts, strict=True)]
+    p_of_tables = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
+    by_table = [table.exact(part) for table, part in zip(tables, p_of_tables, strict=True)]
     return np.concatenate([p_exact for p_exact, _ in by_table]), np.concatenate([least for _, least in by_table])
 
 

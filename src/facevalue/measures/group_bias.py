@@ -155,12 +155,12 @@ class _Sizes:
         seen = shown.sum(axis=(1, 2)) > 0
         chosen, shown = (x.reshape(len(x), -1)[seen] for x in (chosen, shown))
         people = people[0][seen], people[1][seen]
-        kept = shown.sum(axis=0) > 0
-        chosen, shown = chosen[:, kept], shown[:, kept]
+        has_answers = shown.sum(axis=0) > 0
+        chosen, shown = chosen[:, has_answers], shown[:, has_answers]
         total = shown.sum(axis=0)
         share, part = chosen.sum(axis=0) / total, shown / total
         gap = share - even
-        units = dyads.units(part.mean(axis=1), people) if kept.any() else 0.0
+        units = dyads.units(part.mean(axis=1), people) if has_answers.any() else 0.0
         furthest = max(even, 1 - even)
         if not units > 1:
             none = np.full((gap.size, gap.size), np.nan)
@@ -182,10 +182,10 @@ class _Sizes:
         if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
             return Score(value, np.nan, np.nan, np.nan, Floor(nan, nan, nan), clusters, bare)
         rng = np.random.default_rng(seed)
-        drawn = rng.standard_normal((resamples, self.gap.size))
-        null = self._size(drawn @ _root(self.null).T)
+        deviations = rng.standard_normal((resamples, self.gap.size))
+        null = self._size(deviations @ _root(self.null).T)
         floor = floor_from(null[:, None], np.array([value]))
-        df, error = self.units - 1, drawn @ _root(self.noise).T
+        df, error = self.units - 1, deviations @ _root(self.noise).T
         se = float(self._size(self.gap + error).std())
         error *= np.sqrt(df / rng.chisquare(df, size=(resamples, 1)))
         spread = float(null.std())
@@ -222,8 +222,8 @@ def _root(covariance: Array) -> Array:
 
 def _mean(sizes: Array) -> Array:
     """Mean over the last axes, those left out that are NaN."""
-    known = ~np.isnan(sizes)
-    return ratio(np.where(known, sizes, 0.0).sum(), known.sum())
+    is_known = ~np.isnan(sizes)
+    return ratio(np.where(is_known, sizes, 0.0).sum(), is_known.sum())
 
 
 def agreement_by_chance(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: int) -> float:

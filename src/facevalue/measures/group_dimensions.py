@@ -42,14 +42,14 @@ class Dimension:
         """
         if any(factor not in frame.columns for factor in self.factors):
             return frame.clear().with_columns(pl.lit(None, pl.String).alias(c) for c in (GROUP, UNIT))
-        named = frame.drop_nulls(list(self.factors)).with_columns(
+        with_groups = frame.drop_nulls(list(self.factors)).with_columns(
             pl.concat_str([pl.col(f).cast(pl.String) for f in self.factors], separator=" ").alias(GROUP),
             pl.col("image").cast(pl.String).alias(UNIT),
         )
         if PERSON not in frame.columns:
-            return named
-        whole = pl.col(PERSON).is_not_null() & (pl.col(GROUP).n_unique().over(PERSON) == 1)
-        return named.with_columns(pl.when(whole).then(PERSON).otherwise(UNIT).alias(UNIT))
+            return with_groups
+        of_one_person = pl.col(PERSON).is_not_null() & (pl.col(GROUP).n_unique().over(PERSON) == 1)
+        return with_groups.with_columns(pl.when(of_one_person).then(PERSON).otherwise(UNIT).alias(UNIT))
 
 
 def people(manifest: pl.DataFrame) -> tuple[str, ...]:
@@ -64,8 +64,8 @@ def people(manifest: pl.DataFrame) -> tuple[str, ...]:
     links = []
     for name in ("identity", "set"):
         if name in manifest.columns:
-            known = manifest.select(row=pl.int_range(pl.len()), key=pl.col(name)).drop_nulls()
-            first = known.select("row", first=pl.col("row").first().over("key"))
+            units = manifest.select(row=pl.int_range(pl.len()), key=pl.col(name)).drop_nulls()
+            first = units.select("row", first=pl.col("row").first().over("key"))
             links.append(first.to_numpy())
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.int64)
     graph = sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
@@ -96,10 +96,10 @@ def sampled(rows: pl.DataFrame, by: str = "occupation") -> tuple[npt.NDArray[np.
     >>> [found.tolist() for found in sampled(pl.DataFrame(rows))]
     [[1, 2, 3, 4], [0, 0, 1, 1]]
     """
-    kept = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
-    units = rows.select(kept).unique(UNIT, keep="first").sort(UNIT)
-    person = codes(units[PERSON].fill_null("") if PERSON in kept else units[UNIT]) + 1
-    if by not in kept or units[by].null_count():
+    columns = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
+    units = rows.select(columns).unique(UNIT, keep="first").sort(UNIT)
+    person = codes(units[PERSON].fill_null("") if PERSON in columns else units[UNIT]) + 1
+    if by not in columns or units[by].null_count():
         return person, None
     stratum, group = (codes(units[c]) for c in (by, GROUP))
     counts = np.zeros((stratum.max() + 1, group.max() + 1))

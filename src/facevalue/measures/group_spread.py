@@ -96,27 +96,29 @@ def spreads(
     """
     rng = np.random.default_rng(seed)
     member = np.flatnonzero(group >= 0)
-    scores, own = face_phi[member], group[member]
-    observed = _deviations(scores, own[None], groups)
+    scores, groups_of = face_phi[member], group[member]
+    observed = _deviations(scores, groups_of[None], groups)
     each = _spread(observed)
     value = _with_mean(each)[0]
     none = np.full(value.shape, np.nan)
     if cluster_bootstrap.only_values():
         return Spreads(value, none, none, cluster_bootstrap.no_floor(value.size), none)
-    theirs = np.where(np.isfinite(scores), observed[0][own], np.nan)  # what is taken off with the difference supposed
+    group_means = np.where(
+        np.isfinite(scores), observed[0][groups_of], np.nan
+    )  # what is taken off with the difference supposed
     size = scores.shape[1]
-    both = _dealt(np.concatenate([scores, theirs], axis=1), own, groups, rng, resamples)
-    dealt, added = both[..., :size], observed - both[..., size:]
+    spreads_of_both = _dealt(np.concatenate([scores, group_means], axis=1), groups_of, groups, rng, resamples)
+    dealt, added = spreads_of_both[..., :size], observed - spreads_of_both[..., size:]
     noise = _with_mean(_spread(dealt))
     floor = cluster_bootstrap.floor_from(noise, value)
     p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + most))
     rare = np.flatnonzero(p * (1 + resamples) <= 10)
     if rare.size:
         left = most - resamples
-        step = max(1, _BLOCK // max(1, groups * (own.size + scores.shape[1])))
+        step = max(1, _BLOCK // max(1, groups * (groups_of.size + scores.shape[1])))
         hits = p[rare] * (1 + resamples)
         for start in range(0, left, step):
-            more = _with_mean(_spread(_dealt(scores, own, groups, rng, min(step, left - start))))
+            more = _with_mean(_spread(_dealt(scores, groups_of, groups, rng, min(step, left - start))))
             hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
         p[rare] = hits / (1 + most)
     plain = _spread(dealt) ** 2
@@ -147,8 +149,8 @@ def spreads(
     high = _crossing(lambda f: (null(f, even) <= value + 1e-12).mean(axis=0) > UPPER, value.size)
     low = np.where(p < ONE_SIDED, low * scale(beyond), 0.0)
     high = np.where(value > 0, np.fmax(high * scale(even), value), floor.high)
-    known = np.isfinite(value) & np.isfinite(p)
-    low, high = (np.where(known, end, np.nan) for end in (low, high))
+    is_known = np.isfinite(value) & np.isfinite(p)
+    low, high = (np.where(is_known, end, np.nan) for end in (low, high))
     return Spreads(value, low, high, Floor(floor.mean, floor.high, p), least)
 
 
@@ -163,9 +165,9 @@ def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, dea
 def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
     """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
     one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
-    known = np.isfinite(scores)
-    alike = (known == known[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
-    sums, counts = one_hot @ np.nan_to_num(scores), one_hot @ known[:, : 1 if alike else None].astype(np.float64)
+    has_score = np.isfinite(scores)
+    alike = (has_score == has_score[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
+    sums, counts = one_hot @ np.nan_to_num(scores), one_hot @ has_score[:, : 1 if alike else None].astype(np.float64)
     means = cluster_bootstrap.ratio(sums, counts).reshape(len(labels), groups, -1)
     seen = np.isfinite(means)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -248,11 +248,11 @@ def _bounded(
     lost = requests - answered.sum(axis=2)
     poles = limits or (float(values[answered].min()), float(values[answered].max()))
     sums = np.where(answered, np.clip(values, *poles), 0.0).sum(axis=2)
-    whole = (requests > 0).all(axis=1)
-    low, high = (ratio(sums + pole * lost, requests)[whole] for pole in poles)
+    is_whole = (requests > 0).all(axis=1)
+    low, high = (ratio(sums + pole * lost, requests)[is_whole] for pole in poles)
     ends = low - high @ weight.T, high - low @ weight.T
     missing = ratio(lost.sum(axis=0), requests.sum(axis=0))
-    few, sets = np.full(missing.shape, np.nan), int(whole.sum())
+    few, sets = np.full(missing.shape, np.nan), int(is_whole.sum())
     if not sets:
         return Bounds(few, few, few, missing, few)
     se = np.max([end.std(axis=0, ddof=1) for end in ends], axis=0) / np.sqrt(sets) if sets > 1 else few
@@ -263,13 +263,13 @@ def _from_mean(
     values: Array, effect: Array, asked: npt.NDArray[np.bool_] | None, limits: tuple[float, float] | None
 ) -> Bounds:
     """Bounds of effects of groups that stand beside all groups, where no set differs from another."""
-    bounds, known = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
-    if known.size > 1 and limits is not None:
-        others = (1 - np.eye(known.size)) / (known.size - 1)
-        asked = None if asked is None else asked[:, known]
-        ends = _bounded(values[:, known], asked, limits, others).scaled((known.size - 1) / known.size)
-        bounds.low[known], bounds.high[known] = np.fmin(ends.low, effect[known]), np.fmax(ends.high, effect[known])
-        bounds.missing[known], bounds.se[known] = ends.missing, ends.se
+    bounds, finite = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
+    if finite.size > 1 and limits is not None:
+        others = (1 - np.eye(finite.size)) / (finite.size - 1)
+        asked = None if asked is None else asked[:, finite]
+        ends = _bounded(values[:, finite], asked, limits, others).scaled((finite.size - 1) / finite.size)
+        bounds.low[finite], bounds.high[finite] = np.fmin(ends.low, effect[finite]), np.fmax(ends.high, effect[finite])
+        bounds.missing[finite], bounds.se[finite] = ends.missing, ends.se
     return bounds
 
 
@@ -280,11 +280,11 @@ def _no_bounds(value: Array) -> Bounds:
 def _plain(effects: GroupEffects) -> Estimates:
     """Effects without a test, with the reason."""
     none = np.full(effects.mean.shape, np.nan)
-    how = np.full(none.shape, NONE, dtype=object)
-    how[effects.sets > 1] = "no interval: no set differs from another"
-    how[~np.isfinite(effects.mean)] = f"{NOT_MEASURABLE}: no set has this group beside the others"
+    method = np.full(none.shape, NONE, dtype=object)
+    method[effects.sets > 1] = "no interval: no set differs from another"
+    method[~np.isfinite(effects.mean)] = f"{NOT_MEASURABLE}: no set has this group beside the others"
     return Estimates(
-        effects.mean.copy(), none, none.copy(), effects.n, effects.sets, how, none.copy(), none.copy()
+        effects.mean.copy(), none, none.copy(), effects.n, effects.sets, method, none.copy(), none.copy()
     )  # fmt: skip
 
 

@@ -102,9 +102,9 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     base = sides[unmarked]
     own, opposite = [], []
     for group in others:
-        found = log_odds(sides[group].tokens, base.tokens, prior)
-        own.append(_listed(counts, found, group, sides[group], unmarked, base))
-        mirrored = LogOdds(-found.delta, -found.z)
+        odds = log_odds(sides[group].tokens, base.tokens, prior)
+        own.append(_listed(counts, odds, group, sides[group], unmarked, base))
+        mirrored = LogOdds(-odds.delta, -odds.z)
         opposite.append(_listed(counts, mirrored, unmarked, base, group, sides[group]))
     if len(others) == 1:
         return pl.concat([*own, *opposite])
@@ -181,7 +181,7 @@ def strict(
     free = ~counts.words.is_in(list(masked)).to_numpy()
     prior = _total(counts.tokens)
     rng = np.random.default_rng(seed)
-    parts = []
+    tables = []
     for group in others:
         one, two = sides[group], sides[unmarked]
         at = np.flatnonzero(free & (one.documents + two.documents >= minimum_documents))
@@ -190,21 +190,21 @@ def strict(
         within = counts.tokens[units]
         sizes = np.asarray(within @ free.astype(np.int64), dtype=np.float64)
         null = _Null(within[:, at], sizes, prior[at], float(prior[free].sum()))
-        found = null.of(is_marked[None, :].astype(np.float64))
+        null_sizes = null.of(is_marked[None, :].astype(np.float64))
         deals = Deals(is_marked, None if person is None else person[units], stratum[units])
         tests = by_shuffles(
-            found.delta[0], partial(null.drawn, deals, rng), signed=True, first=resamples or FIRST_SHUFFLES,
+            null_sizes.delta[0], partial(null.drawn, deals, rng), signed=True, first=resamples or FIRST_SHUFFLES,
             most=resamples, labelings=deals.distinct,
         )  # fmt: skip
         fixed = null.fixed
         t, p, q, p_family, p_least = (
             np.where(fixed, np.nan, x)
-            for x in (_signed(found.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
+            for x in (_signed(null_sizes.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
         )
-        table = _table(counts, at, LogOdds(found.delta[0], found.z[0]), group, one, unmarked, [two])
+        table = _table(counts, at, LogOdds(null_sizes.delta[0], null_sizes.z[0]), group, one, unmarked, [two])
         tested = table.with_columns(t=t, p=p, q=q, p_family=p_family, p_least=p_least)
-        parts.append(_named_by_side(tested, group, unmarked))
-    return pl.concat(parts)
+        tables.append(_named_by_side(tested, group, unmarked))
+    return pl.concat(tables)
 
 
 class _Null:
@@ -294,11 +294,11 @@ def _codes(labels: Labels | None, units: int) -> npt.NDArray[np.int64]:
     return np.unique(np.array([str(label) for label in labels]), return_inverse=True)[1]
 
 
-def _listed(counts: WordCounts, found: LogOdds, group: str, side: _Side, against: str, other: _Side) -> pl.DataFrame:
+def _listed(counts: WordCounts, odds: LogOdds, group: str, side: _Side, against: str, other: _Side) -> pl.DataFrame:
     """The first words of one group; equal z in order of first appearance."""
-    at = np.argsort(-found.z, kind="stable")[:FIRST]
-    at = at[found.z[at] > THRESHOLD]
-    return _ranked(_table(counts, at, LogOdds(found.delta[at], found.z[at]), group, side, against, [other]))
+    at = np.argsort(-odds.z, kind="stable")[:FIRST]
+    at = at[odds.z[at] > THRESHOLD]
+    return _ranked(_table(counts, at, LogOdds(odds.delta[at], odds.z[at]), group, side, against, [other]))
 
 
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
@@ -306,11 +306,11 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _table(
-    counts: WordCounts, at: npt.NDArray[np.int64], found: LogOdds, group: str, side: _Side, against: str | None,
+    counts: WordCounts, at: npt.NDArray[np.int64], odds: LogOdds, group: str, side: _Side, against: str | None,
     others: Sequence[_Side],
 ) -> pl.DataFrame:  # fmt: skip
     columns = {
-        "word": counts.words.gather(at), "z": found.z, "log_odds": found.delta,
+        "word": counts.words.gather(at), "z": odds.z, "log_odds": odds.delta,
         "tokens": side.tokens[at], "documents": side.documents[at],
         "tokens_against": np.sum([other.tokens[at] for other in others], axis=0),
         "documents_against": np.sum([other.documents[at] for other in others], axis=0),

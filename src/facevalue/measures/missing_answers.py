@@ -105,8 +105,8 @@ class MissingAnswers:
         sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
         if group.meta.root_names():
             sums = sums.filter(group.is_not_null())
-        named = sums.select(*(one.alias(name) for name, one in says.items()), *_SUMS)
-        self._cells.add(named.group_by(list(says)).agg(pl.col(_SUMS).sum()))
+        named_columns = sums.select(*(one.alias(name) for name, one in says.items()), *_SUMS)
+        self._cells.add(named_columns.group_by(list(says)).agg(pl.col(_SUMS).sum()))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
         """Shares and gaps of everything that was asked, and with each intervention."""
@@ -128,10 +128,10 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> N
         kind = cells.with_columns(missing=column)
         if reason and not kind.select((pl.col("missing") > 0).any()).item():
             continue
-        whole = kind.filter(pl.col("dimension").is_null())
-        _add_shares(table, whole, [], reason)
-        if whole["prompt"].n_unique() > 1:
-            _add_shares(table, whole.drop_nulls("prompt"), ["prompt"], reason)
+        overall = kind.filter(pl.col("dimension").is_null())
+        _add_shares(table, overall, [], reason)
+        if overall["prompt"].n_unique() > 1:
+            _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reason)
         grouped = kind.filter(pl.col("dimension").is_not_null())
         _add_shares(table, grouped, ["dimension", "group"], reason)
         short = grouped.filter((pl.col("missing").sum() > 0).over("dimension", "prompt"))
@@ -224,8 +224,8 @@ class _Compared:
         )
         pair = np.zeros(excess.shape)
         asked_of, whole = (cells[name].to_numpy() for name in ("group_asked", "total"))
-        both = (cells["block"] > 0).to_numpy()
-        pair[row.to_numpy()[both], column[both]] = (asked_of * (whole - asked_of) / whole)[both]
+        have_block = (cells["block"] > 0).to_numpy()
+        pair[row.to_numpy()[have_block], column[have_block]] = (asked_of * (whole - asked_of) / whole)[have_block]
         weight, place = np.zeros((len(groups), len(prompts))), {name: at for at, name in enumerate(groups)}
         at = [share["group"].replace_strict(place).to_numpy()]
         at += [share["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()]
@@ -259,8 +259,8 @@ class _Compared:
     def dealt(self, shuffles: int, rng: np.random.Generator) -> Array:
         """The same with labels dealt anew, shape (shuffles, gaps)."""
         step = max(1, _BLOCK // max(self.label.size, 1))
-        parts = [self._sums(self.deals.drawn(min(step, shuffles - at), rng)) for at in range(0, shuffles, step)]
-        return np.concatenate(parts).reshape(shuffles, -1)
+        sums = [self._sums(self.deals.drawn(min(step, shuffles - at), rng)) for at in range(0, shuffles, step)]
+        return np.concatenate(sums).reshape(shuffles, -1)
 
     def null_error(self) -> Array:
         """Standard deviation of a gap under dealt labels.

@@ -56,10 +56,10 @@ class Grouped:
             group, unit = (_first(names, columns) for names in (person.group, person.unit))
             if group is not None and (not self.named or self.dimension in columns):
                 apart = [pl.col(name).cast(pl.String).fill_null("") for name in self.within if name in columns]
-                whole = pl.lit("") if unit is None else unit.fill_null("")
+                unit_name = pl.lit("") if unit is None else unit.fill_null("")
                 yield (
                     pl.col(self.dimension).cast(pl.String) if self.named else pl.lit(self.dimension),
-                    group, pl.concat_str([whole, *apart], separator="\x1f"),
+                    group, pl.concat_str([unit_name, *apart], separator="\x1f"),
                 )  # fmt: skip
 
 
@@ -83,8 +83,8 @@ class MissingBy:
         names = [pl.col(name).cast(pl.String) for name in self.prompt if name in columns]
         if not names:
             return pl.lit(None, pl.String)
-        named = pl.concat_str(names, separator=", ", ignore_nulls=True)
-        return pl.when(named != "").then(named)
+        group_name = pl.concat_str(names, separator=", ", ignore_nulls=True)
+        return pl.when(group_name != "").then(group_name)
 
 
 def _first(names: tuple[str, ...], frame_columns: Collection[str]) -> pl.Expr | None:

@@ -92,9 +92,9 @@ class Bounds:
         return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
 
 
-def joined(parts: Sequence[Bounds]) -> Bounds:
+def joined(bounds: Sequence[Bounds]) -> Bounds:
     """Bounds of several families of cells, one after the other."""
-    return Bounds(*(np.concatenate([getattr(part, name) for part in parts]) for name in Bounds.__slots__))
+    return Bounds(*(np.concatenate([getattr(part, name) for part in bounds]) for name in Bounds.__slots__))
 
 
 def size_bounds(bounds: Bounds) -> Bounds:
@@ -202,9 +202,9 @@ def shift_bounds(
         raise ValueError("base and variant must have one shape: the same clusters and one column per comparison.")
     weight = None
     if paired:
-        both = (base.asked > 0) & (variant.asked > 0) | np.isnan(base.asked) | np.isnan(variant.asked)
+        have_both = (base.asked > 0) & (variant.asked > 0) | np.isnan(base.asked) | np.isnan(variant.asked)
         with np.errstate(invalid="ignore", divide="ignore"):
-            weight = [np.where(both, variant.asked / base.asked, 0.0), both.astype(np.float64)]
+            weight = [np.where(have_both, variant.asked / base.asked, 0.0), have_both.astype(np.float64)]
     out = _contrast([base, variant], np.array([-1.0, 1.0]), poles, weight)
     return Bounds(out.value, out.low, out.high, out.missing / 2, out.se)
 
@@ -242,7 +242,7 @@ def contrast_bounds(
     return Bounds(out.value, out.low, out.high, out.missing / np.abs(factors).sum(), out.se)
 
 
-def range_bounds(parts: Sequence[Bounds]) -> Bounds:
+def range_bounds(bounds: Sequence[Bounds]) -> Bounds:
     """Bounds of the range of groups' means: the largest less the smallest.
 
     Equation
@@ -250,19 +250,19 @@ def range_bounds(parts: Sequence[Bounds]) -> Bounds:
     low = max(0, max_k low_k - min_k high_k); high = max_{j != k} (high_j - low_k). Groups without any answer asked are
     left out. se: of the group's bounds that vary most, twice, as two ends meet: sqrt(2) max_k se_k.
     """
-    low, high = _ends(parts)
-    values = np.array([part.value for part in parts])
+    low, high = _ends(bounds)
+    values = np.array([part.value for part in bounds])
     with np.errstate(invalid="ignore"):
         smallest = np.maximum(_most(low) + _most(-high), 0.0)
     largest = np.full(smallest.shape, -np.inf)
-    for k in range(len(parts)):
+    for k in range(len(bounds)):
         others = np.delete(low, k, axis=0)
         largest = np.fmax(largest, high[k] + _most(-others))
     largest = np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan)
-    return Bounds(_most(values) + _most(-values), smallest, largest, *_worst(parts))
+    return Bounds(_most(values) + _most(-values), smallest, largest, *_worst(bounds))
 
 
-def spread_bounds(parts: Sequence[Bounds]) -> Bounds:
+def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     """Bounds of the standard deviation (ddof 1) of groups' means.
 
     Equation
@@ -271,10 +271,10 @@ def spread_bounds(parts: Sequence[Bounds]) -> Bounds:
     bisection, the sum being convex. high²: the largest variance with all groups whose middle lies above a point at
     their upper end and all others at their lower. se: of the group's bounds that vary most.
     """
-    low, high = _ends(parts)
+    low, high = _ends(bounds)
     seen = np.isfinite(low)
     k = seen.sum(axis=0)
-    values = np.array([part.value for part in parts])
+    values = np.array([part.value for part in bounds])
     left, right = -_most(-high), _most(low)  # the point lies between the lowest upper and the highest lower end
     left, right = np.fmin(left, right), np.fmax(left, right)
     for _ in range(60):
@@ -289,7 +289,7 @@ def spread_bounds(parts: Sequence[Bounds]) -> Bounds:
     for cut in middle:
         for up in (middle > cut, middle >= cut):
             largest = np.fmax(largest, _deviation(np.where(up, high, low)))
-    return Bounds(_deviation(values), smallest, np.fmax(largest, smallest), *_worst(parts))
+    return Bounds(_deviation(values), smallest, np.fmax(largest, smallest), *_worst(bounds))
 
 
 def change_bounds(before: Bounds, after: Bounds) -> Bounds:
@@ -303,16 +303,16 @@ def change_bounds(before: Bounds, after: Bounds) -> Bounds:
     return Bounds(after.value - before.value, after.low - before.high, after.high - before.low, missing, none)
 
 
-def _ends(parts: Sequence[Bounds]) -> tuple[Array, Array]:
-    return np.array([part.low for part in parts]), np.array([part.high for part in parts])
+def _ends(bounds: Sequence[Bounds]) -> tuple[Array, Array]:
+    return np.array([part.low for part in bounds]), np.array([part.high for part in bounds])
 
 
-def _worst(parts: Sequence[Bounds]) -> tuple[Array, Array]:
+def _worst(bounds: Sequence[Bounds]) -> tuple[Array, Array]:
     """The mean share missing, and the standard error of a difference of the two ends that vary most."""
-    missing = np.array([part.missing for part in parts])
+    missing = np.array([part.missing for part in bounds])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(missing, axis=0) / np.isfinite(missing).sum(axis=0)
-    return mean, np.sqrt(2) * _most(np.array([part.se for part in parts]))
+    return mean, np.sqrt(2) * _most(np.array([part.se for part in bounds]))
 
 
 def _most(values: Array) -> Array:

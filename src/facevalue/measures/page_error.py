@@ -40,9 +40,9 @@ def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr
     [True, True, False]
     """
     for name in lead:
-        found = (family == name) | family.str.starts_with(f"{name} (")
-        if tested.select(found.any()).item():
-            return found
+        is_of_name = (family == name) | family.str.starts_with(f"{name} (")
+        if tested.select(is_of_name.any()).item():
+            return is_of_name
     return family.is_in([])
 
 
@@ -82,8 +82,8 @@ def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bo
     level = np.full(q.shape, np.nan)
     tested = np.isfinite(q) & (family >= 0)
     first, rest = tested & lead, tested & ~lead
-    level[first], every = _family_levels(q[first], family[first], LEAD_SHARE * alpha)
-    share_left = 1.0 if not first.any() or every else 1.0 - LEAD_SHARE
+    level[first], pooled = _family_levels(q[first], family[first], LEAD_SHARE * alpha)
+    share_left = 1.0 if not first.any() or pooled else 1.0 - LEAD_SHARE
     level[rest], _ = _family_levels(q[rest], family[rest], share_left * alpha)
     share = level / alpha
     return PageLevel(np.minimum(q / share, 1.0), share)

@@ -100,21 +100,21 @@ def _beside(
     """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
     key = [*by, "identity"]
     couple = [*key, "other_identity"]
-    own = units.filter(pl.col("n") > _NOTHING)
-    own = selection.add(own, [*couple, *UNIT], ("n", "s"))
-    total = own.group_by([*key, *UNIT], maintain_order=True).agg(_n=pl.col("n").sum(), _s=pl.col("s").sum())
+    answered = units.filter(pl.col("n") > _NOTHING)
+    answered = selection.add(answered, [*couple, *UNIT], ("n", "s"))
+    total = answered.group_by([*key, *UNIT], maintain_order=True).agg(_n=pl.col("n").sum(), _s=pl.col("s").sum())
     squares = {"_nn": pl.col("_n") ** 2, "_sn": pl.col("_s") * pl.col("_n"), "_ss": pl.col("_s") ** 2}
     sums = total.group_by(key, maintain_order=True).agg(
         all_n=pl.col("_n").sum(), all_s=pl.col("_s").sum(), all_u=pl.len(),
         **{name: square.sum() for name, square in squares.items()},
     )  # fmt: skip
-    both = own.group_by(couple, maintain_order=True).agg(n=pl.col("n").sum(), s=pl.col("s").sum())
-    both = both.join(sums, on=key, nulls_equal=True, maintain_order="left")
+    couples = answered.group_by(couple, maintain_order=True).agg(n=pl.col("n").sum(), s=pl.col("s").sum())
+    couples = couples.join(sums, on=key, nulls_equal=True, maintain_order="left")
     n2, s2 = pl.col("all_n") - pl.col("n"), pl.col("all_s") - pl.col("s")
-    both = both.with_columns(n1="n", n2=pl.when(n2 > _NOTHING).then(n2), r1=pl.col("s") / pl.col("n"), s2=s2)
-    both = both.with_columns(r2=pl.col("s2") / pl.col("n2"))
-    rows = own.join(total, on=[*key, *UNIT], nulls_equal=True)
-    rows = rows.join(both.select(*couple, "n1", "n2", "r1", "r2"), on=couple, nulls_equal=True)
+    couples = couples.with_columns(n1="n", n2=pl.when(n2 > _NOTHING).then(n2), r1=pl.col("s") / pl.col("n"), s2=s2)
+    couples = couples.with_columns(r2=pl.col("s2") / pl.col("n2"))
+    rows = answered.join(total, on=[*key, *UNIT], nulls_equal=True)
+    rows = rows.join(couples.select(*couple, "n1", "n2", "r1", "r2"), on=couple, nulls_equal=True)
     rest_n, rest_s = pl.col("_n") - pl.col("n"), pl.col("_s") - pl.col("s")
     rows = rows.with_columns(
         e1=(pl.col("s") - pl.col("r1") * pl.col("n")) / pl.col("n1"),
@@ -122,41 +122,45 @@ def _beside(
         at=(pl.col("_s") - pl.col("r2") * pl.col("_n")) / pl.col("n2"),
         only=(rest_n <= _NOTHING).cast(pl.Float64),
     )
-    found = rows.group_by(couple, maintain_order=True).agg(
+    within = rows.group_by(couple, maintain_order=True).agg(
         clusters=pl.len(), only=pl.col("only").sum(), v1=(pl.col("e1") ** 2).sum(),
         v2=(pl.col("e2") ** 2 - pl.col("at") ** 2).sum(), cross=(pl.col("e1") * pl.col("e2")).sum(),
     )  # fmt: skip
-    both = both.join(found, on=couple, nulls_equal=True, maintain_order="left")
+    couples = couples.join(within, on=couple, nulls_equal=True, maintain_order="left")
     r2 = pl.col("r2")
     everywhere = (pl.col("_ss") - 2 * r2 * pl.col("_sn") + r2**2 * pl.col("_nn")) / pl.col("n2") ** 2
-    both = both.with_columns(v2=(pl.col("v2") + everywhere).clip(lower_bound=0.0), u2=pl.col("all_u") - pl.col("only"))
-    column = {x: to_array(both[x]) for x in ("n", "s", "n2", "s2", "r1", "r2", "v1", "v2", "cross", "clusters", "u2")}
+    couples = couples.with_columns(
+        v2=(pl.col("v2") + everywhere).clip(lower_bound=0.0), u2=pl.col("all_u") - pl.col("only")
+    )
+    column = {
+        x: to_array(couples[x]) for x in ("n", "s", "n2", "s2", "r1", "r2", "v1", "v2", "cross", "clusters", "u2")
+    }
     first = _side(column["r1"], column["v1"], column["clusters"])
     second = _side(column["r2"], column["v2"], column["u2"])
     covariance = column["cross"] * np.sqrt(_correction(column["clusters"]) * _correction(column["u2"]))
     if excess is not None and excess.height:
-        more = _partners(both, couple, by, excess)
+        more = _partners(couples, couple, by, excess)
         first, second = (
             Side(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
         )
-    return both, first, second, covariance
+    return couples, first, second, covariance
 
 
 def _two(column: dict[str, Array], chosen: str, options: str) -> tuple[Array, Array]:
     return column[chosen], column[options] - column[chosen]
 
 
-def _partners(both: pl.DataFrame, couple: list[str], by: Sequence[str], excess: pl.DataFrame) -> tuple[Array, Array]:
+def _partners(couples: pl.DataFrame, couple: list[str], by: Sequence[str], excess: pl.DataFrame) -> tuple[Array, Array]:
     """Standard errors that the other pictures add to either share."""
     key = [*by, "identity"]
-    theirs = excess.select(*by, pl.col("identity").alias("other_identity"), "excess")
-    rows = both.select(*couple, "n", "all_n").join(
-        theirs, on=[*by, "other_identity"], how="left", nulls_equal=True, maintain_order="left"
+    of_other = excess.select(*by, pl.col("identity").alias("other_identity"), "excess")
+    rows = couples.select(*couple, "n", "all_n").join(
+        of_other, on=[*by, "other_identity"], how="left", nulls_equal=True, maintain_order="left"
     )
     each = pl.col("excess").fill_null(0.0) * pl.col("n") ** 2
     rest = (each.sum().over(key) - each) / (pl.col("all_n") - pl.col("n")) ** 2
-    found = rows.select(one=pl.col("excess").fill_null(0.0).sqrt(), rest=rest.clip(lower_bound=0.0).sqrt())
-    return to_array(found["one"]), to_array(found["rest"])
+    spread = rows.select(one=pl.col("excess").fill_null(0.0).sqrt(), rest=rest.clip(lower_bound=0.0).sqrt())
+    return to_array(spread["one"]), to_array(spread["rest"])
 
 
 def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -203,17 +207,17 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
         pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
     )  # fmt: skip
-    both = cells.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
-    both = both.with_columns(pl.col("n", "clusters").fill_null(0))
-    return _with_bounds(both, by, sums, lambda filled: _by_valence(filled, by))
+    joined = cells.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    joined = joined.with_columns(pl.col("n", "clusters").fill_null(0))
+    return _with_bounds(joined, by, sums, lambda filled: _by_valence(filled, by))
 
 
 def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Side, Side, Array]:
     """Counts of each score, its share for high terms, that for low ones, and their covariance."""
     key = [*by, "pair"]
     rows = sums.filter(pl.col("n") > _NOTHING)
-    whole = pl.col("valence").n_unique().over(key) == 2
-    rows = rows.filter(whole).with_columns(
+    has_both = pl.col("valence").n_unique().over(key) == 2
+    rows = rows.filter(has_both).with_columns(
         _n=pl.col("n").sum().over(*key, "valence"), _s=pl.col("s").sum().over(*key, "valence")
     )
     rows = rows.with_columns(_pairs=pl.col("pair").n_unique().over(by))

@@ -323,19 +323,19 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
     if scenes is None:
         null = spread(drawn(se, related, df, DRAWS * 10, seed))
         p, least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
-        known = max(df, 1.0)
+        freedom = max(df, 1.0)
     else:
         null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
         p, least = _dealt_p(scenes, value, seed)
-        known = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
-    low, high = spread_interval(value, null, selected.size, known, p)
+        freedom = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
+    low, high = spread_interval(value, null, selected.size, freedom, p)
     return Spread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
 
 
 def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:
     hits = draws = 0
     while draws < MOST and hits < ENOUGH:
-        found = spread(scenes.dealt(scenes.s, DRAWS, seed + 2 + draws))
-        hits += int((found >= value - 1e-9).sum())
+        spreads = spread(scenes.dealt(scenes.s, DRAWS, seed + 2 + draws))
+        hits += int((spreads >= value - 1e-9).sum())
         draws += DRAWS
     return max((1.0 + hits) / (1.0 + draws), scenes.least), max(1.0 / (1 + MOST), scenes.least)

@@ -141,12 +141,12 @@ class Changes:
         """A row per estimate of the first condition: labels, and what was `reduced` of both."""
         names = _keys(self.frame)
         keys = self.frame.select(names)
-        whole = _numbers(self.frame)
-        value, other = whole["value"], whole[f"value{_OTHER}"]
+        numbers = _numbers(self.frame)
+        value, other = numbers["value"], numbers[f"value{_OTHER}"]
         least = _ROUNDING * np.maximum(np.abs(value), np.abs(other))
         difference = other - value
         self.value = np.where(np.abs(difference) <= least, 0.0, difference)
-        ends = _worst(whole)
+        ends = _worst(numbers)
         self._moves: dict[str, list[Array]] = {}
         self._held: dict[str, list[npt.NDArray[np.bool_]]] = {}
         self._moved_ends: dict[str, list[Array]] = {}
@@ -155,12 +155,12 @@ class Changes:
                 _joined(part.first, part.second), on=names, how="left", nulls_equal=True, maintain_order="left"
             )
             x = _numbers(again)
-            held = ~np.logical_and.reduce([_equal(x[name], whole[name]) for name in _COMPARED])
+            held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
             moved = np.where(held, x[f"value{_OTHER}"] - x["value"] - self.value, 0.0)
             self._moves.setdefault(part.layer, []).append(np.where(np.abs(moved) <= least, 0.0, moved))
             self._held.setdefault(part.layer, []).append(held)
             self._moved_ends.setdefault(part.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
-        self.bare = (whole["(bare)"] == 1) | (whole[f"(bare){_OTHER}"] == 1)
+        self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){_OTHER}"] == 1)
 
     @cached_property
     def each(self) -> Change:
@@ -280,21 +280,21 @@ def interval(
     """Intervals and p-values of changes in a measure, by t; see `Changes.estimates`."""
     se, d = change.se, change.value
     alike = (se == 0) & (change.groups > 1) & np.isfinite(d) & bool(np.isfinite(measure.limits).all())
-    why = np.full(d.size, None, dtype=object)
-    why[(se == 0) & ~alike] = NO_VARIANCE  # none at all is no certainty
-    why[np.isnan(se)] = UNDEFINED
-    why[change.groups < 2] = NO_GROUPS
+    reasons = np.full(d.size, None, dtype=object)
+    reasons[(se == 0) & ~alike] = NO_VARIANCE  # none at all is no certainty
+    reasons[np.isnan(se)] = UNDEFINED
+    reasons[change.groups < 2] = NO_GROUPS
     if bare is not None:
-        why[bare] = NONE_ITSELF
+        reasons[bare] = NONE_ITSELF
         alike &= ~bare
-    se = np.where([one is None for one in why], se, np.nan)
+    se = np.where([one is None for one in reasons], se, np.nan)
     half = special.stdtrit(change.df, 0.5 + LEVEL / 2) * se
     low, high = d - half, d + half
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.asarray(2 * special.stdtr(change.df, -np.abs(d) / se), dtype=np.float64)
     method = np.array(
         [reason or f"delete-a-group jackknife, {groups:.0f} random groups by {measure.cluster}"
-         for reason, groups in zip(why, change.groups, strict=True)], dtype=object,
+         for reason, groups in zip(reasons, change.groups, strict=True)], dtype=object,
     )  # fmt: skip
     if alike.any():
         some, none = np.maximum(clusters[alike], 2), np.zeros(int(alike.sum()))

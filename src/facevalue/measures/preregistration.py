@@ -123,17 +123,17 @@ def parse_preregistration(
 Known: alpha, family, margin.
     """
     document = to_toml(data, name, MAX_BYTES)
-    known = None if measures is None else tuple(measures)
+    names = None if measures is None else tuple(measures)
     columns = None if labels is None else testing.selectable([*TYPED, *labels])
     try:
         _known_keys("key", document, ("alpha", "family", "margin"))
         alpha = _level(document.get("alpha", testing.ALPHA))
-        margins = _margins(document.get("margin", {}), known)
+        margins = _margins(document.get("margin", {}), names)
         tables = document.get("family", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise DataError("families are written as [[family]] tables, one for each.")
         families = tuple(
-            _family(table, number, alpha, known, columns, renamed or {}) for number, table in enumerate(tables, start=1)
+            _family(table, number, alpha, names, columns, renamed or {}) for number, table in enumerate(tables, start=1)
         )
         testing.check_distinct(families)
         if not families and not margins:

@@ -52,22 +52,22 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     for name in needed:
         if name not in scores.columns:
             raise UnknownNameError("column", name, scores.columns)
-    known = scores.select(needed).filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
-    known = known.with_columns(pl.len().over(keys).alias("m"))
-    value, se, neutral, clusters, m = (to_array(known[c]) for c in ("value", "se", "neutral", "clusters", "m"))
+    measured = scores.select(needed).filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+    measured = measured.with_columns(pl.len().over(keys).alias("m"))
+    value, se, neutral, clusters, m = (to_array(measured[c]) for c in ("value", "se", "neutral", "clusters", "m"))
     with np.errstate(invalid="ignore"):
         spread = scipy.stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
         varied = (se > 0) & (clusters > 1)
         below, above = varied & (value + spread < neutral), varied & (value - spread > neutral)
-    marked = known.with_columns(pl.Series("below", below), pl.Series("above", above))
+    marked = measured.with_columns(pl.Series("below", below), pl.Series("above", above))
     paradigm = pl.col("paradigm").cast(pl.String)
-    found = marked.group_by(keys, maintain_order=True).agg(
+    patterns = marked.group_by(keys, maintain_order=True).agg(
         pl.len().alias("paradigms"),
         paradigm.filter(pl.col("below")).alias("low"),
         paradigm.filter(pl.col("above")).alias("high"),
     )
     lows, highs, size = pl.col("low").list.len(), pl.col("high").list.len(), pl.col("paradigms")
-    return found.with_columns(
+    return patterns.with_columns(
         pl.when(size < 2)
         .then(pl.lit(ALONE))
         .when(lows == size)
@@ -104,9 +104,9 @@ def correlations(
     >>> found.value.round(3).tolist()
     [0.981, 1.0]
     """
-    kept = np.isfinite(first) & np.isfinite(second)
-    x, y = np.asarray(first, dtype=np.float64)[kept], np.asarray(second, dtype=np.float64)[kept]
-    size = int(kept.sum())
+    have_both = np.isfinite(first) & np.isfinite(second)
+    x, y = np.asarray(first, dtype=np.float64)[have_both], np.asarray(second, dtype=np.float64)[have_both]
+    size = int(have_both.sum())
     pairs = [(x, y), (scipy.stats.rankdata(x), scipy.stats.rankdata(y))] if size else []
     value, low, high, se = (np.full(2, np.nan) for _ in range(4))
     for i, (a, b) in enumerate(pairs):
@@ -116,11 +116,11 @@ def correlations(
         if size < _FEWEST:
             value[i] = _pearson(sums.sum(axis=0), np.full(5, float(size)))[0]
             continue
-        found = cluster_bootstrap.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
-        value[i], low[i], high[i], se[i] = (part[0] for part in found)
-    how = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
+        correlation = cluster_bootstrap.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
+        value[i], low[i], high[i], se[i] = (part[0] for part in correlation)
+    method = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
     number = np.full(2, size, dtype=np.int64)
-    return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
+    return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
 
 
 def add_correlations(
@@ -145,17 +145,17 @@ def add_correlations(
         Column whose levels are compared; the second is in the label `other_` and its name.
     """
     order = scores[between].unique(maintain_order=True).to_list() if levels is None else levels
-    for (level,), own in scores.group_by(each, maintain_order=True):
-        parts = [(str(key[0]), part) for key, part in own.group_by("dimension", maintain_order=True)]
-        for dimension, part in [*parts, *([(None, own)] if len(parts) > 1 else [])]:
+    for (level,), of_level in scores.group_by(each, maintain_order=True):
+        dimensions = [(str(key[0]), part) for key, part in of_level.group_by("dimension", maintain_order=True)]
+        for dimension, part in [*dimensions, *([(None, of_level)] if len(dimensions) > 1 else [])]:
             wide = part.pivot(between, index=["dimension", "identity"], values="value")
             for one, other in combinations([name for name in order if name in wide.columns], 2):
-                found = correlations(to_array(wide[one]), to_array(wide[other]), seed)
+                correlation = correlations(to_array(wide[one]), to_array(wide[other]), seed)
                 labels: dict[str, list[str | None]] = {
                     each: [str(level)], "dimension": [dimension], between: [one], f"other_{between}": [other]
                 }  # fmt: skip
                 for at, measure in enumerate(measures):
-                    table.add(measure, labels, found.at(slice(at, at + 1)))
+                    table.add(measure, labels, correlation.at(slice(at, at + 1)))
 
 
 def _products(x: Array, y: Array) -> Array:

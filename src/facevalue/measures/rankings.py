@@ -50,8 +50,8 @@ def rankings(
     [0.5, -0.5]
     """
     wins = _Wins.of(*answers)
-    parts = [wins.seen_from(groups[0] == level, groups[1] == level) for level in levels]
-    above, below, most, least = (np.concatenate([part[at] for part in parts]) for at in range(4))
+    wins_by_level = [wins.seen_from(groups[0] == level, groups[1] == level) for level in levels]
+    above, below, most, least = (np.concatenate([part[at] for part in wins_by_level]) for at in range(4))
     cell = np.concatenate([item * len(levels) + at for at in range(len(levels))])
     cells = items * len(levels)
     pair = np.tile(people[0], len(levels)), np.tile(people[1], len(levels))
@@ -85,14 +85,14 @@ class _Wins:
 
     @classmethod
     def of(cls, one: Array, other: Array) -> "_Wins":
-        known = np.isfinite(one) & np.isfinite(other)
+        have_both = np.isfinite(one) & np.isfinite(other)
         a, b = np.where(np.isfinite(one), one, 1.0), np.where(np.isfinite(other), other, 1.0)
         no_a, no_b = np.where(np.isfinite(one), 1 - one, 1.0), np.where(np.isfinite(other), 1 - other, 1.0)
         first, second = a * no_b, no_a * b
-        nothing = np.zeros(known.shape)
+        nothing = np.zeros(have_both.shape)
         return cls(
-            np.where(known, first, nothing), np.where(known, second, nothing),
-            np.where(known, nothing, first), np.where(known, nothing, second),
+            np.where(have_both, first, nothing), np.where(have_both, second, nothing),
+            np.where(have_both, nothing, first), np.where(have_both, nothing, second),
         )  # fmt: skip
 
     def seen_from(self, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:

@@ -68,12 +68,12 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
         raise ValueError("ratings need the shape (raters, items).")
     if ((ratings < 1) | (ratings > 5)).any():
         raise ValueError("Ratings are on five points, from 1 to 5.")
-    there = ~np.isnan(ratings)
-    found = cluster_bootstrap.means(np.nan_to_num(ratings), there.astype(np.float64), seed, level=True)
+    is_rated = ~np.isnan(ratings)
+    found = cluster_bootstrap.means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
     low, high = np.maximum(found.low, 1.0), np.minimum(found.high, 5.0)
     means = Estimates(found.value, low, high, found.n, found.clusters, found.method, found.se)
     reached = (found.value >= flag - 1e-9).astype(np.float64)
-    return Ratings(means, np.where(there.sum(axis=0) >= raters, reached, np.nan))
+    return Ratings(means, np.where(is_rated.sum(axis=0) >= raters, reached, np.nan))
 
 
 def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
@@ -184,12 +184,12 @@ def of_items(
     table = np.full((max(len(people), 1), len(place)), np.nan)
     of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
     table[of, about] = ratings["rating"].to_numpy()
-    found = mean_ratings(table, seed, raters=raters)
-    numbers = {"mean": found.means.value, "low": found.means.low, "high": found.means.high}
+    means = mean_ratings(table, seed, raters=raters)
+    numbers = {"mean": means.means.value, "low": means.means.low, "high": means.means.high}
     columns = [
         items.alias("item"),
         pl.Series("raters", (~np.isnan(table)).sum(axis=0), pl.Int64),
         *(pl.Series(name, values, pl.Float64).fill_nan(None) for name, values in numbers.items()),
-        pl.Series("flagged", found.biased, pl.Float64).fill_nan(None).cast(pl.Boolean),
+        pl.Series("flagged", means.biased, pl.Float64).fill_nan(None).cast(pl.Boolean),
     ]
     return pl.DataFrame(columns), alpha(table, seed)

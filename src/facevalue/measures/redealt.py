@@ -59,15 +59,15 @@ def averages(
     means vary more than it explains, t over cluster means is taken as well, and the wider of both holds. Dealing alone
     holds 95% in .95 of samples without effect from 5 faces on, also where answers are rare (5%).
     """
-    found = cluster_bootstrap.means(sums, counts, 0, largest=largest)
-    if found.p_zero is None or found.se is None:  # values only
-        return found
+    plain = cluster_bootstrap.means(sums, counts, 0, largest=largest)
+    if plain.p_zero is None or plain.se is None:  # values only
+        return plain
     noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return wider(found, noise / counts.sum(axis=0), possible, df, METHOD)
+        return wider(plain, noise / counts.sum(axis=0), possible, df, METHOD)
 
 
-def wider(found: Estimates, noise: Array, possible: npt.NDArray[np.bool_], df: Array, method: str) -> Estimates:
+def wider(estimates: Estimates, noise: Array, possible: npt.NDArray[np.bool_], df: Array, method: str) -> Estimates:
     """The wider of t over clusters and of dealing out anew.
 
     Parameters
@@ -82,43 +82,46 @@ def wider(found: Estimates, noise: Array, possible: npt.NDArray[np.bool_], df: A
     method:
         What is dealt out.
     """
-    assert found.p_zero is not None
-    assert found.se is not None
-    low, high, p, se = _dealt(noise, possible, found.value, df)
-    equal = np.isnan(found.se) & (found.clusters > 1)
-    usable = np.isfinite(low) & np.isfinite(high) & (found.clusters > 1)
-    alone = usable & ~equal & (se >= found.se)
-    both = usable & ~alone
-    ends = [np.where(alone, low, found.low), np.where(alone, high, found.high)]
-    ends = [np.where(both, np.fmin(ends[0], low), ends[0]), np.where(both, np.fmax(ends[1], high), ends[1])]
-    p = np.where(alone, p, np.where(both, np.fmax(p, found.p_zero), found.p_zero))
-    how = found.method.copy()
-    how[both] = f"{method}{_BOTH}"
+    assert estimates.p_zero is not None
+    assert estimates.se is not None
+    low, high, p, se = _dealt(noise, possible, estimates.value, df)
+    equal = np.isnan(estimates.se) & (estimates.clusters > 1)
+    usable = np.isfinite(low) & np.isfinite(high) & (estimates.clusters > 1)
+    alone = usable & ~equal & (se >= estimates.se)
+    usable_pairs = usable & ~alone
+    ends = [np.where(alone, low, estimates.low), np.where(alone, high, estimates.high)]
+    ends = [
+        np.where(usable_pairs, np.fmin(ends[0], low), ends[0]),
+        np.where(usable_pairs, np.fmax(ends[1], high), ends[1]),
+    ]
+    p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p_zero), estimates.p_zero))
+    how = estimates.method.copy()
+    how[usable_pairs] = f"{method}{_BOTH}"
     how[alone] = method
-    how[found.clusters < 2] = NONE
-    spread = np.where(usable & ~equal, np.fmax(se, found.se), found.se)
-    return Estimates(found.value, ends[0], ends[1], found.n, found.clusters, how, spread, p)
+    how[estimates.clusters < 2] = NONE
+    spread = np.where(usable & ~equal, np.fmax(se, estimates.se), estimates.se)
+    return Estimates(estimates.value, ends[0], ends[1], estimates.n, estimates.clusters, how, spread, p)
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
     """What the sum of a cell's shifts errs by with each picture as the base, which can be it, degrees of freedom."""
     seen = np.isfinite(pictures) & np.isfinite(pictures[:, :1])
-    known = np.where(seen, pictures, 0.0)
+    scores = np.where(seen, pictures, 0.0)
     varied = seen.copy()
     varied[:, 0] = False
     scenarios = pictures.shape[2]
     size = int(variation.max(initial=0)) + 1
     totals, counts = np.zeros((size, scenarios)), np.zeros((size, scenarios))
     code = np.where(variation >= 0, variation, 0)
-    np.add.at(totals, code, np.where(varied, known - known[:, :1], 0.0))
+    np.add.at(totals, code, np.where(varied, scores - scores[:, :1], 0.0))
     np.add.at(counts, code, varied.astype(np.float64))
     effect = np.where(counts > 1, totals / np.maximum(counts, 1), 0.0)
     free = counts.sum(axis=0) - (counts > 1).sum(axis=0)
-    rest = np.where(varied, known - effect[code], known)
+    rest = np.where(varied, scores - effect[code], scores)
     many = seen.sum(axis=1, keepdims=True)
     centre = rest.sum(axis=1, keepdims=True) / np.maximum(many, 1)
-    whole = np.sqrt(counts.sum(axis=0) / np.maximum(free, 1))
-    single = -many * np.where(seen, rest - centre, 0.0) * whole
+    total_error = np.sqrt(counts.sum(axis=0) / np.maximum(free, 1))
+    single = -many * np.where(seen, rest - centre, 0.0) * total_error
     belongs = (columns[:, None] == np.arange(cells)).astype(np.float64)
     in_cell = belongs * (free > 0)[:, None]
     df = np.where(belongs > 0, free[:, None], 0).max(axis=0)

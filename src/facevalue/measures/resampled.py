@@ -168,13 +168,13 @@ class _Scale:
 
     def hits(self, null: Array, size: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Shuffles that reach each size by the same test, and by any that is not clearer."""
-        drawn = self.of(null)
+        null_values = self.of(null)
         reached = size - _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(size), size, 0.0)))
         upwards = np.argsort(size, kind="stable")
-        largest = np.maximum.accumulate(drawn[:, upwards], axis=1)
+        largest = np.maximum.accumulate(null_values[:, upwards], axis=1)
         family = np.empty(size.size, dtype=np.int64)
         family[upwards] = (largest >= reached[upwards]).sum(axis=0)
-        return (drawn >= reached).sum(axis=0), family
+        return (null_values >= reached).sum(axis=0), family
 
 
 def distinct(labels: npt.NDArray[np.int64], stratum: npt.NDArray[np.int64]) -> float:

@@ -50,10 +50,10 @@ def match_rates(shares: Array) -> MatchRates:
     shares = np.asarray(shares, dtype=np.float64)
     if shares.ndim < 2 or shares.shape[-2] != WORDINGS:
         raise ValueError(f"shares needs the shape (..., {WORDINGS}, options).")
-    known = ~np.isnan(shares).any(axis=(-1, -2))
+    is_known = ~np.isnan(shares).any(axis=(-1, -2))
     inside = (shares >= -_SLACK) & (shares <= 1 + _SLACK)
-    whole = np.abs(shares.sum(axis=-1) - 1) <= _SLACK
-    if not (inside.all(axis=(-1, -2)) & whole.all(axis=-1))[known].all():
+    is_whole = np.abs(shares.sum(axis=-1) - 1) <= _SLACK
+    if not (inside.all(axis=(-1, -2)) & is_whole.all(axis=-1))[is_known].all():
         raise ValueError("Shares lie between 0 and 1 and sum to 1 over the options.")
     one, two, three = (shares[..., w, :] for w in range(WORDINGS))
     full = (one * two * three).sum(axis=-1)

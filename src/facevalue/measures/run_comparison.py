@@ -65,8 +65,8 @@ def match(
     ([('adult',)], [('child',)])
     """
     one, two = (_table(frame, keys, limits) for frame in (first, second))
-    both = one.join(two, on=list(keys), nulls_equal=True, suffix="_second", maintain_order="left")
-    if not both.height:
+    joined = one.join(two, on=list(keys), nulls_equal=True, suffix="_second", maintain_order="left")
+    if not joined.height:
         raise DataError(
             f"The two have no cell in common: {_example(one, keys)} in the first, {_example(two, keys)} in the second."
         )
@@ -74,7 +74,7 @@ def match(
         mine.join(other, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
         for mine, other in ((one, two), (two, one))
     )
-    cells = both.rename({"value": "first", "value_second": "second"})
+    cells = joined.rename({"value": "first", "value_second": "second"})
     return Matched(tuple(keys), cells.with_columns(delta=pl.col("second") - pl.col("first")), next(alone), next(alone))
 
 
@@ -115,10 +115,12 @@ def summarise(matched: Matched, by: Sequence[str] = ()) -> pl.DataFrame:
         if name not in matched.keys:
             raise UnknownNameError("key", name, matched.keys)
     groups = [((), matched.cells)] if not by else matched.cells.group_by(list(by), maintain_order=True)
-    parts = []
+    tables = []
     for levels, cells in groups:
         delta = to_array(cells["delta"])
         values = (delta.mean(), np.abs(delta).mean(), np.sqrt((delta**2).mean()), np.abs(delta).max())
         rows = pl.DataFrame({"statistic": STATISTICS, "value": [float(x) for x in values], "n": [delta.size] * 4})
-        parts.append(rows.select(*(pl.lit(lv, pl.String).alias(k) for k, lv in zip(by, levels, strict=True)), pl.all()))
-    return pl.concat(parts)
+        tables.append(
+            rows.select(*(pl.lit(lv, pl.String).alias(k) for k, lv in zip(by, levels, strict=True)), pl.all())
+        )
+    return pl.concat(tables)

@@ -125,5 +125,8 @@ def as_row(one: Summary) -> Mapping[str, Any]:
     """A summary as a row of a table."""
     floor = one.floor
     numbers = {name: getattr(one.estimate, name)[0] for name in ("value", "low", "high", "n", "clusters")}
-    beside = {"floor": None if floor is None else floor.mean[0], "floor_high": None if floor is None else floor.high[0]}
-    return {"statistic": one.name, **numbers, "p": one.p, **beside, "method": str(one.estimate.method[0])}
+    columns = {
+        "floor": None if floor is None else floor.mean[0],
+        "floor_high": None if floor is None else floor.high[0],
+    }
+    return {"statistic": one.name, **numbers, "p": one.p, **columns, "method": str(one.estimate.method[0])}

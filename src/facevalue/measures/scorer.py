@@ -82,10 +82,10 @@ def audit(
     if not groups or len(templates) < 2 or not all("{group}" in t for t in templates):
         raise DataError("A scorer audit needs groups, and at least two sentences that each hold {group}.")
     texts = audit_texts(groups, masked, templates)
-    given = np.asarray(list(score(texts)), dtype=np.float64)
-    if given.shape != (len(texts),):
-        raise DataError(f"The scorer gave {given.size} scores for {len(texts)} texts.")
-    table: Array = given.reshape(1 + len(groups), len(templates))
+    values = np.asarray(list(score(texts)), dtype=np.float64)
+    if values.shape != (len(texts),):
+        raise DataError(f"The scorer gave {values.size} scores for {len(texts)} texts.")
+    table: Array = values.reshape(1 + len(groups), len(templates))
     shifts = (table[1:] - table[0]).T
     seen = np.isfinite(shifts)
     estimates = cluster_bootstrap.means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
@@ -118,13 +118,14 @@ def audited(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl.Data
     DataError
         No groups.
     """
-    found = scores.of(pl.Series(audit_texts(groups), dtype=pl.String))
+    audit_scores = scores.of(pl.Series(audit_texts(groups), dtype=pl.String))
 
     def given(label: str) -> Scorer:
-        return lambda _: found[label].fill_null(float("nan")).to_list()
+        return lambda _: audit_scores[label].fill_null(float("nan")).to_list()
 
     return pl.concat(
-        audit(given(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all()) for label in found.columns
+        audit(given(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all())
+        for label in audit_scores.columns
     )
 
 

@@ -145,8 +145,8 @@ def _ends(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     units = frame.filter(pl.col("unit").is_not_null())
     least, most = _filled(frame)
     short = units.join(units.filter(most - least > _NOTHING).select(by).unique(), on=by, how="semi", nulls_equal=True)
-    parts = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (least, most))]
-    alone, low, high = (between(_contributions(part, by), by).select(*by, "variance") for part in parts)
+    sums = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (least, most))]
+    alone, low, high = (between(_contributions(part, by), by).select(*by, "variance") for part in sums)
     out = alone.rename({"variance": "_alone"})
     for end, name in ((low, "_low"), (high, "_high")):
         out = out.join(end.rename({"variance": name}), on=by, how="full", nulls_equal=True, coalesce=True)
@@ -171,14 +171,14 @@ def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     strata = add(frame, list(dict.fromkeys([*by, "activity"])), columns)
     least, most = _filled(strata)
     n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
-    asked = pl.col("asked") > 0
+    has_request = pl.col("asked") > 0
     return strata.group_by(by, maintain_order=True).agg(
         value=(s / n).filter(seen).mean(),
         n=n.sum(),
         s=s.sum(),
         uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
-        bound_low=100 * (least / pl.col("asked")).filter(asked).mean(),
-        bound_high=100 * (most / pl.col("asked")).filter(asked).mean(),
+        bound_low=100 * (least / pl.col("asked")).filter(has_request).mean(),
+        bound_high=100 * (most / pl.col("asked")).filter(has_request).mean(),
     )
 
 
@@ -215,18 +215,18 @@ def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> 
     units = units.with_columns(_e=pl.col("c") - rate * pl.col("w"), _scale=pl.col("c").abs() + rate.abs() * pl.col("w"))
     square = pl.when(pl.col("_e").abs() > 1e-7 * pl.col("_scale")).then(pl.col("_e") ** 2).otherwise(0.0)
     w2 = pl.col("w") ** 2
-    found = units.group_by(layer, maintain_order=True).agg(
+    moments = units.group_by(layer, maintain_order=True).agg(
         _g=pl.len(), _v=square.sum(), _w2=w2.sum(), _w4=(w2 * w2).sum()
     )
     g = pl.col("_g")
-    found = found.with_columns(_v=pl.col("_v") * g / (g - 1), _d=pl.col("_w2") ** 2 / pl.col("_w4") - 1)
+    moments = moments.with_columns(_v=pl.col("_v") * g / (g - 1), _d=pl.col("_w2") ** 2 / pl.col("_w4") - 1)
     several = (g >= 2).all()
     agg = {
         "variance": pl.when(several).then(pl.col("_v").sum()),
         "df": pl.when(several).then(pl.col("_w2").sum() ** 2 / (pl.col("_w2") ** 2 / pl.col("_d")).sum()),
         "clusters": g.sum(),
     }
-    return found.group_by(by, maintain_order=True).agg(**agg)
+    return moments.group_by(by, maintain_order=True).agg(**agg)
 
 
 def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -243,18 +243,18 @@ def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -
     return joined.select(*by, more.alias("excess"), pl.col("n").alias("total"))
 
 
-def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Series:
+def _beside(cells: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Series:
     """Variance with that of the other pictures, which stand beside several of an identity's own."""
     rows = add(partners, [*by, "other_identity"], MOMENTS).filter(pl.col("n") > _NOTHING)
-    own = excess(found.select(*by, "variance"), partners, by)
+    own_excess = excess(cells.select(*by, "variance"), partners, by)
     rest = [name for name in by if name != "identity"]
-    theirs = own.select(*rest, pl.col("identity").alias("other_identity"), "excess")
-    rows = rows.join(theirs, on=[*rest, "other_identity"], nulls_equal=True)
-    rows = rows.join(own.select(*by, "total"), on=by, nulls_equal=True)
+    partner_excess = own_excess.select(*rest, pl.col("identity").alias("other_identity"), "excess")
+    rows = rows.join(partner_excess, on=[*rest, "other_identity"], nulls_equal=True)
+    rows = rows.join(own_excess.select(*by, "total"), on=by, nulls_equal=True)
     added = rows.group_by(by, maintain_order=True).agg(
         _more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum()
     )
-    joined = found.join(added, on=by, how="left", nulls_equal=True, maintain_order="left")
+    joined = cells.join(added, on=by, how="left", nulls_equal=True, maintain_order="left")
     return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
 
 
@@ -272,8 +272,8 @@ def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) ->
 
     `pairs`: a row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
     """
-    both = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
-    return pl.concat([add(side, (*by, *unit)) for side in both]), moments(pairs, [*by, "pair"])
+    sides = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
+    return pl.concat([add(side, (*by, *unit)) for side in sides]), moments(pairs, [*by, "pair"])
 
 
 def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

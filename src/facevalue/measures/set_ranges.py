@@ -110,16 +110,16 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
     >>> found.mean.value.round(1).tolist(), found.floor.mean.round(1).tolist()
     ([3.1], [3.1])
     """
-    found = set_ranges(scores)
-    sets, draws = np.nonzero(np.isfinite(found))
-    values = found[sets, draws]
+    ranges = set_ranges(scores)
+    sets, draws = np.nonzero(np.isfinite(ranges))
+    values = ranges[sets, draws]
     size = scores.shape[0]
     some = np.isfinite(scores).any(axis=1)
-    left_out = int((some & ~np.isfinite(found)).sum())
+    left_out = int((some & ~np.isfinite(ranges)).sum())
     if not values.size:
         images = scores.shape[1]
-        why = "a set of one image has no range" if images == 1 else "no set has a score of each image"
-        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, f"{NOT_MEASURABLE}: {why}")
+        reason = "a set of one image has no range" if images == 1 else "no set has a score of each image"
+        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, f"{NOT_MEASURABLE}: {reason}")
         tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
         missing = cluster_bootstrap.no_floor
         return SetRanges(nothing, missing(1), tail, missing(len(quantiles)), left_out)
@@ -130,7 +130,7 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
         return SetRanges(
             mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)), left_out
         )
-    replies = _Replies(scores, found)
+    replies = _Replies(scores, ranges)
     floor = replies.floor(seed)
     mean = _beyond_chance(mean, replies.excess, floor, replies.sets - 1)
     high = wilson(np.array(quantiles), tail_size(values, sets, np.array(quantiles)), replies.sets - 1, 2 * LEVEL - 1)[1]
@@ -182,16 +182,16 @@ def summary_bounds(
     >>> mean.value.round(3).tolist(), mean.low.round(3).tolist(), mean.high.round(3).tolist()
     ([0.3], [0.15], [0.55])
     """
-    whole = (asked | np.isfinite(scores)).all(axis=1)
-    sets, draws = np.nonzero(whole)
+    is_whole = (asked | np.isfinite(scores)).all(axis=1)
+    sets, draws = np.nonzero(is_whole)
     none = np.full(sets.size, np.nan)
     finite = scores[np.isfinite(scores)]
     low, high = limits or (finite.min(initial=np.inf), finite.max(initial=-np.inf))
-    parts = []
+    tables = []
     for image in scores[sets, :, draws].T:
         lost = np.isnan(image)
-        parts.append(Bounds(image, np.where(lost, low, image), np.where(lost, high, image), lost * 1.0, none))
-    of_draw = range_bounds(parts)
+        tables.append(Bounds(image, np.where(lost, low, image), np.where(lost, high, image), lost * 1.0, none))
+    of_draw = range_bounds(tables)
     ranges = set_ranges(scores)
     values = ranges[np.isfinite(ranges)]
     missing = float(of_draw.missing.mean()) if sets.size else np.nan
@@ -263,36 +263,36 @@ def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) 
     none = np.full(quantiles.size, np.nan)
     n, clusters = np.full(quantiles.size, values.size), np.full(quantiles.size, count)
     if not values.size:
-        how = np.full(quantiles.size, NOT_MEASURABLE, dtype=object)
-        return Estimates(none, none, none, n, clusters, how)
+        methods = np.full(quantiles.size, NOT_MEASURABLE, dtype=object)
+        return Estimates(none, none, none, n, clusters, methods)
     low, high = wilson(quantiles, tail_size(values, sets, quantiles), count - 1)
-    how = np.full(quantiles.size, "Woodruff, over sets" if count > 1 else NONE, dtype=object)
-    return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, how)
+    methods = np.full(quantiles.size, "Woodruff, over sets" if count > 1 else NONE, dtype=object)
+    return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, methods)
 
 
 class _Replies:
     """The replies of sets that have at least two whole draws: ranges of each image's own, and of any of a set's."""
 
     def __init__(self, scores: Array, ranges: Array) -> None:
-        whole = np.isfinite(ranges)
-        self._draws = whole.sum(axis=1)
+        is_whole = np.isfinite(ranges)
+        self._draws = is_whole.sum(axis=1)
         self._images = scores.shape[1]
         self._pools: list[Array] = []
-        parts = []
+        pools = []
         for count in range(2, scores.shape[2] + 1):
             at = np.flatnonzero(self._draws == count)
             if not at.size:
                 continue
-            first = np.argsort(~whole[at], axis=1, kind="stable")[:, None, :count]
-            own = np.take_along_axis(scores[at], first, axis=2)
-            pool = np.sort(own.reshape(at.size, -1), axis=1)
+            first = np.argsort(~is_whole[at], axis=1, kind="stable")[:, None, :count]
+            scores_of_set = np.take_along_axis(scores[at], first, axis=2)
+            pool = np.sort(scores_of_set.reshape(at.size, -1), axis=1)
             total = pool.shape[1]
-            self._pools.append(own)
-            within = (own.max(axis=2) - own.min(axis=2)).mean(axis=1)
+            self._pools.append(scores_of_set)
+            within = (scores_of_set.max(axis=2) - scores_of_set.min(axis=2)).mean(axis=1)
             drawn = (pool @ _expected(total, size) for size in (count, self._images))
-            parts.append(np.stack([np.nanmean(ranges[at], axis=1), within, *drawn]) * count)
+            pools.append(np.stack([np.nanmean(ranges[at], axis=1), within, *drawn]) * count)
         self._weight = np.concatenate([np.full(p.shape[0], float(p.shape[2])) for p in self._pools] or [np.zeros(0)])
-        self._found = np.concatenate(parts, axis=1) if parts else np.zeros((4, 0))
+        self._found = np.concatenate(pools, axis=1) if pools else np.zeros((4, 0))
         self.sets = self._found.shape[1]
 
     @property
@@ -365,8 +365,8 @@ class _Replies:
             flat = own.reshape(own.shape[0], -1)
             for _ in range(times):
                 order = np.argpartition(rng.random(flat.shape, dtype=np.float32), self._images - 1, axis=1)
-                drawn = np.take_along_axis(flat, order[:, : self._images], axis=1)
-                yield drawn.max(axis=1) - drawn.min(axis=1)
+                draws = np.take_along_axis(flat, order[:, : self._images], axis=1)
+                yield draws.max(axis=1) - draws.min(axis=1)
 
 
 def _divided(one: float, other: float) -> float:

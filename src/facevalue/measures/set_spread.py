@@ -51,14 +51,14 @@ def group_deviation(values: Array) -> tuple[Estimates, Floor]:
     mean = effects.mean[np.isfinite(effects.mean)]
     k = mean.size
     if k < 2:
-        how = f"{NOT_MEASURABLE}: no set has two groups to compare"
-        return single(np.nan, np.nan, np.nan, np.nan, n, sets, how), cluster_bootstrap.no_floor(1)
+        method = f"{NOT_MEASURABLE}: no set has two groups to compare"
+        return single(np.nan, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
     square = np.array([float((mean**2).sum()) / (k - 1)])
     value = float(np.sqrt(square[0]))
     variance = effects.variance[np.isfinite(effects.mean)]
     if only_values() or not variance.sum() > 0:
-        how = "no interval: no set differs from another, or there is one alone"
-        return single(value, np.nan, np.nan, np.nan, n, sets, how), cluster_bootstrap.no_floor(1)
+        method = "no interval: no set differs from another, or there is one alone"
+        return single(value, np.nan, np.nan, np.nan, n, sets, method), cluster_bootstrap.no_floor(1)
     floor = _floor(square, variance, float(np.nanmin(effects.df)))
     low, high = (float(np.sqrt(end[0])) for end in unsigned.interval(square, floor))
     estimate = single(value, low, high, np.nan, n, sets, METHOD)

@@ -41,13 +41,13 @@ def tail_credits(scores: Array, quantile: float = TAIL) -> Array:
     [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
     ranges = set_ranges(scores)
-    known = ranges[np.isfinite(ranges)]
+    finite = ranges[np.isfinite(ranges)]
     out = np.zeros(scores.shape[:2])
-    if not known.size:
+    if not finite.size:
         return out
-    sets, draws = np.nonzero(ranges > np.quantile(known, quantile) + _SLACK)
-    own = scores[sets, :, draws]
-    largest = own >= own.max(axis=1, keepdims=True) - _SLACK
+    sets, draws = np.nonzero(ranges > np.quantile(finite, quantile) + _SLACK)
+    scores_of_set = scores[sets, :, draws]
+    largest = scores_of_set >= scores_of_set.max(axis=1, keepdims=True) - _SLACK
     np.add.at(out, sets, largest / largest.sum(axis=1, keepdims=True))
     return out
 
@@ -83,33 +83,33 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
     [0.0, 0.0, 1.0, 0.0]
     """
     credits = tail_credits(scores, quantile)
-    there = credits[credits.sum(axis=1) > 0]
-    counts, groups = there.sum(axis=1), scores.shape[1]
-    total, size = float(counts.sum()), there.shape[0]
+    credited = credits[credits.sum(axis=1) > 0]
+    counts, groups = credited.sum(axis=1), scores.shape[1]
+    total, size = float(counts.sum()), credited.shape[0]
     none = np.full(groups, np.nan)
     n, clusters = np.full(groups, round(total)), np.full(groups, size)
     if not size:
-        how = np.full(groups, "not measurable: no range lies above the others", dtype=object)
-        return Estimates(none, none, none, n, clusters, how, none), no_floor(groups), none
-    share = there.sum(axis=0) / total
-    se = cluster_bootstrap.standard_error(there, np.repeat(counts[:, None], groups, axis=1))
+        methods = np.full(groups, "not measurable: no range lies above the others", dtype=object)
+        return Estimates(none, none, none, n, clusters, methods, none), no_floor(groups), none
+    share = credited.sum(axis=0) / total
+    se = cluster_bootstrap.standard_error(credited, np.repeat(counts[:, None], groups, axis=1))
     low, high = wilson(share, effective_size(share, se, clusters), clusters - 1)
-    found = Estimates(share, low, high, n, clusters, np.full(groups, WILSON, dtype=object), se)
+    shares = Estimates(share, low, high, n, clusters, np.full(groups, WILSON, dtype=object), se)
     if only_values():
-        return found, no_floor(groups), none
+        return shares, no_floor(groups), none
     rng = np.random.default_rng(seed)
-    sets, places = np.nonzero(there)
-    weights = there[sets, places] / total
+    sets, places = np.nonzero(credited)
+    weights = credited[sets, places] / total
 
     def dealt(shuffles: int) -> Array:
         turned = (places + rng.integers(0, groups, size=(shuffles, size))[:, sets]) % groups
         at = (turned + np.arange(shuffles)[:, None] * groups).ravel()
-        drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
-        return np.asarray(drawn.reshape(shuffles, groups) - 1 / groups)
+        sums_drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
+        return np.asarray(sums_drawn.reshape(shuffles, groups) - 1 / groups)
 
     tests = by_shuffles(share - 1 / groups, dealt, signed=True, block=200)
     chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
-    return found, chance, np.full(groups, 1 / (1 + MOST))
+    return shares, chance, np.full(groups, 1 / (1 + MOST))
 
 
 def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
@@ -137,20 +137,20 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
     """
     apart = values - values.mean(axis=1, keepdims=True)
     sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
-    found = cluster_bootstrap.means(sums, counts, 0, largest=largest)
-    if found.p_zero is None or cluster_bootstrap.only_values():
-        return found
+    means = cluster_bootstrap.means(sums, counts, 0, largest=largest)
+    if means.p_zero is None or cluster_bootstrap.only_values():
+        return means
     sets = int((counts[:, 0] > 0).sum())
-    rest = sums - np.nan_to_num(found.value) * counts
+    rest = sums - np.nan_to_num(means.value) * counts
     with np.errstate(invalid="ignore", divide="ignore"):
         noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
-    near = np.flatnonzero((found.p_zero < _NEAR) | (sets <= _MANY))
+    near = np.flatnonzero((means.p_zero < _NEAR) | (sets <= _MANY))
     shape = (*rest.shape, near.size)
     noise, possible = (np.broadcast_to(own[:, :, None], shape) for own in (noise, counts > 0))
     df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
-    dealt = redealt.wider(found.at(near), noise, possible, df, DEALT)
+    dealt = redealt.wider(means.at(near), noise, possible, df, DEALT)
     order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
-    return cluster_bootstrap.joined([dealt, found.at(order[near.size :])]).at(np.argsort(order))
+    return cluster_bootstrap.joined([dealt, means.at(order[near.size :])]).at(np.argsort(order))
 
 
 def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, quantile: float = TAIL) -> Estimates:
@@ -170,8 +170,8 @@ def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, qu
     >>> group_quantiles(np.arange(11.0), np.arange(11), np.zeros(11, dtype=int), 1).value.tolist()
     [9.0]
     """
-    parts = []
+    tables = []
     for own in range(groups):
         at = (group == own) & np.isfinite(values)
-        parts.append(set_quantiles(values[at], cluster[at], np.array([quantile])))
-    return cluster_bootstrap.joined(parts)
+        tables.append(set_quantiles(values[at], cluster[at], np.array([quantile])))
+    return cluster_bootstrap.joined(tables)

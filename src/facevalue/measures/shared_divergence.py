@@ -51,8 +51,8 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     >>> round(float(found.value[0]), 4), bool(tests.q[0] < 0.05)
     (0.6931, True)
     """
-    found = [_jackknifed(one) for one in votes]
-    value, se, n, clusters = (np.array([f[at] for f in found]) for at in range(4))
+    jackknives = [_jackknifed(one) for one in votes]
+    value, se, n, clusters = (np.array([f[at] for f in jackknives]) for at in range(4))
     several = len(votes) > 1
     if several:
         value, se = np.append(value, value.mean()), np.append(se, np.sqrt((se**2).sum()) / len(votes))
@@ -107,8 +107,8 @@ def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
     """Divergences where the two tasks say the same, each in so many independent votes."""
     shares = [units.sum(axis=0) / units.sum() for units in (votes.one, votes.other)]
     many = [_independent(units) for units in (votes.one, votes.other)]
-    both = np.average(shares, axis=0, weights=many)
-    one, other = (rng.multinomial(max(round(own), 1), both, size).astype(np.float64) for own in many)
+    pooled = np.average(shares, axis=0, weights=many)
+    one, other = (rng.multinomial(max(round(own), 1), pooled, size).astype(np.float64) for own in many)
     return _between(one, other)
 
 

@@ -50,8 +50,8 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
         .astype(np.float64, copy=False)
         for weights in (np.where(seen, values, 0.0), seen)
     )
-    shown = np.outer(_sizes(rows), _sizes(columns)).ravel()
-    return Cells(sums, counts, rows.crossed(columns), shown)
+    sizes = np.outer(_sizes(rows), _sizes(columns)).ravel()
+    return Cells(sums, counts, rows.crossed(columns), sizes)
 
 
 def _sizes(part: Slicing) -> npt.NDArray[np.int64]:
@@ -59,14 +59,14 @@ def _sizes(part: Slicing) -> npt.NDArray[np.int64]:
     return np.bincount(part.codes[part.codes >= 0], minlength=len(part))
 
 
-def joined(parts: Sequence[Cells]) -> Cells:
+def joined(cells: Sequence[Cells]) -> Cells:
     """Cells of several slicings side by side."""
-    names = list(dict.fromkeys(name for part in parts for name in part.labels))
+    names = list(dict.fromkeys(name for part in cells for name in part.labels))
     return Cells(
-        np.concatenate([part.sums for part in parts], axis=1),
-        np.concatenate([part.counts for part in parts], axis=1),
-        {name: [value for part in parts for value in part.labels[name]] for name in names},
-        np.concatenate([part.shown for part in parts]),
+        np.concatenate([part.sums for part in cells], axis=1),
+        np.concatenate([part.counts for part in cells], axis=1),
+        {name: [value for part in cells for value in part.labels[name]] for name in names},
+        np.concatenate([part.shown for part in cells]),
     )
 
 
@@ -166,11 +166,11 @@ def pair_share(pictures: Array, threshold: float | None) -> Array:
     """
     out = np.full((len(pictures), pictures.shape[2]), np.nan)
     for scenario in range(pictures.shape[2]):
-        own = pictures[..., scenario]
+        scores = pictures[..., scenario]
         with np.errstate(invalid="ignore"):
-            apart = np.abs(own[:, :, None] - own[:, None, :])
+            apart = np.abs(scores[:, :, None] - scores[:, None, :])
             hit = apart < CLOSE if threshold is None else apart >= threshold - CLOSE
-        seen = np.isfinite(own).sum(axis=1)
+        seen = np.isfinite(scores).sum(axis=1)
         hits = hit.sum(axis=(1, 2)) - (seen if threshold is None else 0)  # a picture beside itself
         pairs = seen * (seen - 1)
         out[:, scenario] = np.where(pairs > 0, hits / np.maximum(pairs, 1), np.nan)

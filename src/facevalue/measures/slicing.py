@@ -35,10 +35,10 @@ class Slicing:
 
     def present(self) -> "Slicing":
         """The same without the cells that hold nothing."""
-        shown = np.unique(self.codes[self.codes >= 0])
+        codes = np.unique(self.codes[self.codes >= 0])
         places = np.full(len(self) + 1, -1, dtype=np.int64)  # the last is that of no cell
-        places[shown] = np.arange(shown.size)
-        return Slicing(places[self.codes], {name: [levels[i] for i in shown] for name, levels in self.labels.items()})
+        places[codes] = np.arange(codes.size)
+        return Slicing(places[self.codes], {name: [levels[i] for i in codes] for name, levels in self.labels.items()})
 
     @classmethod
     def whole(cls, items: int) -> "Slicing":

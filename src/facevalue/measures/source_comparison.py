@@ -61,13 +61,13 @@ def pearson(first: Array, second: Array) -> tuple[Estimates, float]:
     """
     if first.shape != second.shape:
         raise DataError(f"A correlation needs as many values of either source, not {first.size} and {second.size}.")
-    kept = np.isfinite(first) & np.isfinite(second)
-    x, y = first[kept], second[kept]
+    have_both = np.isfinite(first) & np.isfinite(second)
+    x, y = first[have_both], second[have_both]
     size = x.size
     flat = size and any(np.ptp(own) <= 1e-12 * np.abs(own).max() for own in (x, y))
     if size < _FEWEST or flat:
-        why = f"fewer than {_FEWEST} cells" if size < _FEWEST else "one of the two does not vary"
-        return single(np.nan, np.nan, np.nan, np.nan, size, size, f"{NOT_MEASURABLE}: {why}"), float("nan")
+        reason = f"fewer than {_FEWEST} cells" if size < _FEWEST else "one of the two does not vary"
+        return single(np.nan, np.nan, np.nan, np.nan, size, size, f"{NOT_MEASURABLE}: {reason}"), float("nan")
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -_PERFECT, _PERFECT))
     reach = special.ndtri(0.5 + LEVEL / 2) / np.sqrt(size - 3)
     low, high = np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)
@@ -86,7 +86,7 @@ def correlation_p(r: float, n: int) -> float:
 
 
 def _of(table: pl.DataFrame, measure: str) -> pl.DataFrame:
-    known = table["measure"].unique().drop_nulls().to_list()
-    if measure not in known:
-        raise UnknownNameError("measure", measure, known)
+    names = table["measure"].unique().drop_nulls().to_list()
+    if measure not in names:
+        raise UnknownNameError("measure", measure, names)
     return table.filter(pl.col("measure") == measure)

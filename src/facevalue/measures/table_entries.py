@@ -24,8 +24,8 @@ def enter(
 ) -> None:
     """Add estimates (`EstimateTable.add`); a label that is one level, or None, is that of all of them."""
     size = found.value.size
-    told = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
-    table.add(measure, told, found, **more)
+    columns = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
+    table.add(measure, columns, found, **more)
 
 
 def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
@@ -55,16 +55,16 @@ def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tup
     )
     total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     share, se = cluster_bootstrap.ratio(sums.sum(axis=0), total), cluster_bootstrap.standard_error(sums, counts)
-    found = replace(values(share, total, clusters, WILSON), se=se)
-    return cells.select(by).to_dict(as_series=False), as_shares(found)
+    estimates_of = replace(values(share, total, clusters, WILSON), se=se)
+    return cells.select(by).to_dict(as_series=False), as_shares(estimates_of)
 
 
-def as_shares(found: Estimates) -> Estimates:
+def as_shares(shares_found: Estimates) -> Estimates:
     """Shares with Wilson's interval, which says something of shares of 0 and 1, too, where no unit differs."""
-    assert found.se is not None
-    size = proportions.effective_size(found.value, found.se, found.clusters)
-    low, high = proportions.wilson(found.value, size, found.clusters - 1)
-    return replace(found, low=low, high=high, method=np.full(size.shape, WILSON, dtype=object))
+    assert shares_found.se is not None
+    size = proportions.effective_size(shares_found.value, shares_found.se, shares_found.clusters)
+    low, high = proportions.wilson(shares_found.value, size, shares_found.clusters - 1)
+    return replace(shares_found, low=low, high=high, method=np.full(size.shape, WILSON, dtype=object))
 
 
 def record(
@@ -98,12 +98,12 @@ def record(
     """
     if not frame.height:
         return
-    made = estimates(frame, method(frame, how) if isinstance(how, str) else how)
+    entries = estimates(frame, method(frame, how) if isinstance(how, str) else how)
     bounds = bounds_of(frame) if "bound_low" in frame.columns else None
     named = None if family is None else family_names(frame, family, apart, within).to_list()
     table.add(
         measure, {name: frame[name].to_list() for name in table.labels if name in frame.columns},
-        made, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
+        entries, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tu
     ([2.124], [0.0337])
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        both = (chosen + other_chosen) / (n + other_n)
-        se = np.sqrt(np.clip(both * (1 - both), 0.0, None) * (1 / n + 1 / other_n))
+        pooled = (chosen + other_chosen) / (n + other_n)
+        se = np.sqrt(np.clip(pooled * (1 - pooled), 0.0, None) * (1 / n + 1 / other_n))
         z = np.where(se > 0, (chosen / n - other_chosen / other_n) / se, np.nan)
     return z, 2 * special.ndtr(-np.abs(z))

@@ -27,12 +27,12 @@ def common_shift(sums: Array, counts: Array) -> Array:
     [0.0]
     """
     seen = counts > 0
-    own = np.where(seen, sums / np.where(seen, counts, 1.0), np.nan)
+    means = np.where(seen, sums / np.where(seen, counts, 1.0), np.nan)
     groups = seen.sum(axis=0)
-    ordered = np.sort(own, axis=0)  # NaN last; a value that most have is the median
-    median = ordered[np.maximum(groups - 1, 0) // 2, np.arange(own.shape[1])]
+    ordered = np.sort(means, axis=0)  # NaN last; a value that most have is the median
+    median = ordered[np.maximum(groups - 1, 0) // 2, np.arange(means.shape[1])]
     rounding = EQUAL * np.fmax(np.abs(median), 1.0)
-    equal = (np.abs(own - median) <= rounding) & seen
+    equal = (np.abs(means - median) <= rounding) & seen
     zero = np.where(np.abs(median) <= rounding, 0.0, median)
     return np.where((groups > 1) & (2 * equal.sum(axis=0) > groups), zero, np.nan)
 

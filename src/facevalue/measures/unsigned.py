@@ -46,16 +46,16 @@ def noise(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
     (1.0, 3.0)
     """
     m, h = (np.asarray(x, dtype=np.float64) for x in (mean, high))
-    known = (m > 0) & (h > 0)
-    wanted = h[known] / m[known]
-    low, top = np.full(wanted.shape, np.log(_FEW)), np.full(wanted.shape, np.log(_MANY))
+    is_known = (m > 0) & (h > 0)
+    ratio = h[is_known] / m[is_known]
+    low, top = np.full(ratio.shape, np.log(_FEW)), np.full(ratio.shape, np.log(_MANY))
     for _ in range(_STEPS):
         middle = (low + top) / 2
-        wide = special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > wanted  # falls with the degrees of freedom
+        wide = special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > ratio  # falls with the degrees of freedom
         low, top = np.where(wide, middle, low), np.where(wide, top, middle)
     df = np.full(m.shape, np.nan)
-    df[known] = np.exp((low + top) / 2)
-    return Noise(np.where(known, h, np.nan) / special.chdtri(df, 1 - _FLOOR), df)
+    df[is_known] = np.exp((low + top) / 2)
+    return Noise(np.where(is_known, h, np.nan) / special.chdtri(df, 1 - _FLOOR), df)
 
 
 def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
@@ -86,14 +86,16 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     if only_values():
         return ends[0], ends[1]
     law = noise(floor.mean, floor.high)
-    known = np.isfinite(values) & np.isfinite(law.df)
-    scale, df = law.scale[known], law.df[known]
-    seen = values[known] / scale
-    shown = floor.p[known] < 1 - LEVEL
+    is_known = np.isfinite(values) & np.isfinite(law.df)
+    scale, df = law.scale[is_known], law.df[is_known]
+    seen = values[is_known] / scale
+    is_found = floor.p[is_known] < 1 - LEVEL
     start = np.zeros(seen.shape)
-    start[shown] = np.clip(_end(seen[shown], df[shown], upper=False), _ABOVE_ZERO * seen[shown], seen[shown])
-    ends[0][known] = start * scale
-    ends[1][known] = np.maximum(_end(seen, df, upper=True), seen) * scale
+    start[is_found] = np.clip(
+        _end(seen[is_found], df[is_found], upper=False), _ABOVE_ZERO * seen[is_found], seen[is_found]
+    )
+    ends[0][is_known] = start * scale
+    ends[1][is_known] = np.maximum(_end(seen, df, upper=True), seen) * scale
     return ends[0], ends[1]
 
 
@@ -104,8 +106,8 @@ def _end(seen: Array, df: Array, *, upper: bool) -> Array:
         middle = (low + high) / 2
         below = special.chndtr(seen, df, middle)
         tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
-        there = below <= tail if upper else 1 - below >= 1 - LEVEL - tail
-        low, high = np.where(there, low, middle), np.where(there, middle, high)
+        is_inside = below <= tail if upper else 1 - below >= 1 - LEVEL - tail
+        low, high = np.where(is_inside, low, middle), np.where(is_inside, middle, high)
     return high
 
 

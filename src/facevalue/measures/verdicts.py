@@ -288,13 +288,13 @@ def verdicts(
 
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
     reached = measured & (qs < levels)
-    found = reached & (~floored | (values > floors))
-    flat = measured & (highs - lows <= _rounding(values)) & ~found
+    is_found = reached & (~floored | (values > floors))
+    flat = measured & (highs - lows <= _rounding(values)) & ~is_found
     measurable = measured & ~flat
     within = measurable & (equivalence < levels) & ~np.isnan(margins)
 
     verdict = _first(
-        [(~measurable, Verdict.NOT_MEASURABLE), (found, Verdict.DIFFERENCE), (within, Verdict.EQUIVALENT)],
+        [(~measurable, Verdict.NOT_MEASURABLE), (is_found, Verdict.DIFFERENCE), (within, Verdict.EQUIVALENT)],
         otherwise=Verdict.INCONCLUSIVE,
     )
     missing = ~np.isfinite(values)
@@ -305,9 +305,9 @@ def verdicts(
         ((~measured | flat) & one, ONE_CLUSTER),
         (flat, ZERO_VARIANCE),
         (~measured, NO_INTERVAL),
-        (found & np.asarray(open_to_missing, dtype=np.bool_), FOUND_UNLESS),
-        (found & within, FOUND_SMALL),
-        (found, FOUND),
+        (is_found & np.asarray(open_to_missing, dtype=np.bool_), FOUND_UNLESS),
+        (is_found & within, FOUND_SMALL),
+        (is_found, FOUND),
         (within, SHOWN),
         (floored & np.isnan(floors), NO_FLOOR),
         (reached, BELOW_FLOOR),

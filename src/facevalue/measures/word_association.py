@@ -105,8 +105,8 @@ class Presence:
     @property
     def everywhere(self) -> Array:
         """In how many sets the texts about all images have the word, shape (words,); zero without sets."""
-        every = np.bitwise_count(self.mask) == self.lengths.shape[1]
-        return np.bincount(self.word, every * float(self.in_sets), self.words).astype(np.float64)
+        is_in_all = np.bitwise_count(self.mask) == self.lengths.shape[1]
+        return np.bincount(self.word, is_in_all * float(self.in_sets), self.words).astype(np.float64)
 
     @property
     def units(self) -> Places:
@@ -243,13 +243,13 @@ def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (seen - 0.5 - mean) / np.sqrt(variance)
         out = np.where(seen > 0, special.ndtr(-z), 1.0)  # far from any finding this will do
-        every = np.exp(total(np.log(chance)))
+        product = np.exp(total(np.log(chance)))
     is_high = (z > _NEAR) & (seen < most)
     if is_high.any():
         at, rows = np.flatnonzero(is_high), is_high[word]
         place = np.cumsum(is_high) - 1
         out[at] = _tail(seen[at], chance[rows], place[word[rows]])
-    out = np.where(seen >= most, every, out)
+    out = np.where(seen >= most, product, out)
     return np.clip(np.where(most > 0, out, 1.0), 0.0, 1.0)
 
 
@@ -271,8 +271,8 @@ def _tail(seen: Array, chance: Array, word: Places) -> Array:
     w = np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
     u = 2 * np.sinh(t / 2) * np.sqrt(curve)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
-    return np.maximum(found, 0.0)
+        area = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
+    return np.maximum(area, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,14 +316,14 @@ def standard_errors(found: Occurrences, shown: Array | None = None) -> Array:
     [[0.0], [0.0]]
     """
     own, others = found.tokens, found.tokens.sum(axis=0) - found.tokens
-    every = (found.squares + found.crossed).sum(axis=0)  # squares of a set's occurrences
+    total_squares = (found.squares + found.crossed).sum(axis=0)  # squares of a set's occurrences
     with np.errstate(divide="ignore", invalid="ignore"):
         square = found.squares / own**2 - 2 * found.crossed / (own * others)
-        square = square + (every - found.squares - 2 * found.crossed) / others**2
+        square = square + (total_squares - found.squares - 2 * found.crossed) / others**2
         if shown is not None:
             square = square - (1 / shown + 1 / (shown.sum() - shown))[:, None]
-        known = (found.images > 1) & (found.images.sum(axis=0) - found.images > 1)
-        return np.where(known, np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)
+        is_known = (found.images > 1) & (found.images.sum(axis=0) - found.images > 1)
+        return np.where(is_known, np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)
 
 
 def selected_limits(value: Array, se: Array, df: Array, candidates: int) -> tuple[Array, Array]:

@@ -89,13 +89,13 @@ def odds_bounds(
     )
     mentions, further = prior[at] / documents[at], missing.sum() - lost - lost_against
     y, y_against = (found[name].to_numpy().astype(np.float64) for name in ("tokens", "tokens_against"))
-    whole = sizes.sum() + missing.sum() * length
+    total_size = sizes.sum() + missing.sum() * length
 
     def moved(own: Array, other: Array, rest: Array) -> Array:
         added = (own * lost * mentions, other * lost_against * mentions)
-        both = prior[at] + sum(added) + rest * further * mentions
-        total = size + lost * length + whole, size_against + lost_against * length + whole
-        return log_odds(y + added[0], y_against + added[1], both, total).delta
+        added_prior = prior[at] + sum(added) + rest * further * mentions
+        total = size + lost * length + total_size, size_against + lost_against * length + total_size
+        return log_odds(y + added[0], y_against + added[1], added_prior, total).delta
 
     no, yes = np.zeros(at.size), np.ones(at.size)
     value = found["log_odds"].to_numpy()

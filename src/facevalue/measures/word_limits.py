@@ -120,8 +120,8 @@ def _lower(observed: Array, chance: Array, word: Places, tail: float, more: floa
         w = np.sqrt(np.maximum(2 * (t * goal - end + cumulant(tilt)), _LEAST))
         density = np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi)
         beyond = special.ndtr(-w) + density * (1 / (2 * np.sinh(t / 2) * scale) - 1 / w)
-        every = np.exp(-total(np.logaddexp(0.0, -logit - tilt[word])))
-        return np.asarray(np.where(is_every, every, beyond) < tail)
+        chance_of_all = np.exp(-total(np.logaddexp(0.0, -logit - tilt[word])))
+        return np.asarray(np.where(is_every, chance_of_all, beyond) < tail)
 
     return _solved(is_less, np.where(is_every, -far, top - far), np.where(is_every, far, top))
 

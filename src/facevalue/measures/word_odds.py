@@ -32,8 +32,8 @@ def _interval(value: Array, reach: Array, p: Array) -> tuple[Array, Array]:
 
     Labels dealt out anew keep their level for rare words, where the delta method is too certain.
     """
-    shown = p < 1 - LEVEL
-    inner = np.where(shown, np.minimum(reach, (1 - _ABOVE_ZERO) * np.abs(value)), np.fmax(reach, np.abs(value)))
+    is_found = p < 1 - LEVEL
+    inner = np.where(is_found, np.minimum(reach, (1 - _ABOVE_ZERO) * np.abs(value)), np.fmax(reach, np.abs(value)))
     up = value >= 0
     return value - np.where(up, inner, reach), value + np.where(up, reach, inner)
 

@@ -74,11 +74,11 @@ def by_group(
     rows = []
     for at, measure in enumerate(values):
         for number, name in enumerate(cells.groups):
-            own = cells.owner == number
-            sums, counts = cells.sums[own, at, None] * scale, cells.counts[own, at, None]
-            found = _without_flat(cluster_bootstrap.means(sums, counts, seed, resamples, level=True), sums, counts)
-            told = {"measure": measure, "group": name, "texts_with": int(cells.with_any[number, at])}
-            rows.append(told | _row(found, int(cells.texts[own, at].sum())))
+            is_owned = cells.owner == number
+            sums, counts = cells.sums[is_owned, at, None] * scale, cells.counts[is_owned, at, None]
+            rates = _without_flat(cluster_bootstrap.means(sums, counts, seed, resamples, level=True), sums, counts)
+            row = {"measure": measure, "group": name, "texts_with": int(cells.with_any[number, at])}
+            rows.append(row | _row(rates, int(cells.texts[is_owned, at].sum())))
     order = ("measure", "group", "value", "low", "high", "se", "n", "texts_with", "clusters", "method")
     return _framed(rows, order)
 
@@ -138,13 +138,15 @@ def differences(
         for number, base in pairs:
             side = np.where(cells.owner == number, 1, np.where(cells.owner == base, 0, -1))
             sums, counts = cells.sums[:, at, None] * scale, cells.counts[:, at, None]
-            found = comparison.compare(sums, counts, side, seed, resamples)
-            assert found.p_zero is not None
-            told: dict[str, object] = {"measure": measure, "group": cells.groups[number], "against": cells.groups[base]}
-            told |= _row(found, int(cells.texts[side >= 0, at].sum())) | {"p": float(found.p_zero[0])}
+            differences_found = comparison.compare(sums, counts, side, seed, resamples)
+            assert differences_found.p_zero is not None
+            row: dict[str, object] = {"measure": measure, "group": cells.groups[number], "against": cells.groups[base]}
+            row |= _row(differences_found, int(cells.texts[side >= 0, at].sum())) | {
+                "p": float(differences_found.p_zero[0])
+            }
             if poles is not None:
-                told |= _ends(cells.bounds(at, (base, number), poles, longest).scaled(scale))
-            rows.append(told)
+                row |= _ends(cells.bounds(at, (base, number), poles, longest).scaled(scale))
+            rows.append(row)
     bounds = ("bound_low", "bound_high", "bound_se")
     order = ("measure", "group", "against", "value", "low", "high", "se", "p", *bounds, "n", "clusters", "method")
     return _framed(rows, order)
@@ -161,20 +163,20 @@ class _Cells:
             if not frame[name].dtype.is_numeric():
                 raise DataError(f"Column {name!r} should hold numbers, and holds {frame[name].dtype}.")
         weight = pl.col(per).cast(pl.Float64) if per else pl.lit(1.0)
-        parts = []
+        columns = []
         for at, name in enumerate(values):
             value = pl.col(name).cast(pl.Float64).fill_nan(None)
-            there = value.is_not_null() & weight.is_not_null()
-            parts += [
-                pl.when(there).then(value).sum().alias(f"sum {at}"),
-                pl.when(there).then(weight).sum().alias(f"count {at}"),
-                there.sum().alias(f"texts {at}"),
-                (~there).sum().alias(f"missing {at}"),
-                (there & (value > 0)).sum().alias(f"with {at}"),
+            is_counted = value.is_not_null() & weight.is_not_null()
+            columns += [
+                pl.when(is_counted).then(value).sum().alias(f"sum {at}"),
+                pl.when(is_counted).then(weight).sum().alias(f"count {at}"),
+                is_counted.sum().alias(f"texts {at}"),
+                (~is_counted).sum().alias(f"missing {at}"),
+                (is_counted & (value > 0)).sum().alias(f"with {at}"),
             ]
         keys = [pl.col(group).cast(pl.String).alias("group"), pl.col(cluster).cast(pl.String).alias("cluster")]
-        known = frame.filter(pl.col(group).is_not_null() & pl.col(cluster).is_not_null())
-        table = known.group_by(keys, maintain_order=True).agg(parts)
+        grouped = frame.filter(pl.col(group).is_not_null() & pl.col(cluster).is_not_null())
+        table = grouped.group_by(keys, maintain_order=True).agg(columns)
         self.groups: list[str] = table["group"].unique(maintain_order=True).to_list()
         self.owner = np.array([self.groups.index(name) for name in table["group"]], dtype=np.int64)
         self.sums, self.counts, self.texts, with_any, self.missing = (
@@ -188,25 +190,30 @@ class _Cells:
     def bounds(self, at: int, groups: tuple[int, int], poles: tuple[float, float], longest: float) -> Bounds:
         """Bounds of the second of two groups less the first, in one value."""
         sums, valid = self.sums[:, at, None], self.counts[:, at, None]
-        whole = Replies(sums, valid, valid + longest * self.missing[:, at, None])
-        base, variant = (whole.of(self.owner == number) for number in groups)
+        replies = Replies(sums, valid, valid + longest * self.missing[:, at, None])
+        base, variant = (replies.of(self.owner == number) for number in groups)
         return shift_bounds(base, variant, poles, paired=False)
 
 
-def _without_flat(found: Estimates, sums: Array, counts: Array) -> Estimates:
+def _without_flat(estimates: Estimates, sums: Array, counts: Array) -> Estimates:
     """No interval and no standard error where all clusters are alike but for rounding."""
-    assert found.se is not None
+    assert estimates.se is not None
     rounding = 1e-12 * cluster_bootstrap.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
-    flat = (found.clusters > 1) & (found.se <= rounding)
-    low, high, se = (np.where(flat, np.nan, array) for array in (found.low, found.high, found.se))
-    return replace(found, low=low, high=high, se=se, method=np.where(flat, FLAT, found.method))
+    flat = (estimates.clusters > 1) & (estimates.se <= rounding)
+    low, high, se = (np.where(flat, np.nan, array) for array in (estimates.low, estimates.high, estimates.se))
+    return replace(estimates, low=low, high=high, se=se, method=np.where(flat, FLAT, estimates.method))
 
 
-def _row(found: Estimates, texts: int) -> dict[str, object]:
-    assert found.se is not None
-    numbers: dict[str, Array] = {"value": found.value, "low": found.low, "high": found.high, "se": found.se}
-    told = {name: float(array[0]) for name, array in numbers.items()}
-    return {**told, "n": texts, "clusters": int(found.clusters[0]), "method": str(found.method[0])}
+def _row(estimates: Estimates, texts: int) -> dict[str, object]:
+    assert estimates.se is not None
+    numbers: dict[str, Array] = {
+        "value": estimates.value,
+        "low": estimates.low,
+        "high": estimates.high,
+        "se": estimates.se,
+    }
+    row = {name: float(array[0]) for name, array in numbers.items()}
+    return {**row, "n": texts, "clusters": int(estimates.clusters[0]), "method": str(estimates.method[0])}
 
 
 def _ends(bounds: Bounds) -> dict[str, float]:

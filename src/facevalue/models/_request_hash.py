@@ -41,9 +41,9 @@ class RequestHashes:
         return conditions_hash(sampling, seed, request.exact, request.constrain, self._asked_of)
 
     def _question(self, asked: Question) -> int:
-        known = self._known.get(id(asked))  # by identity, as hashing a long prompt takes longer than all the rest
-        if known is None:
-            known = self._known[id(asked)] = (asked, question_hash(asked))
+        known_hash = self._known.get(id(asked))  # by identity, as hashing a long prompt takes longer than all the rest
+        if known_hash is None:
+            known_hash = self._known[id(asked)] = (asked, question_hash(asked))
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-        return known[1]
+        return known_hash[1]

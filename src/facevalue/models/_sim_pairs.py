@@ -45,8 +45,8 @@ class Preferences:
                 self._known[key] = 0.0
             else:
                 common = self._normal("pair", group, level, scenario)
-                own = self._normal("pair own", group, level, scenario, activity)
-                self._known[key] = self._effect * (common + own) / np.sqrt(2.0)
+                level_effect = self._normal("pair own", group, level, scenario, activity)
+                self._known[key] = self._effect * (common + level_effect) / np.sqrt(2.0)
         return self._known[key]
 
     def utilities(self, requests: Sequence[Request], levels: tuple[str, ...]) -> Array:

@@ -77,8 +77,8 @@ class Writer:
         ]
         standing = self._utilities(people, scenarios, ("more",))[:, :, 0].reshape(len(requests), 2, len(scenarios))
         asked = [scenarios.index(scenario_of(request)) for request in requests]
-        own = standing[np.arange(len(requests)), :, asked]
-        by_level = np.stack([np.full(len(requests), RELUCTANCE), 2 * (own[:, 0] - own[:, 1])], axis=1)
+        merits = standing[np.arange(len(requests)), :, asked]
+        by_level = np.stack([np.full(len(requests), RELUCTANCE), 2 * (merits[:, 0] - merits[:, 1])], axis=1)
         order = np.array([[YES_NO.index(option.level) for option in r.question.options] for r in requests])
         return np.take_along_axis(by_level, order, axis=1)
 
@@ -106,10 +106,10 @@ class Writer:
     def keywords(self, requests: Sequence[Request]) -> list[str]:
         """Name keywords, one of each list, chosen by what is planted."""
         out = [""] * len(requests)
-        asked: dict[tuple[str, str], list[int]] = {}
+        rows_of: dict[tuple[str, str], list[int]] = {}
         for at, request in enumerate(requests):
-            asked.setdefault((request.question.factors[KEYWORDS] or "[]", scenario_of(request)), []).append(at)
-        for (text, scenario), rows in asked.items():
+            rows_of.setdefault((request.question.factors[KEYWORDS] or "[]", scenario_of(request)), []).append(at)
+        for (text, scenario), rows in rows_of.items():
             lists: list[list[str]] = json.loads(text)
             chosen = self._words(
                 [requests[at] for at in rows], [(f"{scenario} {number}", words) for number, words in enumerate(lists)]
@@ -145,23 +145,23 @@ class Writer:
         trial, repeat = _numbers(requests)
         out = []
         for row, request in enumerate(requests):
-            wanted: dict[str, list[str] | list[float]] = json.loads(request.question.factors.get(STATED) or "{}")
-            said: dict[str, str | float] = {}
+            ranges: dict[str, list[str] | list[float]] = json.loads(request.question.factors.get(STATED) or "{}")
+            values: dict[str, str | float] = {}
             one = slice(row, row + 1)
-            for number, (field, choices) in enumerate(wanted.items()):
+            for number, (field, choices) in enumerate(ranges.items()):
                 scenario = f"{scenario_of(request)} {field}".strip()
                 stream = _STATED_STREAM + number
-                named = [choice for choice in choices if isinstance(choice, str)]
-                if named:
-                    utilities = self._utilities([request.stimulus.factors], [scenario], named)[:, 0]
-                    said[field] = named[int(self._drawn(utilities, trial[one], repeat[one], stream)[0])]
+                names = [choice for choice in choices if isinstance(choice, str)]
+                if names:
+                    utilities = self._utilities([request.stimulus.factors], [scenario], names)[:, 0]
+                    values[field] = names[int(self._drawn(utilities, trial[one], repeat[one], stream)[0])]
                     continue
                 low, high = (float(choice) for choice in choices)
                 planted = self._utilities([request.stimulus.factors], [scenario], ("more",))[0, 0, 0]
                 noise = self._uniforms(trial[one], repeat[one], stream)[0] - 0.5
                 share = 0.5 + _SCALE * (planted + 2 * noise)
-                said[field] = round(low + (high - low) * float(np.clip(share, 0.0, 1.0)))
-            out.append(f"About {said['']}." if "" in said else json.dumps(said))
+                values[field] = round(low + (high - low) * float(np.clip(share, 0.0, 1.0)))
+            out.append(f"About {values['']}." if "" in values else json.dumps(values))
         return out
 
     def _words(self, requests: Sequence[Request], slots: Sequence[tuple[str, Sequence[str]]]) -> Codes:

@@ -116,10 +116,10 @@ def spelling(positions: Sequence[Position], text: str, *, ended: bool) -> Spelli
     tokens = [*(token or part for token in tokens[:-1]), tokens[-1] or end]
     spelt = []
     for position, token in zip(positions, tokens, strict=True):
-        own = own_place(position)
+        own_position = own_place(position)
         top = [(other or end, log) for other, log in position.top]
-        if own is not None:
-            top[own] = token, position.top[own][1]
+        if own_position is not None:
+            top[own_position] = token, position.top[own_position][1]
         spelt.append(Position(token, position.logprob, tuple(top)))
     return Spelling(spelt, blanks)
 

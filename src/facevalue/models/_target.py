@@ -26,7 +26,7 @@ def target_of(spec: str) -> Target:
         url, _, model = spec.partition("#")
         variable, example, shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
     try:
-        parts = split_address(url)
+        address = split_address(url)
     except ValueError as error:
         hint = (
             f"Put the key into {variable} instead."
@@ -34,7 +34,7 @@ def target_of(spec: str) -> Target:
             else "Write one such as http://localhost:8000/v1."
         )
         raise ModelError(f"{shown} {error}. {hint}") from None
-    if parts.query or parts.fragment:
+    if address.query or address.fragment:
         raise ModelError(
             f"{shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
         )

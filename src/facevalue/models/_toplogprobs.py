@@ -35,8 +35,8 @@ def read_positions(logprobs: object) -> list[Position] | None:
         return None
     if not isinstance(content, list):
         raise ValueError("logprobs.content is not a list")
-    read = [_position(entry) for entry in content]
-    return read if all(position.top for position in read) else None
+    positions = [_position(entry) for entry in content]
+    return positions if all(position.top for position in positions) else None
 
 
 def _position(entry: object) -> Position:
@@ -186,9 +186,9 @@ def drawn(position: Position, sampling: Sampling) -> tuple[list[tuple[str, float
     Returns tokens with their probabilities and whether it is the one that the reply took, likeliest first, and the
     probability of unseen tokens.
     """
-    own = own_place(position)
-    entries = [(token, log, place == own) for place, (token, log) in enumerate(position.top)]
-    if own is None:
+    own_position = own_place(position)
+    entries = [(token, log, place == own_position) for place, (token, log) in enumerate(position.top)]
+    if own_position is None:
         entries.append((position.token, position.logprob, True))
     entries.sort(key=lambda entry: (-entry[1], entry[0], not entry[2]))
     logs = [log for _, log, _ in entries]
@@ -220,15 +220,15 @@ def _nucleus(shares: Sequence[float], top_p: float) -> tuple[Sequence[float], fl
     """Return the shares within the nucleus, likeliest first, and how much of it is not among them."""
     if top_p >= 1:
         return shares, 0.0
-    kept: list[float] = []
+    nucleus: list[float] = []
     mass = 0.0
     for share in shares:
         if mass >= top_p:
             break
-        kept.append(share)
+        nucleus.append(share)
         mass += share
     whole = max(mass, top_p)
-    return [share / whole for share in kept], 1.0 - mass / whole
+    return [share / whole for share in nucleus], 1.0 - mass / whole
 
 
 def _log_sum(a: float, b: float) -> float:
@@ -266,9 +266,9 @@ def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) ->
     return _OPEN
 
 
-def _says(said: str, spelling: str) -> bool:
+def _says(reply: str, spelling: str) -> bool:
     """Whether `said` begins with `spelling`, ending at a word boundary."""
-    if not said.startswith(spelling):
+    if not reply.startswith(spelling):
         return False
-    rest = said[len(spelling) :]
+    rest = reply[len(spelling) :]
     return not (rest and rest[0].isalnum() and spelling[-1].isalnum())

@@ -64,7 +64,7 @@ class Moderations:
         while True:
             try:
                 payload = await self._server.call(connections, _PATH, as_json({"model": self.model, "input": text}))
-                found = Moderated(at, _scores(payload, labels))
+                moderated = Moderated(at, _scores(payload, labels))
             except Failure as failure:
                 self._reached |= failure.connected
                 self._check(failure)
@@ -73,10 +73,12 @@ class Moderations:
                     await self._waits.sleep(self._waits.before(retry, failure.retry_after))
                     retry += 1
                     continue
-                found = Moderated(at, {}, failure.text)
+                moderated = Moderated(at, {}, failure.text)
             self._reached = True
-            self._outage.weigh(Response(at, 0, Status.ERROR if found.why else Status.OK, error=found.why or None))
-            return found
+            self._outage.weigh(
+                Response(at, 0, Status.ERROR if moderated.why else Status.OK, error=moderated.why or None)
+            )
+            return moderated
 
     def _check(self, failure: Failure) -> None:
         """Raise `ModelError` for what holds for all requests."""

@@ -93,13 +93,13 @@ class OpenAIModel:
         """Return the endpoint, the model's name there, and what is sent otherwise than a study says."""
         # Without a seed replies are drawn from the same distribution: folders begun on such a server go on.
         unlike = sorted(name for name in self._dialect.left_out if name != "seed")
-        given = {
+        settings = {
             "max_tokens": self._options.max_tokens,
             "reasoning_effort": self._options.reasoning_effort,
             "reasoning_tokens": self._thinking or None,
             "left_out": ", ".join(unlike) or None,
         }
-        own = {name: value for name, value in given.items() if value is not None}
+        own = {name: value for name, value in settings.items() if value is not None}
         return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **own}
 
     @property
@@ -122,8 +122,8 @@ class OpenAIModel:
 
     def findings(self) -> dict[str, str | int | float | bool]:
         """Say which model and build replies name (more than one is a change during the run), and what was cached."""
-        named = {SERVED_BY: "; ".join(self._served_by)} if self._served_by else {}
-        return {**named, **self._cached.findings()}
+        facts = {SERVED_BY: "; ".join(self._served_by)} if self._served_by else {}
+        return {**facts, **self._cached.findings()}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -166,18 +166,18 @@ class OpenAIModel:
         way = self._way if _constrained(request) and self.structured() else None
         stimulus = request.stimulus
         at = (stimulus.key, stimulus.digest)
-        parts = self._encoded.get(at)
-        if parts is None:
+        content = self._encoded.get(at)
+        if content is None:
             try:
-                parts = encoded(stimulus.load())
+                content = encoded(stimulus.load())
             except (OSError, FaceValueError) as error:
                 return _Prepared(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}", None)
-            self._encoded[at] = parts
+            self._encoded[at] = content
             if len(self._encoded) > _STIMULI_KEPT:
                 self._encoded.popitem(last=False)
         else:
             self._encoded.move_to_end(at)
-        return _Prepared(request, parts, None, way)
+        return _Prepared(request, content, None, way)
 
     async def _answer(self, connections: Connections, prepared: "_Prepared") -> Response:
         request = prepared.request
@@ -202,11 +202,11 @@ class OpenAIModel:
         response = response_of(request, reply, latency)
         if not request.exact:
             return response
-        read = exact(request, reply, response)
-        if isinstance(read, Response):
-            return read
+        exact_response = exact(request, reply, response)
+        if isinstance(exact_response, Response):
+            return exact_response
         reply, latency = await self._ask(connections, prepared, logprobs=False)
-        return instead(read, response, response_of(request, reply, latency))
+        return instead(exact_response, response, response_of(request, reply, latency))
 
     async def _ask(
         self, connections: Connections, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False

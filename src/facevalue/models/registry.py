@@ -95,19 +95,23 @@ def _check_vllm(spec: str, options: ModelOptions) -> None:
 
 def _check_served(spec: str, options: ModelOptions) -> None:
     """Refuse what only a model behind a server can be told."""
-    given = [
+    options_given = [
         name for name in ("max_tokens", "reasoning_effort", "reasoning_tokens") if getattr(options, name) is not None
     ]
-    if given:
-        said = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ModelError(f"{said} {'is' if len(given) == 1 else 'are'} for models behind a server; {spec} is none.")
+    if options_given:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in options_given)
+        raise ModelError(
+            f"{names} {'is' if len(options_given) == 1 else 'are'} for models behind a server; {spec} is none."
+        )
 
 
 def _check_remote(spec: str, options: ModelOptions) -> None:
     """Refuse what only a model on this machine can be told."""
-    given = [name for name in ("dtype", "device", "threads") if getattr(options, name) is not None]
-    given += ["compile"] * options.compile
-    if given:
-        said = " and ".join(f"--{name}" for name in given)
-        verb = "is" if len(given) == 1 else "are"
-        raise ModelError(f"{said} {verb} for models on this machine that PyTorch runs (hf/PATH_OR_ID); {spec} is none.")
+    names_given = [name for name in ("dtype", "device", "threads") if getattr(options, name) is not None]
+    names_given += ["compile"] * options.compile
+    if names_given:
+        names = " and ".join(f"--{name}" for name in names_given)
+        verb = "is" if len(names_given) == 1 else "are"
+        raise ModelError(
+            f"{names} {verb} for models on this machine that PyTorch runs (hf/PATH_OR_ID); {spec} is none."
+        )

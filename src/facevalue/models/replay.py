@@ -63,13 +63,13 @@ class ReplayModel:
         self.name = f"replay/{self._path.resolve().name}"
         self.misses: Counter[str] = Counter()
         self._answers = _Answers(self._source)
-        kept = self._answers
-        content = kept.content if self._path.is_dir() else digest(self._path)
-        self._settings = {**self._source.facts, "content": content, "answers": kept.count}
+        answers = self._answers
+        content = answers.content if self._path.is_dir() else digest(self._path)
+        self._settings = {**self._source.facts, "content": content, "answers": answers.count}
         self._hashes = RequestHashes(self._source.sampling, self._source.seeds, self._source.asked_of)
         # Pictures are not looked at, so that any number of them is fine.
         self.capabilities = Capabilities(
-            probabilities="full" if kept.exact else "none",
+            probabilities="full" if answers.exact else "none",
             images_per_request=sys.maxsize,
             seeds=True,
             structured=self._source.facts.get("structured") is True,
@@ -93,8 +93,8 @@ class ReplayModel:
         self._answers.begin()
         first: dict[str, str] = {}
         while batch := list(islice(stream, _BATCH)):
-            found = self._by_request(batch) if self._source.by == "request" else map(self._by_table, batch)
-            for request, rows in zip(batch, found, strict=True):
+            rows_found = self._by_request(batch) if self._source.by == "request" else map(self._by_table, batch)
+            for request, rows in zip(batch, rows_found, strict=True):
                 answer = _response(request, rows, self._source.by == "request") if not isinstance(rows, str) else rows
                 if isinstance(answer, str):
                     self.misses[answer] += 1
@@ -136,8 +136,8 @@ class ReplayModel:
 
     def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
         for request, wanted in zip(batch, self._hashes.of(batch), strict=True):
-            own = (wanted, request.trial, request.repeat)
-            rows = self._answers.of("request = ? AND trial = ? AND repeat = ?", own)
+            key = (wanted, request.trial, request.repeat)
+            rows = self._answers.of("request = ? AND trial = ? AND repeat = ?", key)
             if not rows:
                 rows = self._answers.of("request = ?", (wanted,))
                 if len({row[:3] for row in rows}) == 1:  # asked in several trials: any of equal answers will do
@@ -146,20 +146,20 @@ class ReplayModel:
 
     def _by_table(self, request: Request) -> Sequence[Row] | str:
         factors = _factors(request)
-        named = {place: name for place, name in enumerate(self._source.columns) if name in factors}
+        names = {place: name for place, name in enumerate(self._source.columns) if name in factors}
         if self._source.by == "factors":
-            if not named:
+            if not names:
                 name = next(iter(self._source.columns))
                 raise UnknownNameError(f"factor in {self._path.name} (of the study's):", name, factors)
-            self._answers.index(tuple(named))
-            rows = self._answers.at({place: factors[name] for place, name in named.items()}, request.repeat)
+            self._answers.index(tuple(names))
+            rows = self._answers.at({place: factors[name] for place, name in names.items()}, request.repeat)
             if len(rows) == 1:
                 self._once(request, rows[0])
             return rows
         rows = self._answers.of("trial = ? AND repeat = ?", (request.trial, request.repeat))
-        if rows and named:
-            found = self._answers.levels(rows[0], tuple(named))
-            if any(level not in factors[name] for name, level in zip(named.values(), found, strict=True)):
+        if rows and names:
+            levels = self._answers.levels(rows[0], tuple(names))
+            if any(level not in factors[name] for name, level in zip(names.values(), levels, strict=True)):
                 return _OTHER
         return rows
 
@@ -229,8 +229,8 @@ class _Answers:
 
     def of(self, condition: str, values: Sequence[object]) -> list[Row]:
         """Up to a few answers that meet a condition."""
-        found = "SELECT status, text, probs, id FROM answers WHERE"
-        return self._base.execute(f"{found} {condition} LIMIT 256", values).fetchall()
+        query = "SELECT status, text, probs, id FROM answers WHERE"
+        return self._base.execute(f"{query} {condition} LIMIT 256", values).fetchall()
 
     def at(self, levels: Mapping[int, Sequence[str | None]], repeat: int) -> list[Row]:
         """Up to a few answers of a repeat that have one of these levels in each of these columns."""
@@ -304,14 +304,14 @@ class _Answers:
             signed = None
             if answer.request is not None:
                 signed = answer.request - 2**64 if answer.request >= 2**63 else answer.request
-                told = (str(answer.trial), str(answer.repeat), str(signed), answer.status, answer.text, packed)
-                self._sum = (self._sum + _digest(told)) % 2**256
+                fields = (str(answer.trial), str(answer.repeat), str(signed), answer.status, answer.text, packed)
+                self._sum = (self._sum + _digest(fields)) % 2**256
             yield (signed, answer.trial, answer.repeat, str(answer.status), answer.text, packed, *answer.levels)
 
 
-def _digest(parts: Sequence[str | bytes | None]) -> int:
+def _digest(values: Sequence[str | bytes | None]) -> int:
     state = blake2b(digest_size=32)
-    for part in parts:
+    for part in values:
         data = b"" if part is None else part.encode() if isinstance(part, str) else part
         state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
         state.update(data)

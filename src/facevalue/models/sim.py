@@ -77,8 +77,8 @@ class Respondent:
         if p.effect == 0 or _uniform(p.seed, "none", factor, level) < p.none:
             return 0.0
         common = _normal(p.seed, "common", factor, level, option)
-        own = _normal(p.seed, "own", factor, level, scenario, option)
-        return p.effect * 0.5 * (common + own)
+        effect = _normal(p.seed, "own", factor, level, scenario, option)
+        return p.effect * 0.5 * (common + effect)
 
     def effects(
         self, factors: Sequence[Mapping[str, str | None]], scenarios: Sequence[str], options: Sequence[str]
@@ -107,10 +107,10 @@ class Respondent:
         for sd, key in ((p.identity, "identity"), (p.image, "image")):
             if not sd:
                 continue
-            who = np.array([_word(p.seed, key, f.get(key) or "") for f in factors], dtype=np.uint64)
-            asked = np.array([[_word(p.seed, key, s, o) for o in options] for s in scenarios], dtype=np.uint64)
+            people = np.array([_word(p.seed, key, f.get(key) or "") for f in factors], dtype=np.uint64)
+            questions = np.array([[_word(p.seed, key, s, o) for o in options] for s in scenarios], dtype=np.uint64)
             with np.errstate(over="ignore"):
-                words = mix(mix(who)[:, None, None] + asked[None])
+                words = mix(mix(people)[:, None, None] + questions[None])
             out += sd / np.sqrt(2.0) * ndtri(_unit(words))
         return out
 
@@ -201,7 +201,7 @@ class SimModel:
 
     def _write(self, group: list[Request]) -> list[Response]:
         """Answer in free text, where there are no options at all."""
-        said = "a simulated respondent needs two options to choose from"
+        reason = "a simulated respondent needs two options to choose from"
         closed = [r for r in group if r.question.options or r.exact]
         texts = [r for r in group if not (r.question.options or r.exact)]
         kinds = ((is_form, self._writer.forms), (is_statement, self._writer.statements),
@@ -211,7 +211,7 @@ class SimModel:
             written += self._spoilt([r for r in texts if is_one(r)], write)
             texts = [r for r in texts if not is_one(r)]
         written += self._spoilt(texts, self._writer.descriptions)
-        return [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in closed] + written
+        return [Response(r.trial, r.repeat, Status.ERROR, error=reason) for r in closed] + written
 
     def _spoilt(self, batch: list[Request], write: Callable[[Sequence[Request]], list[str]]) -> list[Response]:
         """Texts, some of them refused or gibberish instead."""
@@ -303,9 +303,9 @@ def _reply(options: tuple[Option, ...], choice: int, style: int) -> str:
     return _STYLES[style].format(label=option.label, letter=letter, upper=letter.upper(), text=option.text)
 
 
-def _word(seed: int, *parts: str) -> int:
+def _word(seed: int, *words: str) -> int:
     """A 64-bit word that depends on every part; stable across processes and versions."""
-    text = "\x1f".join((str(seed), *parts))
+    text = "\x1f".join((str(seed), *words))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
@@ -314,9 +314,9 @@ def _unit(words: npt.NDArray[np.uint64]) -> Array:
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def _uniform(seed: int, *parts: str) -> float:
-    return float(_unit(np.array([_word(seed, *parts)], dtype=np.uint64))[0])
+def _uniform(seed: int, *words: str) -> float:
+    return float(_unit(np.array([_word(seed, *words)], dtype=np.uint64))[0])
 
 
-def _normal(seed: int, *parts: str) -> float:
-    return float(ndtri(_uniform(seed, *parts)))
+def _normal(seed: int, *words: str) -> float:
+    return float(ndtri(_uniform(seed, *words)))

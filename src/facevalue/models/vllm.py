@@ -121,11 +121,13 @@ class VLLMModel:
                 yield Response(request.trial, request.repeat, Status.ERROR, error=problem)
         doubtful: list[tuple[_Prepared, Response, str]] = []
         for one, response, reply in self._responses(prepared, listed=True):
-            read = exact(one.request, reply, response) if one.request.exact and reply is not None else response
-            if isinstance(read, Response):
-                yield read
+            exact_response = (
+                exact(one.request, reply, response) if one.request.exact and reply is not None else response
+            )
+            if isinstance(exact_response, Response):
+                yield exact_response
             else:
-                doubtful.append((one, response, read))
+                doubtful.append((one, response, exact_response))
         again = self._responses([one for one, _, _ in doubtful], listed=False)
         for (_, response, reason), (_, drawn, reply) in zip(doubtful, again, strict=True):
             yield drawn if reply is None else instead(reason, response, drawn)
@@ -180,14 +182,14 @@ class VLLMModel:
 
     def _parts(self, stimulus: Stimulus) -> list[Part]:
         at = (stimulus.key, stimulus.digest)
-        parts = self._encoded.get(at)
-        if parts is None:
-            parts = self._encoded[at] = image_parts(stimulus.load())
+        content = self._encoded.get(at)
+        if content is None:
+            content = self._encoded[at] = image_parts(stimulus.load())
             if len(self._encoded) > _STIMULI_KEPT:
                 self._encoded.popitem(last=False)
         else:
             self._encoded.move_to_end(at)
-        return parts
+        return content
 
     def _started(self) -> Any:
         """Start the engine, which takes minutes, or return the one that runs."""
@@ -244,22 +246,22 @@ def _vllm() -> _VLLM:
 
 def _read(output: Any) -> Reply | str:
     """Read a `vllm.RequestOutput`."""
-    said = output.outputs[0]
-    status = _FINISHED.get(said.finish_reason)
+    reply_text = output.outputs[0]
+    status = _FINISHED.get(reply_text.finish_reason)
     if status is None:
-        return f"vLLM gave the request up ({said.finish_reason})."
+        return f"vLLM gave the request up ({reply_text.finish_reason})."
     positions = None
-    if said.logprobs and len(said.logprobs) == len(said.token_ids):
+    if reply_text.logprobs and len(reply_text.logprobs) == len(reply_text.token_ids):
         try:
-            positions = [_position(*each) for each in zip(said.token_ids, said.logprobs, strict=True)]
+            positions = [_position(*each) for each in zip(reply_text.token_ids, reply_text.logprobs, strict=True)]
         except (KeyError, ValueError) as error:
             return f"vLLM's log-probabilities cannot be read: {_clipped(error)}"
     return Reply(
         status,
-        said.text,
+        reply_text.text,
         positions,
         len(output.prompt_token_ids),
-        len(said.token_ids),
+        len(reply_text.token_ids),
         None,
         cached_tokens=output.num_cached_tokens,
     )

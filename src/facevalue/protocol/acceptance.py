@@ -24,31 +24,31 @@ _SIMULATED = frozenset(("stated", "form_fields", "keywords", "filled", "asked_ab
 """Factors by which simulated models are told how to answer."""
 
 
-def check_whole(takes: Sequence[Take], parts: Breakdown, ask: Ask, repeats: int, most_tokens: int) -> None:
+def check_whole(takes: Sequence[Take], breakdown: Breakdown, ask: Ask, repeats: int, most_tokens: int) -> None:
     """Refuse what is wrong with a declaration as a whole."""
     scores = ask.reply.scores
     check_tokens(most_tokens)
-    check_names(parts, scores)
-    check_size(parts, ask, repeats)
+    check_names(breakdown, scores)
+    check_size(breakdown, ask, repeats)
     with placed(ask.where):
         check_wordings(ask)
     if isinstance(ask.reply, Options):
         with placed(ask.reply.where):
             check_options(ask.reply, ask.slot_texts)
-    check_measures(takes, parts, scores)
-    check_apart(takes, parts, scores)
+    check_measures(takes, breakdown, scores)
+    check_apart(takes, breakdown, scores)
     check_families(takes)
 
 
-def check_names(parts: Breakdown, scores: Sequence[Score]) -> None:
+def check_names(breakdown: Breakdown, scores: Sequence[Score]) -> None:
     """Refuse names of factors and scores that mean something else to the simulator or among the measures."""
-    for name in parts.factors:
+    for name in breakdown.factors:
         if name in _SIMULATED:
             raise DataError(
                 f"No factor can be called {name!r}, by which simulated models are told what to say. Rename it."
             )
     for score in scores:
-        if score.name in parts.factors:
+        if score.name in breakdown.factors:
             raise DataError(f"A score and a factor are both called {score.name!r}. Rename one of them.")
 
 
@@ -75,9 +75,9 @@ def check_tokens(most: int) -> None:
         raise DataError(f"max_tokens is the longest reply, 1 to {MOST_TOKENS:,} tokens, not {most:,}.")
 
 
-def check_size(parts: Breakdown, ask: Ask, repeats: int) -> None:
+def check_size(breakdown: Breakdown, ask: Ask, repeats: int) -> None:
     """Refuse a study whose answers no memory holds."""
-    size = parts.sets.manifest.height * prod(len(factor) for factor in ask.factors()) * repeats
+    size = breakdown.sets.manifest.height * prod(len(factor) for factor in ask.factors()) * repeats
     if size > MOST_REQUESTS:
         raise DataError(
             f"The study asks {size:,} requests; {MOST_REQUESTS:,} are the most. Show fewer pictures, or ask fewer "
@@ -85,11 +85,11 @@ def check_size(parts: Breakdown, ask: Ask, repeats: int) -> None:
         )
 
 
-def check_take(take: Take, parts: Breakdown) -> None:
+def check_take(take: Take, breakdown: Breakdown) -> None:
     """Refuse a take that says what is not looked at, or makes more estimates than a page can show."""
     if take.on == SHIFT and take.measure != GAP:
         raise DataError(f'A {take.measure} is not "on" shifts, gaps are: leave out on = "shift", or take a gap.')
-    counts = {name: len(parts.levels(name)) for name in (*take.by, take.of) if name}
+    counts = {name: len(breakdown.levels(name)) for name in (*take.by, take.of) if name}
     for name, many in counts.items():
         if many > MOST_LEVELS:
             raise DataError(
@@ -101,9 +101,9 @@ def check_take(take: Take, parts: Breakdown) -> None:
             f"The factor {take.of!r} has {counts[take.of]:,} levels; a spread is between {MOST_GROUPS} groups at most. "
             "Group them by another factor."
         )
-    cue = [name for name in parts.sets.cue if name in take.by]  # its columns go together and are not crossed
-    cues = parts.sets.manifest.select(cue).n_unique() if cue else 1
-    compared = len(parts.contrasts(take)) if take.measure == GAP else 1
+    cue = [name for name in breakdown.sets.cue if name in take.by]  # its columns go together and are not crossed
+    cues = breakdown.sets.manifest.select(cue).n_unique() if cue else 1
+    compared = len(breakdown.contrasts(take)) if take.measure == GAP else 1
     if (many := cues * compared * prod(counts[name] for name in take.by if name not in cue)) > MOST_ESTIMATES:
         raise DataError(
             f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
@@ -111,24 +111,24 @@ def check_take(take: Take, parts: Breakdown) -> None:
         )
 
 
-def check_apart(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> None:
+def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> None:
     """Refuse two takes of which some estimates would have the same labels, so that nothing told them apart."""
     for (first, one), (second, two) in combinations(enumerate(takes, start=1), 2):
         for score in _both(one, two, scores):
-            if measure_name(one, parts, score, scores) != measure_name(two, parts, score, scores):
+            if measure_name(one, breakdown, score, scores) != measure_name(two, breakdown, score, scores):
                 continue
-            if shared := _shared(one, two, parts):
+            if shared := _shared(one, two, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
                 with placed(two.where):
                     raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
 
 
-def check_measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> None:
+def check_measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, tuple[str, str]] = {}
     for take in takes:
         for score in _both(take, take, scores):
-            name, kind = measure_name(take, parts, score, scores), kind_of(take, parts)
+            name, kind = measure_name(take, breakdown, score, scores), kind_of(take, breakdown)
             for label in (name, *(size_names(name) if take.size else ())):
                 what = (kind if label == name else f"size of a {kind}", score.name)
                 if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
@@ -139,7 +139,7 @@ def check_measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Sco
                     raise DataError(
                         f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
                     )
-    margins(takes, parts, scores)
+    margins(takes, breakdown, scores)
 
 
 def check_families(takes: Sequence[Take]) -> None:
@@ -158,7 +158,7 @@ def _both(one: Take, two: Take, scores: Sequence[Score]) -> Iterator[Score]:
     return (s for s in scores if all(not take.scores or s.name in take.scores for take in (one, two)))
 
 
-def _shared(one: Take, two: Take, parts: Breakdown) -> str:
+def _shared(one: Take, two: Take, breakdown: Breakdown) -> str:
     """What is to be done about two takes of one measure; empty where their labels differ."""
     by = ({*one.by}, {*two.by})
     if one.measure != GAP:
@@ -167,8 +167,8 @@ def _shared(one: Take, two: Take, parts: Breakdown) -> str:
     if {*one.by, one.of} != {*two.by, two.of}:
         return ""
     if one.of == two.of:
-        return "leave one of them out." if set(parts.contrasts(one)) & set(parts.contrasts(two)) else ""
-    others = [{other for _, other in parts.contrasts(take)} for take in (one, two)]
+        return "leave one of them out." if set(breakdown.contrasts(one)) & set(breakdown.contrasts(two)) else ""
+    others = [{other for _, other in breakdown.contrasts(take)} for take in (one, two)]
     if not others[0] & others[1]:
         return ""
     return (

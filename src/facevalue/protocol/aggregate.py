@@ -46,18 +46,18 @@ class Aggregate:
     @cached_property
     def totals(self) -> tuple[npt.NDArray[np.float64], ...]:
         """Sum of scores, mass of valid answers and number asked, each of shape (stimuli, items)."""
-        asked = self.reasons != NOT_ASKED
-        valid = np.where(asked, self.mass, 0).astype(np.float64)
+        is_asked = self.reasons != NOT_ASKED
+        valid = np.where(is_asked, self.mass, 0).astype(np.float64)
         weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
-        return weight.sum(axis=2), valid.sum(axis=2), asked.sum(axis=2).astype(np.float64)
+        return weight.sum(axis=2), valid.sum(axis=2), is_asked.sum(axis=2).astype(np.float64)
 
     @cached_property
     def na_rate(self) -> npt.NDArray[np.float64]:
         """Expected share of a stimulus-item pair's replies without a valid answer; NaN if not asked."""
-        asked = self.reasons != NOT_ASKED
-        valid = np.where(asked, self.mass, 0).sum(axis=2, dtype=np.float64)
+        is_asked = self.reasons != NOT_ASKED
+        valid = np.where(is_asked, self.mass, 0).sum(axis=2, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(asked.any(axis=2), 1 - valid / asked.sum(axis=2), np.nan)
+            return np.where(is_asked.any(axis=2), 1 - valid / is_asked.sum(axis=2), np.nan)
 
     @cached_property
     def refusal_rate(self) -> npt.NDArray[np.float64]:
@@ -65,11 +65,11 @@ class Aggregate:
 
         Probabilities of the options don't say what the rest of the replies would be.
         """
-        asked = self.reasons != NOT_ASKED
+        is_asked = self.reasons != NOT_ASKED
         refused = (self.reasons == reason_code(NA.REFUSED)).sum(axis=2)
-        partial = (asked & (self.mass > 0) & (self.mass < 1)).any()
+        partial = (is_asked & (self.mass > 0) & (self.mass < 1)).any()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(asked.any(axis=2) & ~partial, refused / asked.sum(axis=2), np.nan)
+            return np.where(is_asked.any(axis=2) & ~partial, refused / is_asked.sum(axis=2), np.nan)
 
 
 def reason_code(reason: NA) -> int:
@@ -106,8 +106,8 @@ def collect(
         for name in columns:
             weights[name][image, item, prompt] = chunk[name].to_numpy()
         mass[image, item, prompt] = chunk["mass"].to_numpy()
-        why = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
-        reasons[image, item, prompt] = why.fill_null(0).to_numpy()
+        reason = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
+        reasons[image, item, prompt] = reason.fill_null(0).to_numpy()
     if len(columns) == 1:
         return {name: Aggregate(weights[name], mass, reasons) for name in columns}
     return {name: _partly(weights[name], mass, reasons) for name in columns}
@@ -125,16 +125,13 @@ def balanced(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
     Where prompts are grouped by the option that stands in a place, preference for an option cancels in the weight of
     that place, and preference for the place does not.
     """
-    parts = []
-    for own in range(int(group.max()) + 1):
-        part = weights[:, :, group == own].astype(np.float64)
-        seen = np.isfinite(part)
+    means = []
+    for number in range(int(group.max()) + 1):
+        prompts = weights[:, :, group == number].astype(np.float64)
+        seen = np.isfinite(prompts)
         with np.errstate(invalid="ignore", divide="ignore"):
-            parts.append(np.where(seen, part, 0).sum(axis=2) / seen.sum(axis=2))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total / len(parts)
+            means.append(np.where(seen, prompts, 0).sum(axis=2) / seen.sum(axis=2))
+    return np.asarray(sum(means) / len(means))
 
 
 def level_codes(column: pl.Series, levels: Sequence[str]) -> npt.NDArray[np.int64]:

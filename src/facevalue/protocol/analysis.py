@@ -25,7 +25,7 @@ class Program:
 
     study: str
     labels: tuple[str, ...]
-    parts: Breakdown
+    breakdown: Breakdown
     scores: Sequence[Score]
     measures: Mapping[str, Measure]
     takes: Sequence[Take | Statistic]
@@ -56,8 +56,8 @@ class Program:
 
     def estimator(self, score: Score, means: Array, answers: Aggregate | None = None) -> Estimator:
         """Estimator of one score of a model, or of the mean over models."""
-        values = Shifts(self.parts.sets, means, largest=score.span)
-        return Estimator(self.parts, self.measures, self.scores, score, values, answers)
+        values = Shifts(self.breakdown.sets, means, largest=score.span)
+        return Estimator(self.breakdown, self.measures, self.scores, score, values, answers)
 
     def _take(self, table: EstimateTable, estimators: Sequence[Estimator]) -> None:
         for estimator in estimators:

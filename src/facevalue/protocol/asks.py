@@ -93,8 +93,8 @@ class Ask:
             if not name.isidentifier() or not name.isascii():
                 raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
             if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
-                what = "the options" if name == "options" else f"the {name} of the question"
-                raise DataError(f"No factor can be called {name!r}, which stands for {what}. Rename it.")
+                meaning = "the options" if name == "options" else f"the {name} of the question"
+                raise DataError(f"No factor can be called {name!r}, which stands for {meaning}. Rename it.")
 
     def _check_slots(self) -> None:
         for name in self.slots:
@@ -190,8 +190,8 @@ class Ask:
 
     def _filling(self, levels: Sequence[str]) -> dict[str, str]:
         """Texts of the options' slots, for these levels of the factors that fill them."""
-        named = dict(zip((factor.name for factor in self._option_factors), levels, strict=True))
-        return {slot: self._texts[slot][1][named[self._texts[slot][0]]] for slot in self._option_slots}
+        level_of = dict(zip((factor.name for factor in self._option_factors), levels, strict=True))
+        return {slot: self._texts[slot][1][level_of[self._texts[slot][0]]] for slot in self._option_slots}
 
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
         """The options in this order, their slots filled."""
@@ -203,12 +203,12 @@ class Ask:
         if not isinstance(self.reply, Options) or not self._option_factors:
             return self.reply.read(frame)
         codes = _crossed(frame, (*self._option_factors, Factor(ORDERING, self.reply.orderings)))
-        shown = [
+        options = [
             self.options(self._filling(levels), ordering)
             for *levels, ordering in product(*(f.levels for f in self._option_factors), self.reply.orderings)
         ]
-        dtype = pl.UInt16 if len(shown) < 2**16 else pl.UInt32
-        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, shown))
+        dtype = pl.UInt16 if len(options) < 2**16 else pl.UInt32
+        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, options))
 
 
 def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:
@@ -253,12 +253,12 @@ class Questions:
         columns = frame.select(pl.col(self._columns).cast(pl.String))
         keys = columns.select(pl.struct(self._columns).alias("key")).to_series()
         distinct = columns.unique(maintain_order=True)
-        made = [self._question(row) for row in distinct.iter_rows()]
+        questions = [self._question(row) for row in distinct.iter_rows()]
         codes = pl.DataFrame({"key": keys}).join(
             distinct.select(pl.struct(self._columns).alias("key")).with_row_index("at"),
             on="key", how="left", nulls_equal=True, maintain_order="left",
         )["at"].to_list()  # fmt: skip
-        return [made[code] for code in codes]
+        return [questions[code] for code in codes]
 
     def _question(self, key: tuple[str | None, ...]) -> Question:
         if key not in self._known:

@@ -10,11 +10,11 @@ def check_bases(table: pl.DataFrame, column: str, is_base: pl.Expr, where: str, 
     """Refuse units with several bases, variations without any, and a table of bases alone."""
     faults = faults or Faults()
     base = table.select(is_base.fill_null(value=False)).to_series()
-    who = table[column]
-    bases = who.filter(base)
+    units = table[column]
+    bases = units.filter(base)
     twice = bases.filter(bases.is_duplicated()).unique()
-    faults.where(f"the {column} has more than one base picture", base & who.is_in(twice.implode()), who)
-    faults.where(f"the {column} has no base picture", ~base & ~who.is_in(bases.implode()), who)
+    faults.where(f"the {column} has more than one base picture", base & units.is_in(twice.implode()), units)
+    faults.where(f"the {column} has no base picture", ~base & ~units.is_in(bases.implode()), units)
     faults.check(where)
     if base.all():
         raise DataError(f"{where}: there are base pictures only, no variation: nothing is compared with them.")

@@ -111,5 +111,5 @@ def words_of(rows: pl.DataFrame, text: str, named: tuple[str, ...]) -> pl.DataFr
     texts = rows.select(*named, word=pl.col(text).str.to_lowercase().str.extract_all(r"\w+").list.unique())
     many = texts.group_by(named).agg(pl.len().alias("texts"))
     having = texts.explode("word").drop_nulls("word").group_by(*named, "word").len()
-    every = many.join(having.select("word").unique(), how="cross").join(having, on=[*named, "word"], how="left")
-    return every.select(*named, "word", (pl.col("len").fill_null(0) / pl.col("texts")).alias(VALUE))
+    counts = many.join(having.select("word").unique(), how="cross").join(having, on=[*named, "word"], how="left")
+    return counts.select(*named, "word", (pl.col("len").fill_null(0) / pl.col("texts")).alias(VALUE))

@@ -53,12 +53,12 @@ def choice_precision(
     between = float(np.sqrt(1 - 1 / size))
 
     def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        asked = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
-        return asked["image"].n_unique(), 1.0
+        trials = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
+        return trials["image"].n_unique(), 1.0
 
     def answered(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        own = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
-        return Spread(pilot_spread(own, weights), 0.0, 1.0, source)
+        of_task = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
+        return Spread(pilot_spread(of_task, weights), 0.0, 1.0, source)
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         one = answered(chunks, source)
@@ -91,12 +91,12 @@ def choice_precision(
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], weights: Sequence[str]) -> float:
     """SD of one answer, of the choice whose share is nearest to one half; NaN where there is none."""
-    named = pl.col("question").cast(pl.String)
-    sums = [chunk.group_by(named).agg(*(pl.col(c).sum() for c in weights)) for chunk in chunks]
-    whole = pl.concat(sums).group_by("question").sum() if sums else pl.DataFrame()
-    if whole.is_empty():
+    question = pl.col("question").cast(pl.String)
+    sums = [chunk.group_by(question).agg(*(pl.col(c).sum() for c in weights)) for chunk in chunks]
+    totals = pl.concat(sums).group_by("question").sum() if sums else pl.DataFrame()
+    if totals.is_empty():
         return float("nan")
-    counts = whole.select(weights).to_numpy()
+    counts = totals.select(weights).to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
         share = counts / counts.sum(axis=1, keepdims=True)
     return float(np.nanmax(np.sqrt(share * (1 - share)))) if np.isfinite(share).any() else float("nan")

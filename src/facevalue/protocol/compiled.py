@@ -49,35 +49,37 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     assert ask is not None
     options = given.located(options, ("folder",), ("manifest",))
     table = stimuli.table(options) if manifest is None else _stored(manifest)
-    asked = _narrowed(ask, options)
+    narrowed = _narrowed(ask, options)
     sets = stimuli.sets(table)
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
-    parts = Breakdown(sets, asked.question_factors)
-    _check_labels(parts, asked)
+    breakdown = Breakdown(sets, narrowed.question_factors)
+    _check_labels(breakdown, narrowed)
     sides = isinstance(stimuli, Pairs)
     seeds = given.seeds(options)
     for take in protocol.takes:
         with placed(take.where):
-            parts.check(take)
-            _check_score(take, asked, sides)
+            breakdown.check(take)
+            _check_score(take, narrowed, sides)
             if manifest is None:  # of a run that has begun all is taken as it stands
-                check_take(take, parts)
+                check_take(take, breakdown)
                 if take.margin is not None:
-                    _check_margin(take, parts, asked)
-    with placed(asked.where):
-        shown = asked.shown(parts.factors)
+                    _check_margin(take, breakdown, narrowed)
+    with placed(narrowed.where):
+        picture_slots = narrowed.shown(breakdown.factors)
     if manifest is None:
-        check_whole(protocol.takes, parts, asked, len(seeds), protocol.max_tokens)
-    design = _design(table, sets, asked, isinstance(stimuli, Rows))
-    axes = Axes(table["image"].to_list(), asked.question_codes, list(asked.reply.orderings), len(seeds), _items(asked))
-    analysis = Analysis(protocol, parts, asked, axes, sides)
+        check_whole(protocol.takes, breakdown, narrowed, len(seeds), protocol.max_tokens)
+    design = _design(table, sets, narrowed, isinstance(stimuli, Rows))
+    axes = Axes(
+        table["image"].to_list(), narrowed.question_codes, list(narrowed.reply.orderings), len(seeds), _items(narrowed)
+    )
+    analysis = Analysis(protocol, breakdown, narrowed, axes, sides)
     if protocol.page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
 
         check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED, "model"))
-    scores = asked.reply.scores
+    scores = narrowed.reply.scores
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}
     return Study(
@@ -91,9 +93,14 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         design=design,
         draws=Draws(seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens)),
         source=stimuli.source(table, options),
-        ask=Questions(asked, shown, asked.reply.told),
+        ask=Questions(narrowed, picture_slots, narrowed.reply.told),
         sample=WholeUnits(
-            design, sets, _items(asked), len(asked.reply.orderings), "one unit asked one question", "Use fewer seeds."
+            design,
+            sets,
+            _items(narrowed),
+            len(narrowed.reply.orderings),
+            "one unit asked one question",
+            "Use fewer seeds.",
         ),
         answer=analysis.answer,
         analyse=analysis,
@@ -101,14 +108,15 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             measures=tuple(analysis.measures.values()),
             labels=analysis.labels,
             lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
-            declared=_declared(protocol, parts, asked),
+            declared=_declared(protocol, breakdown, narrowed),
         ),
-        planned=Planned(precision=precision(protocol.takes, parts, design, axes, scores)),
+        planned=Planned(precision=precision(protocol.takes, breakdown, design, axes, scores)),
         asked_together=(sets.key,),
         watched=Watched(
-            missing_by=_missing_by(parts), followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))}
+            missing_by=_missing_by(breakdown),
+            followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
-        extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
+        extras=replace(protocol.extras, compare=_compared(protocol, breakdown, narrowed)),
         page=protocol.page or partial(_page, analysis),
     )
 
@@ -132,12 +140,12 @@ def _check_score(take: Take, ask: Ask, sides: bool) -> None:
         raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
 
 
-def _check_margin(take: Take, parts: Breakdown, ask: Ask) -> None:
+def _check_margin(take: Take, breakdown: Breakdown, ask: Ask) -> None:
     """Refuse a margin that no value can lie beyond."""
     from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
 
     scores = ask.reply.scores
-    check_margins(margins((take,), parts, scores), tuple(measures((take,), parts, scores).values()))
+    check_margins(margins((take,), breakdown, scores), tuple(measures((take,), breakdown, scores).values()))
 
 
 def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:
@@ -153,18 +161,18 @@ def _items(ask: Ask) -> int:
     return int(np.prod([len(factor) for factor in ask.question_factors], dtype=np.int64))
 
 
-def _check_labels(parts: Breakdown, ask: Ask) -> None:
+def _check_labels(breakdown: Breakdown, ask: Ask) -> None:
     """Refuse factors whose name means something else in the tables of answers and estimates."""
     scores = {score.name for score in ask.reply.scores}
-    columns = [name for name in parts.sets.manifest.columns if name not in _CARRIED_NOT]
-    for name in [*columns, *parts.of_prompt]:
+    columns = [name for name in breakdown.sets.manifest.columns if name not in _CARRIED_NOT]
+    for name in [*columns, *breakdown.of_prompt]:
         if name in _RESERVED or name in (CONTRAST, DIMENSION):
             raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
         if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
             raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")
-        if [*columns, *parts.of_prompt].count(name) > 1:
-            where = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
-            raise DataError(f"The factor {name!r} is one of the pictures and of the {where}. Rename one of them.")
+        if [*columns, *breakdown.of_prompt].count(name) > 1:
+            place = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
+            raise DataError(f"The factor {name!r} is one of the pictures and of the {place}. Rename one of them.")
 
 
 def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
@@ -176,8 +184,8 @@ def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
     blocks = []
     for name, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
         if rows.size:
-            part = table[np.sort(rows)]
-            image = Factor("image", tuple(part["image"]), {column: tuple(part[column]) for column in carried})
+            pictures = table[np.sort(rows)]
+            image = Factor("image", tuple(pictures["image"]), {column: tuple(pictures[column]) for column in carried})
             kind = (name == "bases", name == "second bases")
             blocks.append(Block("rows" if text else name, (image,), ask.factors(), constants, *kind))
     return Design(tuple(replace(block, name=f"{block.name} {n}") if text else block for n, block in enumerate(blocks)))
@@ -188,7 +196,7 @@ class Analysis:
     """What becomes of the answers."""
 
     protocol: "Protocol"
-    parts: Breakdown
+    breakdown: Breakdown
     ask: Ask
     axes: Axes
     sides: bool  # whether pairs are shown, so that scores are turned round where the base is on the left
@@ -196,24 +204,24 @@ class Analysis:
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that say what an estimate is of."""
-        return (*self.parts.factors, CONTRAST, DIMENSION)
+        return (*self.breakdown.factors, CONTRAST, DIMENSION)
 
     @property
     def measures(self) -> dict[str, Measure]:
         """Definitions by name."""
-        own = measures(self.protocol.takes, self.parts, self.ask.reply.scores)
-        return own | instrument_measures(self.ask.reply, self.parts.sets.unit, sides=self.sides)
+        taken = measures(self.protocol.takes, self.breakdown, self.ask.reply.scores)
+        return taken | instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
 
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons in place of text and probabilities."""
-        read = self.ask.read(frame)
+        scored = self.ask.read(frame)
         if self.sides:
             score = self.ask.reply.scores[0]
             raw = pl.col(score.name)
             turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
-            read = read.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
+            scored = scored.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
         return pl.concat(
-            [frame.drop("text", "probs"), read.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
+            [frame.drop("text", "probs"), scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
         )
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -221,21 +229,21 @@ class Analysis:
         from facevalue.protocol.analysis import Program  # noqa: PLC0415 - scipy.stats takes a second to import
         from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
 
-        reply, parts, measures = self.ask.reply, self.parts, self.measures
+        reply, breakdown, measures = self.ask.reply, self.breakdown, self.measures
         checks = partial(
-            judge_instrument, parts=parts, reply=reply, measures=measures, repeats=self.axes.repeats,
+            judge_instrument, breakdown=breakdown, reply=reply, measures=measures, repeats=self.axes.repeats,
         )  # fmt: skip
         program = Program(
-            self.protocol.name, self.labels, parts, reply.scores, measures, self.protocol.takes, checks,
+            self.protocol.name, self.labels, breakdown, reply.scores, measures, self.protocol.takes, checks,
         )  # fmt: skip
         scores = [score.name for score in reply.scores]
         extra = [FIRST, LETTER] if isinstance(reply, Options) else []
         columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
-        read = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
-        return program.estimate(read)
+        aggregates = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
+        return program.estimate(aggregates)
 
 
-def _compared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> Compared:
+def _compared(protocol: "Protocol", breakdown: Breakdown, ask: Ask) -> Compared:
     """What is declared, or the first mean of an answer on a scale."""
     declared = protocol.extras.compare
     if declared.measure:
@@ -245,34 +253,34 @@ def _compared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> Compared:
     for take in means:
         for score in scores:
             if score.span is not None and (not take.scores or score.name in take.scores):
-                return replace(declared, measure=measure_name(take, parts, score, scores))
+                return replace(declared, measure=measure_name(take, breakdown, score, scores))
     return declared
 
 
-def _missing_by(parts: Breakdown) -> MissingBy:
+def _missing_by(breakdown: Breakdown) -> MissingBy:
     """Groups of pictures by each factor that several units share, and questions."""
-    sets = parts.sets
+    sets = breakdown.sets
     units = len(sets.identities)
-    named = [
+    names = [
         name
-        for name in parts.factors
-        if name not in parts.of_prompt and len(parts.levels(name)) <= min(_MOST, units / 2)
+        for name in breakdown.factors
+        if name not in breakdown.of_prompt and len(breakdown.levels(name)) <= min(_MOST, units / 2)
     ]
-    several = (Grouped.of(name, sets.key) for name in named if len(parts.levels(name)) > 1)
-    return MissingBy(tuple(several), tuple(parts.asked))
+    several = (Grouped.of(name, sets.key) for name in names if len(breakdown.levels(name)) > 1)
+    return MissingBy(tuple(several), tuple(breakdown.asked))
 
 
 def _page(analysis: Analysis) -> "Page":
     """What the report shows where the protocol does not say."""
     from facevalue.protocol.default_page import taken  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
+    return taken(analysis.protocol.takes, analysis.breakdown, analysis.ask.reply.scores)
 
 
-def _declared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
+def _declared(protocol: "Protocol", breakdown: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
     """Confirmatory families and margins of the takes, as what was declared before the run."""
     scores = ask.reply.scores
-    limits = margins(protocol.takes, parts, scores)
+    limits = margins(protocol.takes, breakdown, scores)
     confirmed = [take for take in protocol.takes if take.confirmatory and take.tested]
     if not limits and not confirmed:
         return None
@@ -283,17 +291,17 @@ def _declared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> "Callable[[],
 
         families = []
         for take in confirmed:
-            own = [score for score in scores if not take.scores or score.name in take.scores]
-            for score in own:
-                levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
+            taken_scores = [score for score in scores if not take.scores or score.name in take.scores]
+            for score in taken_scores:
+                levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
                 if take.measure == SPREAD:
                     levels |= {DIMENSION: (take.of,)}
                 elif take.of:
-                    others = dict.fromkeys(other for _, other in parts.contrasts(take))
+                    others = dict.fromkeys(other for _, other in breakdown.contrasts(take))
                     levels |= {take.of: ("*",), CONTRAST: tuple(others)}
-                name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
-                measure = measure_name(take, parts, score, scores)
+                name = take.named() if len(taken_scores) == 1 else f"{take.named()} ({score.name})"
+                measure = measure_name(take, breakdown, score, scores)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))
         text = protocol.text or repr(protocol.takes)
         return Preregistration(tuple(families), limits, ALPHA, hashlib.sha256(text.encode()).hexdigest(), text)

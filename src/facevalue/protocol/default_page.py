@@ -45,15 +45,15 @@ _LEADS = {
 }
 
 
-def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> Page:
+def taken(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> Page:
     """The page of a study from what it takes: its first tested take leads, and each take has a section.
 
-    `takes`, `parts`, `scores`: what is measured, of what it can be broken down by, and of which answers.
+    `takes`, `breakdown`, `scores`: what is measured, of what it can be broken down by, and of which answers.
     """
-    asked = [(take, _selections(take, parts, scores)) for take in takes]
-    lead = tuple(_lead(take, of) for take, of in asked if take.tested)
+    selections = [(take, _selections(take, breakdown, scores)) for take in takes]
+    lead = tuple(_lead(take, of) for take, of in selections if take.tested)
     together: dict[str, list[tuple[Take, tuple[Of, ...]]]] = {}
-    for take, of in asked:
+    for take, of in selections:
         together.setdefault(_title(take), []).append((take, of))
     sections = tuple(
         _section(f"take-{number}", title, members) for number, (title, members) in enumerate(together.items(), start=1)
@@ -62,7 +62,7 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
         "missing", "Answers missing",
         (
             Strips(
-                of=(Of("na_rate", label="All replies"), *(Of("na_rate", (name,)) for name in parts.factors)),
+                of=(Of("na_rate", label="All replies"), *(Of("na_rate", (name,)) for name in breakdown.factors)),
                 first="Of", what="Rate", title="Replies without a valid answer", empty="Not measurable.",
             ),
             Strips(of=(Of("na_spread", (DIMENSION,)),), first="Between", what="Spread", numbers="",
@@ -76,8 +76,8 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
         lead=lead,
         sections=(*sections, _EXAMPLES, missing),
         titles=others,
-        examples=partial(_wanted, [of for _, own in asked for of in own], {*parts.factors, *parts.asked}),
-        stated=(_wordings(parts), NO_SCORER),
+        examples=partial(_wanted, [of for _, own in selections for of in own], {*breakdown.factors, *breakdown.asked}),
+        stated=(_wordings(breakdown), NO_SCORER),
         units=Units(floor="Noise floor" if any(take.measure == SPREAD for take in takes[:1]) else ""),
     )
 
@@ -98,11 +98,13 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
         )
         for e in rows[:_EACH]:
             levels = {name: level for name, level in e.labels.items() if name in columns}
-            said = f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}"
+            finding = f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}"
             same = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
-            own = pl.all_horizontal(same) if same else pl.lit(value=True)
+            rows_of = pl.all_horizontal(same) if same else pl.lit(value=True)
             title = partial(_shown, sorted(columns))
-            out.append(Wanted(finding=said, title=title, rows=own, needs=tuple(levels), once=("trial",), longest=320))
+            out.append(
+                Wanted(finding=finding, title=title, rows=rows_of, needs=tuple(levels), once=("trial",), longest=320)
+            )
     return out[:_MOST]
 
 
@@ -112,33 +114,35 @@ def _shown(columns: Sequence[str], look: Look, row: Mapping[str, object]) -> str
     return ", ".join(levels) or "An answer"
 
 
-def _wordings(parts: Breakdown) -> Stated:
+def _wordings(breakdown: Breakdown) -> Stated:
     """In how many wordings a question is asked."""
-    if WORDING not in parts.asked:
+    if WORDING not in breakdown.asked:
         return ONE_WORDING
     return replace(
         ONE_WORDING,
-        value=f"Asked in {len(parts.levels(WORDING))} wordings",
+        value=f"Asked in {len(breakdown.levels(WORDING))} wordings",
         note="Estimates are averages over them. Break a take down by wording to see how far the results hang on it.",
     )
 
 
-def _selections(take: Take, parts: Breakdown, scores: Sequence[Score]) -> tuple[Of, ...]:
+def _selections(take: Take, breakdown: Breakdown, scores: Sequence[Score]) -> tuple[Of, ...]:
     """The estimates of a take, a selection for each score."""
     by = {GAP: (*take.by, take.of, CONTRAST), SPREAD: (*take.by, DIMENSION)}.get(take.measure, take.by)
     if take.measure == GAP:
         form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} less {{{CONTRAST}:{take.of}}}"
     else:
         form = ", ".join(f"{{{name}}}" for name in by) or "Over everything"
-    own = [score for score in scores if not take.scores or score.name in take.scores]
-    return tuple(Of(measure_name(take, parts, score, scores), by, label=form, order="value") for score in own)
+    taken_scores = [score for score in scores if not take.scores or score.name in take.scores]
+    return tuple(
+        Of(measure_name(take, breakdown, score, scores), by, label=form, order="value") for score in taken_scores
+    )
 
 
 def _title(take: Take) -> str:
-    named = take.named()
-    if not named:
-        named = f"{_TITLES[take.measure]} by {', '.join(take.by)}" if take.by else _TITLES[take.measure]
-    return named[:1].upper() + named[1:]
+    name = take.named()
+    if not name:
+        name = f"{_TITLES[take.measure]} by {', '.join(take.by)}" if take.by else _TITLES[take.measure]
+    return name[:1].upper() + name[1:]
 
 
 def _lead(take: Take, of: tuple[Of, ...]) -> Findings:

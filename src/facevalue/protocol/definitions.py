@@ -21,9 +21,9 @@ INSTRUMENT = (POSITION, LETTERED, SIDE_BIAS, NA_RATE, REFUSALS, NA_SPREAD)
 """Names of the checks of the instrument."""
 
 
-def measure_name(take: Take, parts: Breakdown, score: Score, scores: Sequence[Score]) -> str:
+def measure_name(take: Take, breakdown: Breakdown, score: Score, scores: Sequence[Score]) -> str:
     """Name of the measure of a take; that of the score follows where there are several."""
-    name = take.name or kind_of(take, parts)
+    name = take.name or kind_of(take, breakdown)
     return name if len(scores) == 1 else f"{name}_{score.name}"
 
 
@@ -32,13 +32,13 @@ def size_names(name: str) -> tuple[str, str]:
     return f"abs_{name}", f"abs_{name}_corrected"
 
 
-def kind_of(take: Take, parts: Breakdown) -> str:
+def kind_of(take: Take, breakdown: Breakdown) -> str:
     """Name of what is measured where a take has no name of its own."""
     if take.measure != GAP:
         return take.measure
     if take.on == SHIFT:
         return SHIFT_GAP
-    return FROM_MEAN if take.versus == LEVELS_MEAN else PAIRED_GAP if parts.paired(take.of) else GAP
+    return FROM_MEAN if take.versus == LEVELS_MEAN else PAIRED_GAP if breakdown.paired(take.of) else GAP
 
 
 _TOLD = {
@@ -56,19 +56,19 @@ _TOLD = {
 }
 
 
-def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
+def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
     """Definitions of what the takes measure, by name."""
     out: dict[str, Measure] = {}
     for take in takes:
         for score in scores:
-            name, kind = measure_name(take, parts, score, scores), kind_of(take, parts)
+            name, kind = measure_name(take, breakdown, score, scores), kind_of(take, breakdown)
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
             limits = (score.low, score.high) if kind == MEAN else (0.0 if kind == SPREAD else -reach, reach)
             out[name] = Measure(
                 name, title.format(score.title[:1].lower() + score.title[1:] if title != "{}" else score.title),
-                equation, score.unit, parts.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN),
+                equation, score.unit, breakdown.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN),
                 signed=kind != SPREAD, comparison=kind != MEAN, limits=limits,
             )  # fmt: skip
             if take.size:
@@ -78,25 +78,25 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
 
 def _sizes(shift: Measure) -> dict[str, Measure]:
     plain, corrected = size_names(shift.name)
-    both = (
+    names = (
         (plain, f"Size of {shift.name}", f"|{shift.name}| at the level reported"),
         (corrected, f"Size of {shift.name} without the part that chance adds", f"sqrt(max(0, {shift.name}² - se²))"),
     )
     limits = (0.0, shift.limits[1])
     return {
         name: replace(shift, name=name, title=title, equation=equation, signed=False, comparison=False, limits=limits)
-        for name, title, equation in both
+        for name, title, equation in names
     }
 
 
-def margins(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
+def margins(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
     """Margins by measure."""
     out: dict[str, float] = {}
     for take in takes:
         for score in scores:
             if take.margin is None or (take.scores and score.name not in take.scores):
                 continue
-            name = measure_name(take, parts, score, scores)
+            name = measure_name(take, breakdown, score, scores)
             if out.setdefault(name, take.margin) != take.margin:
                 raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {take.margin:g}.")
     return out
@@ -104,26 +104,27 @@ def margins(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) ->
 
 def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Measure]:
     """Definitions of the checks that a study has."""
-    told = [
+    checks = [
         (NA_RATE, "Share of replies without a valid answer", "replies without an answer / replies", "share"),
         (REFUSALS, "Share of refusals", "refusals / replies", "share"),
     ]
     if isinstance(reply, Options) and reply.balanced:
         equation = "weight of the option shown first - 1/options, each option first as often"
-        told.append((POSITION, "Preference for the option shown first", equation, "probability"))
+        checks.append((POSITION, "Preference for the option shown first", equation, "probability"))
     if isinstance(reply, Options) and reply.lettered:
         equation = "weight of the option labelled (a) - 1/2, each option so labelled as often"
-        told.append((LETTERED, "Preference for the letter (a)", equation, "probability"))
+        checks.append((LETTERED, "Preference for the letter (a)", equation, "probability"))
     if sides:
         equation = "mean score as asked - middle of the scale, the base as often on either side"
-        told.append((SIDE_BIAS, "Preference for a side of the pair", equation, reply.scores[0].unit))
+        checks.append((SIDE_BIAS, "Preference for a side of the pair", equation, reply.scores[0].unit))
     limits = {NA_RATE: (0.0, 1.0), REFUSALS: (0.0, 1.0), LETTERED: (-0.5, 0.5)}
     if isinstance(reply, Options):
         limits[POSITION] = (-1 / len(reply.texts), 1 - 1 / len(reply.texts))
     half = (reply.scores[0].span or inf) / 2
     limits[SIDE_BIAS] = (-half, half)
     out = {
-        name: Measure(name, title, equation, of, unit, OURS, limits=limits[name]) for name, title, equation, of in told
+        name: Measure(name, title, equation, of, unit, OURS, limits=limits[name])
+        for name, title, equation, of in checks
     }
     spread = "std_g of the groups' mean share of replies without an answer, ddof 1"
     title = "Spread of missing answers between groups"

@@ -47,7 +47,7 @@ Codes = npt.NDArray[np.int64]
 class Estimator:
     """Takes the measures of one score of one model."""
 
-    parts: Breakdown
+    breakdown: Breakdown
     measures: Mapping[str, Measure]
     scores: Sequence[Score]
     score: Score
@@ -59,7 +59,7 @@ class Estimator:
         """Add the estimates of a take."""
         if take.scores and self.score.name not in take.scores:
             return
-        measure = self.measures[measure_name(take, self.parts, self.score, self.scores)]
+        measure = self.measures[measure_name(take, self.breakdown, self.score, self.scores)]
         if not wanted([measure.name, *(size_names(measure.name) if take.size else ())]):
             return
         {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[
@@ -71,7 +71,7 @@ class Estimator:
     ) -> None:
         """Add rows, with tests where the take is tested."""
         p, family = (estimates.p_zero, take.named()) if take.tested else (None, None)
-        table.add(measure, self.parts.labelled(labels), estimates, p=p, family=family, **columns)
+        table.add(measure, self.breakdown.labelled(labels), estimates, p=p, family=family, **columns)
 
     @property
     def _poles(self) -> tuple[float, float] | None:
@@ -79,7 +79,7 @@ class Estimator:
 
     def cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
         """Gather a quantity of these stimuli, shape (stimuli, items), by unit and cell."""
-        sets = self.parts.sets
+        sets = self.breakdown.sets
         return shift.cells(values, sets.identity[at], rows, columns, len(sets.identities))
 
     def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
@@ -89,7 +89,7 @@ class Estimator:
 
     def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
         """Partition what is varied, and the items, by factors."""
-        return self.parts.rows(self.parts.sets.varied, by), self.parts.columns(by)
+        return self.breakdown.rows(self.breakdown.sets.varied, by), self.breakdown.columns(by)
 
     def _shift(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         rows, columns = self.cut(take.by)
@@ -102,7 +102,7 @@ class Estimator:
         ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if take.rank_test else None
         self._enter(table, take, measure, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
         if take.size:
-            labels = self.parts.labelled(cells.labels)
+            labels = self.breakdown.labelled(cells.labels)
             plain, corrected = (self.measures[name] for name in size_names(measure.name))
             size, ends = shift.magnitude(signed), None if bounds is None else size_bounds(bounds)
             table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
@@ -110,16 +110,16 @@ class Estimator:
             table.add(corrected, labels, without_noise, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        at = self.parts.shown(take)
-        rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
+        at = self.breakdown.shown(take)
+        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
         cells = self.cells(self.values.phi[at], at, rows, columns)
         means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
         bounds = phi_bounds(self.replies(at, rows, columns), self._poles) if self._poles is not None else None
         self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     def _preference(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        at = np.arange(self.parts.sets.manifest.height)
-        rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
+        at = np.arange(self.breakdown.sets.manifest.height)
+        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
         middle = (self.score.low + self.score.high) / 2
         cells = self.cells(self.values.phi - middle, at, rows, columns)
         largest = None if self.score.span is None else self.score.span / 2
@@ -131,48 +131,52 @@ class Estimator:
 
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         on_shift = take.on == SHIFT
-        at = self.parts.sets.varied if on_shift else self.parts.shown(take)
+        at = self.breakdown.sets.varied if on_shift else self.breakdown.shown(take)
         values = self.values.delta if on_shift else self.values.phi[at]
         levels, rows, columns, labels = self._sides(take, at)
-        sums, counts, shown = self._split(values, at, rows, columns, levels, take)
+        sums, counts, is_shown = self._split(values, at, rows, columns, levels, take)
         poles, replies, base = self._poles, None, None
         if poles is not None and self.answers is not None:
-            own = [part[at] for part in self.answers.totals]
-            replies = [self._split(part, at, rows, columns, levels, take)[0] for part in own]
+            totals = [total[at] for total in self.answers.totals]
+            replies = [self._split(part, at, rows, columns, levels, take)[0] for part in totals]
             if on_shift:
-                of = self.parts.sets.base_of
+                of = self.breakdown.sets.base_of
                 bases = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
                 base = [self._split(part, at, rows, columns, levels, take)[0] for part in bases]
-        found, kept, bounds, named = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
+        gaps, keep, bounds, gap_labels = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
         rest = (OTHERS, LEVELS_MEAN)
         scale = 1 - 1 / len(levels) if take.versus == LEVELS_MEAN else 1.0  # x less (x + (k - 1) y) / k
-        for level, other in self.parts.contrasts(take):
-            one = [levels.index(level)]
-            two = [i for i, name in enumerate(levels) if name == other or (other in rest and name != level)]
-            sides = [(sums[:, own].sum(axis=1), counts[:, own].sum(axis=1)) for own in (two, one)]
-            found.append(_difference(sides, self.score.span, scale, pooled=not take.welch))
-            kept.append(shown[one].any(axis=0) & shown[two].any(axis=0))
+        for level, contrast in self.breakdown.contrasts(take):
+            level_index = [levels.index(level)]
+            two = [i for i, name in enumerate(levels) if name == contrast or (contrast in rest and name != level)]
+            sides = [(sums[:, side].sum(axis=1), counts[:, side].sum(axis=1)) for side in (two, level_index)]
+            gaps.append(_difference(sides, self.score.span, scale, pooled=not take.welch))
+            keep.append(is_shown[level_index].any(axis=0) & is_shown[two].any(axis=0))
             if replies is not None and poles is not None:
-                bounds.append(_gap_bounds(replies, base, (one, two), poles, paired=measure.paired).scaled(scale))
+                bounds.append(
+                    _gap_bounds(replies, base, (level_index, two), poles, paired=measure.paired).scaled(scale)
+                )
             for name, own_labels in labels.items():
-                named[name] += own_labels
-            named[take.of] += [level] * sums.shape[-1]
-            named[CONTRAST] += [other] * sums.shape[-1]
-        every = cluster_bootstrap.joined(found)
-        both = missing_data_bounds.joined(bounds) if bounds else None
-        self._enter(table, take, measure, named, every, bounds=both, keep=np.concatenate(kept))
+                gap_labels[name] += own_labels
+            gap_labels[take.of] += [level] * sums.shape[-1]
+            gap_labels[CONTRAST] += [contrast] * sums.shape[-1]
+        joined = cluster_bootstrap.joined(gaps)
+        joined_bounds = missing_data_bounds.joined(bounds) if bounds else None
+        self._enter(table, take, measure, gap_labels, joined, bounds=joined_bounds, keep=np.concatenate(keep))
 
     def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, dict[str, list[str | None]]]:
         """Levels of a gap's factor; rows and columns with it outermost on its side; labels of the cells without it."""
-        levels = self.parts.levels(take.of)
-        if take.of in self.parts.of_prompt:
-            rows, columns = self.parts.rows(at, take.by), self.parts.columns([take.of, *take.by])
+        levels = self.breakdown.levels(take.of)
+        if take.of in self.breakdown.of_prompt:
+            rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns([take.of, *take.by])
         else:
             place = {name: i for i, name in enumerate(levels)}
-            codes = np.array([place.get(name, -1) for name in self.parts.sets.manifest[take.of][at]], dtype=np.int64)
-            rows = Slicing(codes, {take.of: levels}) * self.parts.rows(at, take.by)
-            columns = self.parts.columns(take.by)
-        return levels, rows, columns, self.parts.rows(at, take.by).crossed(self.parts.columns(take.by))
+            codes = np.array(
+                [place.get(name, -1) for name in self.breakdown.sets.manifest[take.of][at]], dtype=np.int64
+            )
+            rows = Slicing(codes, {take.of: levels}) * self.breakdown.rows(at, take.by)
+            columns = self.breakdown.columns(take.by)
+        return levels, rows, columns, self.breakdown.rows(at, take.by).crossed(self.breakdown.columns(take.by))
 
     def _split(
         self, values: Array, at: Codes, rows: Slicing, columns: Slicing, levels: list[str], take: Take
@@ -182,7 +186,7 @@ class Estimator:
         many = len(levels)
 
         def by_level(flat: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-            if take.of in self.parts.of_prompt:
+            if take.of in self.breakdown.of_prompt:
                 cut = flat.reshape(*flat.shape[:-1], len(rows), many, -1)
                 return np.moveaxis(cut, -2, -3).reshape(*flat.shape[:-1], many, -1)
             return flat.reshape(*flat.shape[:-1], many, -1)
@@ -191,10 +195,10 @@ class Estimator:
 
     def _spread(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         scores, groups, spreads = self.spread(take.of)
-        at, items = self.parts.shown(take), self.parts.columns(self.parts.asked)
+        at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
         bounds = None
         if self._poles is not None and self.answers is not None:
-            totals, unit = [part[at] for part in self.answers.totals], self.parts.sets.identity[at]
+            totals, unit = [total[at] for total in self.answers.totals], self.breakdown.sets.identity[at]
             bounds = limits(totals, unit, groups, items, self._poles, mean=not take.by)
         add_spreads(
             table, measure, take.of, scores, groups, items, spreads, mean=not take.by,
@@ -205,9 +209,11 @@ class Estimator:
     def spread(self, dimension: str) -> tuple[Array, Slicing, group_spread.Spreads]:
         """Scores of shape (units, items), the units by group, and how far the groups lie apart."""
         if dimension not in self._spreads:
-            at = self.parts.shown(Take(SPREAD, of=dimension))
-            own = self.cells(self.values.phi[at], at, Slicing.whole(at.size), self.parts.columns(self.parts.asked))
-            scores, groups = cluster_bootstrap.ratio(own.sums, own.counts), by_group(self.parts, dimension)
+            at = self.breakdown.shown(Take(SPREAD, of=dimension))
+            cells = self.cells(
+                self.values.phi[at], at, Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
+            )
+            scores, groups = cluster_bootstrap.ratio(cells.sums, cells.counts), by_group(self.breakdown, dimension)
             spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
             self._spreads[dimension] = scores, groups, spreads
         return self._spreads[dimension]
@@ -223,8 +229,8 @@ def _gap_bounds(
 ) -> Bounds:
     """Bounds of a gap between means, or, with bases, between shifts from them."""
 
-    def replies(parts: Sequence[Array], of_side: list[int]) -> Replies:
-        return Replies(*(part[:, of_side].sum(axis=1) for part in parts))
+    def replies(totals: Sequence[Array], of_side: list[int]) -> Replies:
+        return Replies(*(part[:, of_side].sum(axis=1) for part in totals))
 
     one, two = (replies(varied, of_side) for of_side in sides)
     if base is None:
@@ -235,14 +241,14 @@ def _gap_bounds(
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, scale: float, *, pooled: bool) -> Estimates:
     """The second side's mean less the first's: between units, or within where any has both, there times `scale`."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
-    both = (low_counts > 0) & (high_counts > 0)
-    if both.any():
+    have_both = (low_counts > 0) & (high_counts > 0)
+    if have_both.any():
         apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
         largest = None if span is None else span * scale
         return cluster_bootstrap.means(
-            np.where(both, apart * scale, 0.0), both.astype(np.float64), SEED, largest=largest
+            np.where(have_both, apart * scale, 0.0), have_both.astype(np.float64), SEED, largest=largest
         )
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
-    mine = (code == 1)[:, None]
-    sums, counts = np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts)
+    is_high = (code == 1)[:, None]
+    sums, counts = np.where(is_high, high_sums, low_sums), np.where(is_high, high_counts, low_counts)
     return comparison.compare(sums, counts, code, SEED, pooled=pooled)

@@ -111,7 +111,7 @@ class Precision:
     >>> ask, shift = Ask(("Is this person kind?",), yes_or_no()), Take("shift", by=("variation",))
     >>> portraits = Portraits(cues={"eyewear": ("sunglasses",)}, people="8")
     >>> kind = Protocol(name="kind", title="Who is kind?", stimuli=portraits, ask=ask, takes=(shift,))
-    >>> kind.study().precision.clusters
+    >>> kind.study().planned.precision.clusters
     8
     """
 

@@ -22,7 +22,7 @@ from facevalue.protocol.takes import MOST_GROUPS, MOST_LEVELS, Breakdown
 def judge_instrument(
     table: EstimateTable,
     answers: Mapping[str, Aggregate],
-    parts: Breakdown,
+    breakdown: Breakdown,
     reply: Reply,
     measures: Mapping[str, Measure],
     repeats: int,
@@ -35,11 +35,11 @@ def judge_instrument(
                 groups = reply.groups(letter)
                 group = np.array([groups[ordering] for ordering in reply.orderings]).repeat(repeats)
                 weight = balanced(answers[column].weights, group)
-                add_overall(table, parts.sets, measures[name], weight - 1 / len(reply.texts))
+                add_overall(table, breakdown.sets, measures[name], weight - 1 / len(reply.texts))
     if SIDE_BIAS in measures:
         score = reply.scores[0]
-        add_overall(table, parts.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
-    counts = {name: len(parts.levels(name)) for name in parts.factors}
+        add_overall(table, breakdown.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
+    counts = {name: len(breakdown.levels(name)) for name in breakdown.factors}
     cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name, many in counts.items() if many <= MOST_LEVELS)]
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
     if len(reply.scores) > 1:
@@ -48,10 +48,10 @@ def judge_instrument(
             REFUSALS: scored.refusal_rate,
         }
     for name, rate in rates.items():
-        add_rates(table, parts, measures[name], rate, cuts)
-    few = (dimension for dimension in parts.sets.dimensions if counts[dimension] <= MOST_GROUPS)
-    slicings = {dimension: by_group(parts, dimension) for dimension in few}
-    add_missing(table, parts.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
+        add_rates(table, breakdown, measures[name], rate, cuts)
+    few = (dimension for dimension in breakdown.sets.dimensions if counts[dimension] <= MOST_GROUPS)
+    slicings = {dimension: by_group(breakdown, dimension) for dimension in few}
+    add_missing(table, breakdown.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 
 def _least(rates: Sequence[Array]) -> Array:
@@ -62,14 +62,14 @@ def _least(rates: Sequence[Array]) -> Array:
 
 
 def add_rates(
-    table: EstimateTable, parts: Breakdown, measure: Measure, rate: Array, cuts: Sequence[Sequence[str]]
+    table: EstimateTable, breakdown: Breakdown, measure: Measure, rate: Array, cuts: Sequence[Sequence[str]]
 ) -> None:
     """Add a share of replies, of shape (stimuli, items), broken down by each of the cuts."""
-    whole = np.arange(parts.sets.manifest.height)
+    pictures = np.arange(breakdown.sets.manifest.height)
     for by in cuts:
-        rows, columns = parts.rows(whole, by), parts.columns(by)
-        cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
-        add_levels(table, measure, replace(cells, labels=parts.labelled(cells.labels)))
+        rows, columns = breakdown.rows(pictures, by), breakdown.columns(by)
+        cells = shift.cells(rate, breakdown.sets.identity, rows, columns, len(breakdown.sets.identities))
+        add_levels(table, measure, replace(cells, labels=breakdown.labelled(cells.labels)))
 
 
 def add_overall(table: EstimateTable, sets: Sets, measure: Measure, values: Array) -> None:
@@ -88,17 +88,17 @@ def add_missing(
 ) -> None:
     """Add whether some groups of units (by dimension) get fewer answers than others: a finding of its own."""
     everyone = Slicing.whole(len(rate)), Slicing.whole(rate.shape[1])
-    own = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
-    per_unit = cluster_bootstrap.ratio(own.sums, own.counts)
-    n = np.array([own.counts.sum()], dtype=np.int64)
+    cells = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
+    per_unit = cluster_bootstrap.ratio(cells.sums, cells.counts)
+    n = np.array([cells.counts.sum()], dtype=np.int64)
     for dimension, part in groups.items():
         found = group_spread.spreads(per_unit, part.codes, len(part), SEED)
         add_spreads(table, measure, dimension, per_unit, part, Slicing.whole(1), found, mean=False, family=family, n=n)
 
 
-def by_group(parts: Breakdown, dimension: str) -> Slicing:
+def by_group(breakdown: Breakdown, dimension: str) -> Slicing:
     """Units by their group."""
-    levels = parts.levels(dimension)
+    levels = breakdown.levels(dimension)
     place = {name: number for number, name in enumerate(levels)}
-    codes = [-1 if name is None else place[name] for name in parts.sets.level(dimension)]
+    codes = [-1 if name is None else place[name] for name in breakdown.sets.level(dimension)]
     return Slicing(np.array(codes, dtype=np.int64), {dimension: levels})

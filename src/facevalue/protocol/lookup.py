@@ -132,8 +132,8 @@ class EstimateIndex:
     def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
         self.reading = reading or Reading()
         frame = complete(frame)
-        who = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
-        self._conditions = {shown: Condition(model, done) for model, done, shown in who.iter_rows()}
+        conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
+        self._conditions = {shown: Condition(model, done) for model, done, shown in conditions.iter_rows()}
         self.frame = frame.with_columns(
             condition().alias("model"), *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
         )
@@ -169,8 +169,8 @@ class EstimateIndex:
 
     def under(self, model: str, intervention: str) -> str | None:
         """What a model is called under an intervention; None if there are no estimates of that."""
-        wanted = Condition(model, intervention)
-        return next((shown for shown, own in self._conditions.items() if own == wanted), None)
+        condition = Condition(model, intervention)
+        return next((shown for shown, own in self._conditions.items() if own == condition), None)
 
     @property
     def primary(self) -> str:
@@ -184,16 +184,16 @@ class EstimateIndex:
 
         `measure`, `model`: what of whom. `by`: labels that are set. `fixed`: labels that are set to a level.
         """
-        wanted = {*by, *fixed}
-        if not wanted <= {*self.labels}:
+        labels = {*by, *fixed}
+        if not labels <= {*self.labels}:
             return []
-        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(self.labels) if name in wanted)))
+        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(self.labels) if name in labels)))
         return [row for row in rows if all(row[k] == v for k, v in fixed.items())]
 
     def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
         if key not in self._rows:
-            part = self._parts.get(key)
-            self._rows[key] = [] if part is None else list(made(part.drop("set")))
+            rows = self._parts.get(key)
+            self._rows[key] = [] if rows is None else list(made(rows.drop("set")))
         return self._rows[key]
 
     def part(self, measure: str, model: str) -> pl.DataFrame:
@@ -206,8 +206,10 @@ class EstimateIndex:
     def levels(self, label: str) -> list[str]:
         """Levels of a label that any estimate has."""
         if label not in self._levels:
-            known = label in self.labels
-            self._levels[label] = self.frame[label].drop_nulls().unique(maintain_order=True).to_list() if known else []
+            has_label = label in self.labels
+            self._levels[label] = (
+                self.frame[label].drop_nulls().unique(maintain_order=True).to_list() if has_label else []
+            )
         return self._levels[label]
 
     def kinds(self, model: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -51,18 +51,18 @@ class MarkedWords:
             return
         sizes = units.group_by(GROUP).len().sort("len", GROUP, descending=[True, False])
         unmarked = self.unmarked.get(one.factors[0], sizes[GROUP][0])
-        shown = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
+        grouped = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
         label = {"task": self.task, "dimension": one.name}
         if sizes.height < 2:
             not_measurable(table, self.odds, label, "only one group was described")
         elif unmarked not in sizes[GROUP]:
             not_measurable(table, self.odds, label, f"the unmarked group, {unmarked}, was not described")
         else:
-            found = marked_words.published(words.published, shown[GROUP].to_list(), unmarked)
-            rank, tokens, documents = (to_array(found[c]) for c in ("rank", "tokens", "documents"))
+            published = marked_words.published(words.published, grouped[GROUP].to_list(), unmarked)
+            rank, tokens, documents = (to_array(published[c]) for c in ("rank", "tokens", "documents"))
             ranks = values(rank, tokens, documents, "no interval: a rank, as published")
-            enter(table, self.rank, _labels(found, label), ranks)
-            self._tested(table, words.strict, shown, label, unmarked)
+            enter(table, self.rank, _labels(published, label), ranks)
+            self._tested(table, words.strict, grouped, label, unmarked)
 
     def _tested(
         self, table: EstimateTable, counts: WordCounts, shown: pl.DataFrame, label: dict[str, str], unmarked: str
@@ -79,26 +79,26 @@ class MarkedWords:
         people = firsts[PERSON].fill_null("").to_list() if PERSON in firsts.columns else None
         masked = [word for listed in lexicon.shipped("group_words").lists.values() for word in listed]
         try:
-            found = marked_words.strict(
+            strict = marked_words.strict(
                 merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED
             )
         except UnknownNameError:  # no description of the unmarked group
             not_measurable(table, self.odds, label, "the unmarked group has no text")
             return
-        if found.is_empty():
-            why = "no word stands in enough descriptions of both groups together"
-            not_measurable(table, self.odds, label, why)
+        if strict.is_empty():
+            reason = "no word stands in enough descriptions of both groups together"
+            not_measurable(table, self.odds, label, reason)
             return
-        odds = word_odds.estimates(found, merged, groups)
+        odds = word_odds.estimates(strict, merged, groups)
         # Each comparison is a family, whichever of its two groups a word marks.
-        sides = zip(found["group"], found["against"], strict=True)
+        sides = zip(strict["group"], strict["against"], strict=True)
         family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]
-        p, q, p_least, z = (to_array(found[c]) for c in ("p", "q", "p_least", "z"))
-        bounds = odds_bounds(found, merged, groups, missing, masked)
-        enter(table, self.odds, _labels(found, label), odds, p=p, q=q, p_least=p_least, family=family, bounds=bounds)
-        documents = to_array(found["documents"] + found["documents_against"])
+        p, q, p_least, z = (to_array(strict[c]) for c in ("p", "q", "p_least", "z"))
+        bounds = odds_bounds(strict, merged, groups, missing, masked)
+        enter(table, self.odds, _labels(strict, label), odds, p=p, q=q, p_least=p_least, family=family, bounds=bounds)
+        documents = to_array(strict["documents"] + strict["documents_against"])
         statistics = values(z, documents, odds.clusters.astype(np.float64), "no interval: a test statistic")
-        enter(table, self.z, _labels(found, label), statistics)
+        enter(table, self.z, _labels(strict, label), statistics)
 
 
 def _labels(found: pl.DataFrame, label: dict[str, str]) -> dict[str, Any]:

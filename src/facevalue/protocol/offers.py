@@ -34,8 +34,8 @@ class Later:
             raise AttributeError(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = getattr(import_module(self._name), name)
-            return found(*args, **kwargs) if callable(found) else found
+            member = getattr(import_module(self._name), name)
+            return member(*args, **kwargs) if callable(member) else member
 
         return call
 

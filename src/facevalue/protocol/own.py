@@ -75,27 +75,27 @@ def parse(text: str, name: str = "the study of the run") -> Protocol:
 
 def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], within: Path | None) -> dict[str, Any]:
     """A file's document over that of the file it is like."""
-    own = {key: value for key, value in document.items() if key != "like"}
+    overrides = {key: value for key, value in document.items() if key != "like"}
     like = document.get("like")
     if not isinstance(like, str):
-        return own
+        return overrides
     if not is_study_file(like):
         raise DataError(f"{path.name} is like {like!r}, and another file is like it: be like {like!r} at once.")
-    other = path.parent / like
+    base_file = path.parent / like
     if leads_out(like, path.parent, within):
         raise DataError(_OUT.format(path.name, like))
-    if other.resolve() in seen:
-        chain = " is like ".join(one.name for one in (*seen, other.resolve()))
+    if base_file.resolve() in seen:
+        chain = " is like ".join(one.name for one in (*seen, base_file.resolve()))
         raise DataError(f"{chain}: a study cannot be like itself.")
     if len(seen) >= MOST_LIKE:
         raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
-    base = to_toml(read_file(other, MAX_BYTES, "a study"), other.name)
-    merged = _merged(other, base, (*seen, other.resolve()), within)
+    base = to_toml(read_file(base_file, MAX_BYTES, "a study"), base_file.name)
+    merged = _merged(base_file, base, (*seen, base_file.resolve()), within)
     pictures = merged.get("pictures")
     for key in ("manifest", "path"):  # paths are relative to the file that they stand in
         if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
-            merged["pictures"] = {**pictures, key: os.path.relpath(other.parent / pictures[key], path.parent)}
-    return _over(merged, own)
+            merged["pictures"] = {**pictures, key: os.path.relpath(base_file.parent / pictures[key], path.parent)}
+    return _over(merged, overrides)
 
 
 def leads_out(name: str, folder: Path, within: Path | None) -> bool:
@@ -113,8 +113,8 @@ def leads_out(name: str, folder: Path, within: Path | None) -> bool:
 def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(base)
     for key, value in own.items():
-        known = out.get(key)
-        out[key] = _over(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+        before = out.get(key)
+        out[key] = _over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return out
 
 
@@ -124,17 +124,17 @@ def _narrowed(top: Table, published: Lookup) -> Protocol:
         base = published(top.text("like"))
     top.known("like", "title", "name", "settings")
     table = top.table("settings", needed=False)
-    known = {setting.name: setting for setting in base.settings}
+    settings = {setting.name: setting for setting in base.settings}
     stated = {}
     for key in table:
         with table.at(key):
-            if key not in known:
-                raise UnknownNameError(f"setting of {base.name}", key, known)
-        default = _default(table, known[key])
+            if key not in settings:
+                raise UnknownNameError(f"setting of {base.name}", key, settings)
+        default = _default(table, settings[key])
         with table.at(key):
             _check_drawing(key, default)
-        stated[key] = replace(known[key], default=default, published=known[key].default, place=table.where(key))
-    return replace(base, title=top.text("title", base.title), settings=tuple((known | stated).values()))
+        stated[key] = replace(settings[key], default=default, published=settings[key].default, place=table.where(key))
+    return replace(base, title=top.text("title", base.title), settings=tuple((settings | stated).values()))
 
 
 def _default(table: Table, setting: Setting) -> OptionValue:
@@ -168,15 +168,15 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
     stimuli = _stimuli(top.table("pictures"), folder, within)
-    asked = top.table("prompt")
-    asked.known("text", "paraphrases", "system")
-    prompts = (asked.text("text"), *asked.names("paraphrases", ()))
+    prompt = top.table("prompt")
+    prompt.known("text", "paraphrases", "system")
+    prompts = (prompt.text("text"), *prompt.names("paraphrases", ()))
     slots, items = _slots(top.table("factor", needed=False)), _items(top.tables("item"))
     answer = top.table("answer")
     with answer.at():
         reply = _reply(answer, all(OPTIONS in text for text in prompts))
-    with asked.at("text"):
-        ask = Ask(prompts, reply, slots, asked.text("system", ""), items, asked.where("text"))
+    with prompt.at("text"):
+        ask = Ask(prompts, reply, slots, prompt.text("system", ""), items, prompt.where("text"))
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), reply)
     takes = tuple(_take(one) for one in top.tables("take"))
     titles = top.table("titles", needed=False)
@@ -208,10 +208,10 @@ def _sampling(table: Table, reply: Reply) -> tuple[tuple[int, ...], float, int]:
     for name, value in (("seeds", [str(seed) for seed in seeds]), ("temperature", temperature)):
         with table.at(name):
             _check_drawing(name, value)
-    most = table.whole("max_tokens", 16 if isinstance(reply, Options) else 512)
+    longest = table.whole("max_tokens", 16 if isinstance(reply, Options) else 512)
     with table.at("max_tokens"):
-        check_tokens(most)
-    return seeds, temperature, most
+        check_tokens(longest)
+    return seeds, temperature, longest
 
 
 def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
@@ -247,8 +247,8 @@ def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
                 raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
             return Folder(UNITS["set"], cue, base, kind=of, path=_placed(table, "path", folder, within))
         table.known("kind", "unit", "cue", "base", "of", "manifest")
-        found = Pairs if kind == "pairs" else Listed
-        return found(UNITS[unit], cue, base, _placed(table, "manifest", folder, within), of)
+        stimuli = Pairs if kind == "pairs" else Listed
+        return stimuli(UNITS[unit], cue, base, _placed(table, "manifest", folder, within), of)
 
 
 def _placed(table: Table, key: str, folder: Path, within: Path | None) -> str:
@@ -261,9 +261,9 @@ def _placed(table: Table, key: str, folder: Path, within: Path | None) -> str:
 def _slots(table: Table) -> dict[str, dict[str, str]]:
     out = {}
     for name in table:
-        own = table.table(name)
-        own.known("levels")
-        out[name] = own.texts("levels")
+        factor = table.table(name)
+        factor.known("levels")
+        out[name] = factor.texts("levels")
     return out
 
 
@@ -323,16 +323,16 @@ def _json(table: Table, _slot: bool) -> Reply:
     fields = table.table("fields")
     out = {}
     for name in fields:
-        own = fields.table(name)
-        own.known("unit", "low", "high", "options", "favourable", "scores")
-        if "options" not in own:
-            out[name] = Field(own.text("unit", "1"), own.number("low", -inf), own.number("high", inf))
+        field = fields.table(name)
+        field.known("unit", "low", "high", "options", "favourable", "scores")
+        if "options" not in field:
+            out[name] = Field(field.text("unit", "1"), field.number("low", -inf), field.number("high", inf))
             continue
-        favourable = own.text("favourable") if "favourable" in own else own.numbers("scores")
-        with own.at("favourable"):
-            made = choice(own.texts("options"), favourable)
-        texts = {made.texts[key]: value for key, value in made.values.items()}
-        out[name] = Field(made.score.unit, made.score.low, made.score.high, texts)
+        favourable = field.text("favourable") if "favourable" in field else field.numbers("scores")
+        with field.at("favourable"):
+            options = choice(field.texts("options"), favourable)
+        texts = {options.texts[key]: value for key, value in options.values.items()}
+        out[name] = Field(options.score.unit, options.score.low, options.score.high, texts)
     return Fields(out)
 
 

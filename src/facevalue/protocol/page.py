@@ -282,12 +282,12 @@ def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -
 
     `page`: what is shown. `measures`: what the study takes. `labels`: what its estimates may be broken down by.
     """
-    known = {*(measure.name for measure in measures), *page.added}
+    names = {*(measure.name for measure in measures), *page.added}
     for place, part in _parts(page):
         for of in selections(part):
             for name in of.measures:
-                if name not in known:
-                    raise DataError(f"The page's {place} shows {name}, which is not measured.{_nearest(name, known)}")
+                if name not in names:
+                    raise DataError(f"The page's {place} shows {name}, which is not measured.{_nearest(name, names)}")
             for label in (*of.labels, *of.without):
                 if label not in labels:
                     raise DataError(

@@ -31,14 +31,14 @@ def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -
     a plan asks about, so that their growth, by how much of an effect itself units differ, is the assumed one.
     """
     delta = phi[sets.varied] - phi[sets.base_of]
-    part = sets.slicing(sets.varied, *sets.cue)
-    return pooled_spread([delta[part.codes == code] for code in range(len(part))], source, growth)
+    cues = sets.slicing(sets.varied, *sets.cue)
+    return pooled_spread([delta[cues.codes == code] for code in range(len(cues))], source, growth)
 
 
-def pooled_spread(parts: list[Array], source: str, growth: float = 0.0) -> Spread:
+def pooled_spread(groups: list[Array], source: str, growth: float = 0.0) -> Spread:
     """Spread between the rows of each part, (units, items), pooled; NaN where no part has two rows."""
     means, withins, items = [], [], []
-    for part in parts:
+    for part in groups:
         seen = np.isfinite(part)
         k = seen.sum(axis=1)
         own, seen, k = part[k > 0], seen[k > 0], k[k > 0]
@@ -63,31 +63,31 @@ def units_asked(design: Design, keys: list[str], tests: int = 1) -> Callable[[Co
     """
 
     def units(numbers: Codes) -> tuple[int, float]:
-        asked = design.trials(numbers, keys).unique(keys)
-        many = asked[keys[0]].n_unique()
-        return many, asked.height / many / tests
+        trials = design.trials(numbers, keys).unique(keys)
+        many = trials[keys[0]].n_unique()
+        return many, trials.height / many / tests
 
     return units
 
 
 def precision(
-    takes: tuple[Take, ...], parts: Breakdown, design: Design, axes: Axes, scores: tuple[Score, ...]
+    takes: tuple[Take, ...], breakdown: Breakdown, design: Design, axes: Axes, scores: tuple[Score, ...]
 ) -> Precision | None:
     """Describe the first test of the study to the planner; None where there is none that it can plan for."""
     tested = [take for take in takes if take.tested and take.measure != SPREAD]
     score = scores[0]
     if not tested or score.span is None:
         return None
-    take, sets = tested[0], parts.sets
-    between = take.measure == GAP and not parts.paired(take.of)
-    cells = parts.rows(sets.varied if take.measure == SHIFT else parts.shown(take), take.by)
-    columns = len(parts.columns(take.by))
-    tests = len(cells) * columns * (len(parts.contrasts(take)) if take.of else 1)
-    items = len(parts.columns(parts.asked)) / columns
+    take, sets = tested[0], breakdown.sets
+    between = take.measure == GAP and not breakdown.paired(take.of)
+    cells = breakdown.rows(sets.varied if take.measure == SHIFT else breakdown.shown(take), take.by)
+    columns = len(breakdown.columns(take.by))
+    tests = len(cells) * columns * (len(breakdown.contrasts(take)) if take.of else 1)
+    items = len(breakdown.columns(breakdown.asked)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, axes, [score.name], np.float64)[score.name].phi
-        return _spread(phi, parts, take, source, between)
+        return _spread(phi, breakdown, take, source, between)
 
     factor = 2.0 if between else 1.0
     assumed = f"assumed: {factor * SHARE:g} of the scale; a pilot of your own model is better: --pilot RUN"
@@ -96,7 +96,7 @@ def precision(
         default = Respondents(
             len(axes.orderings) * axes.repeats, 1 if score.unit == "probability" else STEPS, score.span
         )
-    measure = measure_name(take, parts, score, scores)
+    measure = measure_name(take, breakdown, score, scores)
     return Precision(
         what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})",
         tests=max(tests, 1),
@@ -104,31 +104,31 @@ def precision(
         items=items,
         cluster=NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
-        units=units_asked(design, [sets.key, *parts.asked], columns),
+        units=units_asked(design, [sets.key, *breakdown.asked], columns),
         spread=spread,
         default=default,
-        largest=measures((take,), parts, scores)[measure].limits[1],
+        largest=measures((take,), breakdown, scores)[measure].limits[1],
     )
 
 
-def _spread(phi: Array, parts: Breakdown, take: Take, source: str, between: bool) -> Spread:
+def _spread(phi: Array, breakdown: Breakdown, take: Take, source: str, between: bool) -> Spread:
     """Spread between units of what the take tests; of two groups, that of a mean over as many units as both have."""
-    sets = parts.sets
+    sets = breakdown.sets
     if take.measure == SHIFT:
         return variation_spread(phi, sets, source)
-    at = parts.shown(take)
-    whole = np.full((len(sets.identities), phi.shape[1], max(1, int(np.bincount(sets.identity[at]).max()))), np.nan)
+    at = breakdown.shown(take)
+    scores = np.full((len(sets.identities), phi.shape[1], max(1, int(np.bincount(sets.identity[at]).max()))), np.nan)
     place = np.zeros(len(sets.identities), dtype=np.int64)
     for row in at:
         unit = sets.identity[row]
-        whole[unit, :, place[unit]] = phi[row]
+        scores[unit, :, place[unit]] = phi[row]
         place[unit] += 1
-    seen = np.isfinite(whole)
+    seen = np.isfinite(scores)
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit_means = np.where(seen, whole, 0).sum(axis=2) / seen.sum(axis=2)
+        unit_means = np.where(seen, scores, 0).sum(axis=2) / seen.sum(axis=2)
     if not between:
         return pooled_spread([unit_means], source)
     level = sets.level(take.of)
-    groups = [unit_means[[name == own for own in level]] for name in parts.levels(take.of)]
-    found = pooled_spread(groups, source)
-    return Spread(2 * found.mean, 2 * found.within, found.items, found.source)
+    groups = [unit_means[[name == own for own in level]] for name in breakdown.levels(take.of)]
+    pooled = pooled_spread(groups, source)
+    return Spread(2 * pooled.mean, 2 * pooled.within, pooled.items, pooled.source)

@@ -101,9 +101,9 @@ class Protocol:
             object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self.ask.of_pictures))
         chosen = [factor.name for factor in self.ask.named_factors]
         if not self.settings:
-            own = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
-            drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
-            object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
+            choices = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
+            sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
+            object.__setattr__(self, "settings", (*self.stimuli.settings, *choices, *sampling))
         names = [setting.name for setting in self.settings]
         for name in chosen:
             if names.count(name) > 1:
@@ -111,11 +111,11 @@ class Protocol:
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others."""
-        known = defaults(self.settings)
+        options = defaults(self.settings)
         for name in given:
-            if name not in known:
-                raise UnknownNameError(f"setting of {self.name}", name, known)
-        return {**known, **given}
+            if name not in options:
+                raise UnknownNameError(f"setting of {self.name}", name, options)
+        return {**options, **given}
 
     def study(self, given: Mapping[str, OptionValue] | None = None, manifest: "pl.DataFrame | None" = None) -> "Study":
         """Make the study; settings that are not given take their defaults.

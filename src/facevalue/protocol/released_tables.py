@@ -32,9 +32,9 @@ def of_models(found: Mapping[str, T], known: Iterable[str], where: str) -> tuple
     ({'GPT-4V': 1}, ['x in a.csv is left out: the paper prints nothing of it.'])
     """
     names = {fold(name): name for name in known}
-    own = {names[fold(name)]: value for name, value in found.items() if fold(name) in names}
+    values = {names[fold(name)]: value for name, value in found.items() if fold(name) in names}
     others = [name for name in found if fold(name) not in names]
-    return own, [f"{name} in {where} is left out: the paper prints nothing of it." for name in others]
+    return values, [f"{name} in {where} is left out: the paper prints nothing of it." for name in others]
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:
@@ -82,8 +82,8 @@ def levels(frame: pl.DataFrame, column: str, known: Mapping[str, Sequence[str]])
     """
     spellings = {spelling: level for level, others in known.items() for spelling in others}
     cells = frame[column].cast(pl.String).str.to_lowercase().str.strip_chars()
-    found = cells.replace_strict(spellings, default=None, return_dtype=pl.String)
-    wrong = cells.filter(found.is_null())
+    levels = cells.replace_strict(spellings, default=None, return_dtype=pl.String)
+    wrong = cells.filter(levels.is_null())
     if len(wrong):
         raise UnknownNameError(column, str(wrong[0]), known)
-    return found
+    return levels

@@ -147,9 +147,9 @@ class Options:
 
     def groups(self, letter: bool = False) -> dict[str, int]:
         """Which option stands first, or is labelled (a), in each ordering, as a number."""
-        known = {_level(name): at for at, name in enumerate(self.texts)}
+        numbers = {_level(name): at for at, name in enumerate(self.texts)}
         place = {name: self._place(name, letter) for name in self._orders}
-        return {name: known[options[place[name]].level] for name, options in self._orders.items()}
+        return {name: numbers[options[place[name]].level] for name, options in self._orders.items()}
 
     def _place(self, ordering: str, letter: bool) -> int:
         return [option.label for option in self._orders[ordering]].index("(a)") if letter else 0
@@ -164,8 +164,8 @@ class Options:
         `shown`: what was shown where options have slots.
         """
         orderings = frame["ordering"].cast(pl.Enum(list(self._orders))).to_physical().to_numpy().astype(np.int64)
-        known = {_level(name): float(value) for name, value in self.values.items()}
-        table = np.array([[known[option.level] for option in options] for options in self._orders.values()])
+        score_of = {_level(name): float(value) for name, value in self.values.items()}
+        table = np.array([[score_of[option.level] for option in options] for options in self._orders.values()])
         letter = np.array([self._place(name, self.letters) for name in self._orders])
         parsed = self._parsed(frame, shown)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
@@ -174,21 +174,21 @@ class Options:
         score = np.where(seen, table[orderings, at], np.nan)
         first, lettered = (np.where(seen, at == place, np.nan) for place in (0, letter[orderings]))
         mass, na = seen.astype(np.float64), parsed["na"]
-        read = frame["probs"].is_not_null()
-        if read.any():
+        has_probs = frame["probs"].is_not_null()
+        if has_probs.any():
             exact = from_probs(frame, "probs", minimum=LEAST_MASS)
             rows = np.flatnonzero(exact["weights"].is_not_null().to_numpy())
-            own = read.to_numpy()
+            exact_rows = has_probs.to_numpy()
             for column in (score, first, lettered, mass):
-                column[own] = np.nan
-            mass[own] = 0.0
+                column[exact_rows] = np.nan
+            mass[exact_rows] = 0.0
             if rows.size:
                 weights = exact["weights"].gather(rows).explode().to_numpy().reshape(rows.size, -1)
                 score[rows] = (weights * table[orderings[rows]]).sum(axis=1)
                 first[rows] = weights[:, 0]
                 lettered[rows] = weights[np.arange(rows.size), letter[orderings[rows]]]
                 mass[rows] = np.where(exact["na"].is_null(), exact["mass"], 0.0)[rows]
-            na = pl.select(pl.when(read).then(exact["na"]).otherwise(na)).to_series()
+            na = pl.select(pl.when(has_probs).then(exact["na"]).otherwise(na)).to_series()
         columns = {self.score.name: score, "mass": mass, FIRST: first, LETTER: lettered}
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))

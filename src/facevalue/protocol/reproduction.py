@@ -116,17 +116,23 @@ def number(
     >>> number("5", "Female", "x/income", "?220", 2.203).published
     '220'
     """
-    known = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
-    published = _plain(known.value) if known else printed and printed.removeprefix("?")
+    reading_of = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
+    published = _plain(reading_of.value) if reading_of else printed and printed.removeprefix("?")
     if printed is None or recomputed is None:
-        shown = None if recomputed is None else _plain(round(recomputed, digits))
+        digits_shown = None if recomputed is None else _plain(round(recomputed, digits))
         return Cell(
-            table, row, column, published, shown, None, note or ("illegible in the scan" if not known else None)
+            table,
+            row,
+            column,
+            published,
+            digits_shown,
+            None,
+            note or ("illegible in the scan" if not reading_of else None),
         )
     reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
     same = bool(abs(reading.value - recomputed) <= reading.half + slack + _EXACT)
-    said = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
-    return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, said)
+    note_text = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
+    return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, note_text)
 
 
 def word(table: str, row: str, column: str, printed: str, recomputed: str | None, note: str | None = None) -> Cell:

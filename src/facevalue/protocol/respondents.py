@@ -50,10 +50,10 @@ class Respondents:
     @property
     def source(self) -> str:
         """What is assumed, for people."""
-        how = "their probabilities" if not self.replies else f"{self.replies} replies per picture and question"
+        replies = "their probabilities" if not self.replies else f"{self.replies} replies per picture and question"
         return (
-            f"simulated respondents, {how}, SD of units {self.person:g} and of pictures {self.picture:g} on the logit "
-            "scale; a pilot of your own model is better: --pilot RUN"
+            f"simulated respondents, {replies}, SD of units {self.person:g} and of pictures {self.picture:g} on the "
+            "logit scale; a pilot of your own model is better: --pilot RUN"
         )
 
     def exact(self) -> "Respondents":
@@ -109,8 +109,8 @@ class RespondentsTwice(Respondents):
 
     def shifts(self, items: float, effect: float) -> Array:
         """Differences of the shift of `UNITS` units between a run with the effect and one without."""
-        one, other = (Respondents.shifts(self, items, size) for size in (effect, 0.0))
-        return one - np.random.default_rng(SEED + 1).permutation(other)
+        moved, still = (Respondents.shifts(self, items, size) for size in (effect, 0.0))
+        return moved - np.random.default_rng(SEED + 1).permutation(still)
 
 
 def _chance(logits: Array) -> Array:

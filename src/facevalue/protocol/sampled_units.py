@@ -64,9 +64,9 @@ class StudyUnits:
         declared = self._study.changes.sampled
         if not declared:
             column = UNITS.get(unit_of(self._study.estimates.measures), ("image",))[0]
-            named = column in answers.columns and not column.startswith("image")  # pictures may be of one person
-            declared = (pl.col(column) if named else pl.lit(None, pl.String),)
-        lacking = {name for one in declared for name in one.meta.root_names()} - set(answers.columns)
+            has_column = column in answers.columns and not column.startswith("image")  # pictures may be of one person
+            declared = (pl.col(column) if has_column else pl.lit(None, pl.String),)
+        lacking = {name for expression in declared for name in expression.meta.root_names()} - set(answers.columns)
         frame = answers.with_columns(pl.lit(None, pl.String).alias(name) for name in sorted(lacking))
         sides = frame.with_columns(
             one.cast(pl.String).alias(name) for one, name in zip((declared[0], declared[-1]), COLUMNS, strict=True)
@@ -82,8 +82,8 @@ class StudyUnits:
         sides = []
         for columns in (("image", "image_1"), ("image", "image_2")):
             pictures = [pl.col(name).cast(pl.String) for name in columns if name in answers.columns]
-            named = answers.select(pl.coalesce(*pictures, pl.lit(None, pl.String)).alias("unit"))["unit"]
-            sides.append(named.replace(self._people).fill_null(number))
+            units = answers.select(pl.coalesce(*pictures, pl.lit(None, pl.String)).alias("unit"))["unit"]
+            sides.append(units.replace(self._people).fill_null(number))
         return sides
 
 
@@ -125,31 +125,31 @@ class Groups:
     """
 
     def __init__(self, conditions: Sequence[Codes], groups: int, seed: int) -> None:
-        every = np.unique(np.concatenate(conditions), axis=0)
-        size = int(every.max(initial=-1)) + 1
+        distinct = np.unique(np.concatenate(conditions), axis=0)
+        size = int(distinct.max(initial=-1)) + 1
         used = np.zeros((len(conditions), size), dtype=np.bool_)
         for at, pairs in enumerate(conditions):
             used[at, pairs.ravel()] = True
-        part = _parts(every, size)
+        component = _parts(distinct, size)
         self.layers: list[tuple[str, int]] = []
         """Layers and groups within them, one after the other."""
         self._unit = np.full(size, -1)
         kinds = used.T @ (1 << np.arange(len(conditions)))  # which conditions have it
-        belongs = np.zeros(int(part.max(initial=-1)) + 1, dtype=np.int64)
-        np.bitwise_or.at(belongs, part, kinds)
+        belongs = np.zeros(int(component.max(initial=-1)) + 1, dtype=np.int64)
+        np.bitwise_or.at(belongs, component, kinds)
         for kind in _joined_if_single(belongs):
             members = np.flatnonzero(belongs == kind)
             group = deal(members.size, groups, seed)
             start = len(self.layers)
             place = np.full(belongs.size, -1)
             place[members] = start + group
-            self._unit = np.where(place[part] >= 0, place[part], self._unit)
+            self._unit = np.where(place[component] >= 0, place[component], self._unit)
             self.layers += [(f"units {kind}", g) for g in range(int(group.max()) + 1)]
-        apart = every[part[every[:, 0]] != part[every[:, 1]]]
+        apart = distinct[component[distinct[:, 0]] != component[distinct[:, 1]]]
         self._size, self._pairs = size, np.zeros(0, dtype=np.int64)
         self._pair_group = self._pairs
         if apart.size:
-            sorted_pairs = np.unique(np.sort(every, axis=1), axis=0)
+            sorted_pairs = np.unique(np.sort(distinct, axis=1), axis=0)
             self._pairs = sorted_pairs[:, 0] * size + sorted_pairs[:, 1]
             self._pair_group = len(self.layers) + deal(self._pairs.size, groups, seed + 1)
             self.layers += [(PAIRS, g) for g in range(int(self._pair_group.max()) - len(self.layers) + 1)]
@@ -166,12 +166,12 @@ class Groups:
 def _parts(pairs: Codes, size: int) -> Codes:
     """What is dealt together: a number for each unit."""
     links = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
-    part = csgraph.connected_components(links, directed=False)[1].astype(np.int64)
+    component = csgraph.connected_components(links, directed=False)[1].astype(np.int64)
     alone = pairs[:, 0] == pairs[:, 1]
-    beside = np.unique(pairs[~alone])
-    parts = np.unique(part[beside]).size
-    only_beside = not np.isin(pairs[alone, 0], beside).any()
-    return part if parts >= GROUPS or (only_beside and 2 * parts == beside.size) else np.arange(size)
+    joined = np.unique(pairs[~alone])
+    count = np.unique(component[joined]).size
+    only_beside = not np.isin(pairs[alone, 0], joined).any()
+    return component if count >= GROUPS or (only_beside and 2 * count == joined.size) else np.arange(size)
 
 
 def _joined_if_single(belongs: Codes) -> list[int]:

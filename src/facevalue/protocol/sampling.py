@@ -37,16 +37,16 @@ class WholeUnits:
         units = len(self.sets.identities)
         costs = np.bincount(self.sets.identity, minlength=units) * self.prompts * repeats
         turns = Permutation(units, seed)(np.arange(units))
-        asked = Permutation(self.items, seed + 1)(np.arange(self.items))
-        wanted = np.zeros((units, self.items), dtype=np.bool_)
+        item_order = Permutation(self.items, seed + 1)(np.arange(self.items))
+        is_asked = np.zeros((units, self.items), dtype=np.bool_)
         left = size
         for turn in range(self.items):
-            kept = fitting(costs[turns], left)
-            wanted[turns[kept], asked[(kept + turn) % self.items]] = True
-            left -= int(costs[turns[kept]].sum())
+            count = fitting(costs[turns], left)
+            is_asked[turns[count], item_order[(count + turn) % self.items]] = True
+            left -= int(costs[turns[count]].sum())
             if left < costs.min():
                 break
-        if not wanted.any():
+        if not is_asked.any():
             raise DataError(
                 f"A sample of {size:,} requests is too small: {self.what}, takes {int(costs.min()):,}. {self.mend}"
             )
@@ -54,7 +54,7 @@ class WholeUnits:
         numbers = []
         for block, offset in zip(self.design.blocks, self.design.offsets, strict=False):
             images = block.stimulus[0].columns()[0].values
-            image, question = np.nonzero(wanted[[rows[str(name)] for name in images]])
+            image, question = np.nonzero(is_asked[[rows[str(name)] for name in images]])
             first = offset + (image * self.items + question) * self.prompts
             numbers.append((first[:, None] + np.arange(self.prompts)).ravel())
         return np.sort(np.concatenate(numbers))

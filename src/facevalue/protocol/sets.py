@@ -51,8 +51,8 @@ class Sets:
         if not self.cue:
             return np.zeros(self.manifest.height, dtype=np.bool_)
         column = self.manifest[self.cue[0]]
-        found = column.is_null() if self.base_level is None else (column == self.base_level).fill_null(value=False)
-        return found.to_numpy()
+        is_base = column.is_null() if self.base_level is None else (column == self.base_level).fill_null(value=False)
+        return is_base.to_numpy()
 
     @cached_property
     def base(self) -> Codes:
@@ -93,13 +93,15 @@ class Sets:
 
         The unit's base; for some cues its second base, if it has one.
         """
-        who = self.identity[self.varied]
+        units = self.identity[self.varied]
         if self.control_cue is None:
-            return self.base[who]
+            return self.base[units]
         level = self.manifest[self.cue[0]][self.varied]
-        known = {name: self.is_controlled(name) for name in level.unique()}
-        controlled = level.replace_strict(known, return_dtype=pl.Boolean).to_numpy() & (self.control[who] >= 0)
-        return np.where(controlled, self.control[who], self.base[who])
+        is_controlled = {name: self.is_controlled(name) for name in level.unique()}
+        controlled = level.replace_strict(is_controlled, return_dtype=pl.Boolean).to_numpy() & (
+            self.control[units] >= 0
+        )
+        return np.where(controlled, self.control[units], self.base[units])
 
     @cached_property
     def factors(self) -> list[str]:
@@ -114,14 +116,14 @@ class Sets:
 
     def varies(self, name: str) -> bool:
         """Whether a column has several levels within some unit."""
-        known = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
-        return bool((known.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())
+        levels = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
+        return bool((levels.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())
 
     def slicing(self, rows: Codes, *columns: str) -> Slicing:
         """Partition stimuli by columns, in order of first appearance; null is in no cell."""
-        part = self.manifest[rows].select(columns)
-        cells = part.unique(maintain_order=True).drop_nulls().with_row_index("(cell)")
-        cell = part.join(cells, on=columns, how="left", maintain_order="left")["(cell)"]
+        frame = self.manifest[rows].select(columns)
+        cells = frame.unique(maintain_order=True).drop_nulls().with_row_index("(cell)")
+        cell = frame.join(cells, on=columns, how="left", maintain_order="left")["(cell)"]
         codes = cell.cast(pl.Int64).fill_null(-1).to_numpy()
         return Slicing(codes, {name: cells[name].to_list() for name in columns})
 
@@ -133,6 +135,6 @@ class Sets:
 
     def groups(self, rows: Codes, dimension: str) -> Slicing:
         """Partition stimuli by a dimension, labelled by `dimension` and `group`."""
-        part = self.slicing(rows, dimension)
-        levels = part.labels[dimension]
-        return Slicing(part.codes, {"dimension": [dimension] * len(levels), "group": levels})
+        slicing = self.slicing(rows, dimension)
+        levels = slicing.labels[dimension]
+        return Slicing(slicing.codes, {"dimension": [dimension] * len(levels), "group": levels})

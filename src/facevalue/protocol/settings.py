@@ -82,23 +82,23 @@ def check_together(settings: Sequence[Setting], options: Options) -> None:
         if options[setting.name] == (setting.default if setting.published is None else setting.published):
             continue
         option = setting.option
-        for other in setting.excludes:
-            if _is(options, other):
-                raise SettingError(f"{option} has no effect beside {_option(other)}: leave out one of the two.")
+        for excluded in setting.excludes:
+            if _is(options, excluded):
+                raise SettingError(f"{option} has no effect beside {_option(excluded)}: leave out one of the two.")
         if setting.needs and not any(_is(options, other) for other in setting.needs):
             *others, last = [_option(other) for other in setting.needs]
-            what = f"{', '.join(others)} or {last}" if others else last
+            needed = f"{', '.join(others)} or {last}" if others else last
             raise SettingError(
-                f"{option} has no effect without {what}: give {'one' if others else 'it'} too, or leave out {option}."
+                f"{option} has no effect without {needed}: give {'one' if others else 'it'} too, or leave out {option}."
             )
 
 
 def _is(options: Options, other: str) -> bool:
     name, _, value = other.partition("=")
-    found = options[name]
+    chosen_value = options[name]
     if not value:
-        return bool(found)
-    listed = found if isinstance(found, list) else [str(found)]
+        return bool(chosen_value)
+    listed = chosen_value if isinstance(chosen_value, list) else [str(chosen_value)]
     return not listed or folded(value) in map(folded, listed)
 
 
@@ -156,11 +156,16 @@ def number(options: Options, name: str) -> float:
 
 def seeds(options: Options) -> tuple[int, ...]:
     """The sampling seeds."""
-    given = names(options, "seeds")
-    distinct = len(set(given)) == len(given)
-    if not given or not all(seed.isdigit() for seed in given) or not distinct or len(given) > MOST_SEEDS:
+    seeds_given = names(options, "seeds")
+    distinct = len(set(seeds_given)) == len(seeds_given)
+    if (
+        not seeds_given
+        or not all(seed.isdigit() for seed in seeds_given)
+        or not distinct
+        or len(seeds_given) > MOST_SEEDS
+    ):
         raise DataError(f"Seeds are 1 to {MOST_SEEDS} different whole numbers, such as 1,2,3.")
-    return tuple(int(seed) for seed in given)
+    return tuple(int(seed) for seed in seeds_given)
 
 
 def temperature(options: Options, name: str = "temperature") -> float:
@@ -171,7 +176,7 @@ def temperature(options: Options, name: str = "temperature") -> float:
     return float(value)
 
 
-def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+def chosen(kind: str, names_wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
     """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
 
     Examples
@@ -179,15 +184,15 @@ def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str,
     >>> chosen("dimension", ["Physical-Traits"], ["age", "physical traits"])
     ('physical traits',)
     """
-    wanted = list(wanted)
+    names_wanted = list(names_wanted)
     if not known:
-        return tuple(wanted)
+        return tuple(names_wanted)
     places = {folded(name): name for name in known}
-    for name in wanted:
+    for name in names_wanted:
         if folded(name) not in places:
             raise UnknownNameError(kind, name, known)
-    found = {places[folded(name)] for name in wanted}
-    return tuple(name for name in known if name in found)
+    positions = {places[folded(name)] for name in names_wanted}
+    return tuple(name for name in known if name in positions)
 
 
 def folded(name: str) -> str:
@@ -207,8 +212,8 @@ def typed(setting: Setting, value: object) -> OptionValue:
     if setting.choices and value not in setting.choices:
         raise UnknownNameError(setting.name, str(value), setting.choices)
     if isinstance(default, list):
-        parts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
-        return [str(part).strip() for part in parts if str(part).strip()]
+        texts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+        return [str(part).strip() for part in texts if str(part).strip()]
     if isinstance(default, bool) is isinstance(value, bool):
         if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
             return str(value)

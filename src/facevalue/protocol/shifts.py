@@ -71,22 +71,24 @@ class Shifts:
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
         variation = self.by(*self.sets.cue).codes
         varied = self.phi[self.sets.varied]
-        parts = []
+        corrected = []
         for row in range(len(rows)):
             at = np.flatnonzero(rows.codes == row)
             _, pictures, unit, place = self.pictures(at, varied)
             if pictures.shape[1] < 3:
                 continue
             codes = np.full(pictures.shape[:2], -1)
-            known = unit >= 0
-            codes[unit[known], place[known]] = variation[at[known]]
-            own = slice(row * len(columns), (row + 1) * len(columns))
-            sums, counts = cells.sums[:, own], cells.counts[:, own]
-            parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest)))
-        for own, part in parts:
+            has_base = unit >= 0
+            codes[unit[has_base], place[has_base]] = variation[at[has_base]]
+            columns_of_row = slice(row * len(columns), (row + 1) * len(columns))
+            sums, counts = cells.sums[:, columns_of_row], cells.counts[:, columns_of_row]
+            corrected.append(
+                (columns_of_row, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest))
+            )
+        for columns_of_row, part in corrected:
             for name in ("low", "high", "method", "se", "p_zero"):
                 if getattr(out, name) is not None:
-                    getattr(out, name)[own] = getattr(part, name)
+                    getattr(out, name)[columns_of_row] = getattr(part, name)
         return out
 
     def bounds(
@@ -100,8 +102,8 @@ class Shifts:
         base = self.sets.base_of
 
         def about(at: npt.NDArray[np.int64]) -> Replies:
-            parts = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
-            return Replies(*(self.cells(rows, columns, values=part).sums for part in parts))
+            totals = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
+            return Replies(*(self.cells(rows, columns, values=part).sums for part in totals))
 
         return about(base), about(self.sets.varied)
 
@@ -128,8 +130,8 @@ class Shifts:
 
 def add_levels(table: EstimateTable, measure: Measure, cells: Cells) -> None:
     """Add means of cells that are levels, not shifts; those of cells that nothing belongs to are left out."""
-    found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-    table.add(measure, cells.labels, found, keep=cells.shown > 0)
+    means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+    table.add(measure, cells.labels, means, keep=cells.shown > 0)
 
 
 def derived(
@@ -150,10 +152,10 @@ def derived(
     """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
     if measure.signed or bootstrapped:
         value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
-        how = "BCa cluster bootstrap"
+        method = "BCa cluster bootstrap"
     else:
         value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
-        how = "cluster jackknife"
+        method = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, method, dtype=object), se)
     table.add(measure, labels, result, floor=floor, p=p, q=q, family=family, bounds=bounds)

@@ -95,8 +95,8 @@ class PairOfFiles:
         """Return the pair with this id; nothing is decoded before it is looked at."""
         left, right = self._pair(levels.get("image"))
         digests = self._files.digest(left), self._files.digest(right)
-        made = "\n".join((COMPOSER, *digests)).encode()
-        digest = hashlib.blake2b(made, digest_size=16).hexdigest()
+        digest_text = "\n".join((COMPOSER, *digests)).encode()
+        digest = hashlib.blake2b(digest_text, digest_size=16).hexdigest()
         return Stimulus(str(number), digest, levels, partial(self._load, left, right, digests))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:

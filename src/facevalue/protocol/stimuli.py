@@ -279,8 +279,8 @@ class Rows:
         frame = pl.DataFrame([{name: row[name][:MAX_CELL] for name in self.rows[0]} for row in self.rows])
         identity = frame["identity"] if "identity" in frame.columns else pl.Series(ids)
         apart = [name for name in frame.columns if name not in APART]
-        named = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
-        return checked(pl.DataFrame(named).hstack(frame.select(apart)), self, "rows")
+        columns = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
+        return checked(pl.DataFrame(columns).hstack(frame.select(apart)), self, "rows")
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""

@@ -13,16 +13,16 @@ def whole_stimuli(chunks: Iterable[pl.DataFrame], columns: Sequence[str]) -> Ite
 
     Yields the same rows in the same order, with `cluster`: the number of the stimulus within its chunk.
     """
-    kept: pl.DataFrame | None = None
+    held: pl.DataFrame | None = None
     for chunk in chunks:
-        frame = chunk if kept is None else pl.concat([kept, chunk])
+        frame = chunk if held is None else pl.concat([held, chunk])
         if not frame.height:
             continue
         marks = pl.struct(name for name in columns if name in frame.columns)
         frame = frame.with_columns(marks.rle_id().alias("cluster"))
         last = frame["cluster"][-1]
-        kept = frame.filter(pl.col("cluster") == last).drop("cluster")
+        held = frame.filter(pl.col("cluster") == last).drop("cluster")
         if last > 0:
             yield frame.filter(pl.col("cluster") < last)
-    if kept is not None:
-        yield kept.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))
+    if held is not None:
+        yield held.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))

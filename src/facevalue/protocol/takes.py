@@ -104,8 +104,8 @@ class Take:
         if self.on not in ("score", SHIFT):
             raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
         if (self.measure in (GAP, SPREAD)) != bool(self.of):
-            what = "needs a factor" if not self.of else "has no factor"
-            raise DataError(f"A {self.measure} {what} of its own: `of` is for gaps and spreads.")
+            lack = "needs a factor" if not self.of else "has no factor"
+            raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps and spreads.")
         if (self.versus or self.ends) and self.measure != GAP:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
@@ -128,9 +128,9 @@ class Take:
         """Name of its family."""
         if self.family or not self.tested:
             return self.family
-        what = f"{self.measure}s of {self.of}" if self.of else f"{self.measure}s"
-        what = f"{what} on shifts" if self.on == SHIFT else what
-        return f"{what} by {', '.join(self.by)}" if self.by else what
+        text = f"{self.measure}s of {self.of}" if self.of else f"{self.measure}s"
+        text = f"{text} on shifts" if self.on == SHIFT else text
+        return f"{text} by {', '.join(self.by)}" if self.by else text
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ class Breakdown:
             raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        known = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []
-        if take.versus and take.versus not in known:
-            raise UnknownNameError(f"level of {take.of}", take.versus, known)
+        levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []
+        if take.versus and take.versus not in levels:
+            raise UnknownNameError(f"level of {take.of}", take.versus, levels)
         if take.versus == LEVELS_MEAN and not self.paired(take.of):
             raise DataError(
                 f"A unit has one level of {take.of!r}, so that there is no mean of its levels: compare with {OTHERS}."
@@ -226,12 +226,14 @@ class Breakdown:
 
     def rows(self, at: Codes, names: Sequence[str]) -> Slicing:
         """Partition stimuli by those of the factors that are theirs, the cue outermost."""
-        own = [name for name in names if name not in self._of_items]
-        cue = [name for name in own if name in self.sets.cue]
-        parts = [
-            self.sets.slicing(at, *joint) for joint in (cue, *([name] for name in own if name not in cue)) if joint
+        of_stimuli = [name for name in names if name not in self._of_items]
+        cue = [name for name in of_stimuli if name in self.sets.cue]
+        slicings = [
+            self.sets.slicing(at, *joint)
+            for joint in (cue, *([name] for name in of_stimuli if name not in cue))
+            if joint
         ]
-        return reduce(mul, parts).present() if parts else Slicing.whole(at.size)
+        return reduce(mul, slicings).present() if slicings else Slicing.whole(at.size)
 
     def labelled(self, labels: Labels) -> Labels:
         """Labels of estimates, from levels of factors."""
@@ -255,8 +257,8 @@ class Breakdown:
         """Which levels are compared with which."""
         levels = self.levels(take.of)
         if take.ends:
-            shown = [level for level in take.ends if level in levels]
-            return [(shown[-1], shown[0])]
+            ordered = [level for level in take.ends if level in levels]
+            return [(ordered[-1], ordered[0])]
         if take.versus == EACH_OTHER:
             return [(level, other) for other, level in combinations(levels, 2)]
         if take.versus:

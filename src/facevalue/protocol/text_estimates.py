@@ -48,16 +48,16 @@ class TextEstimates:
     def rate_differences(self, measure: Measure, listed: Lexicon, whose: str, longest: int) -> None:
         """Rates of one group less those of another; `longest`: the most words that a text can have."""
         ends: dict[str, Any] = {"poles": (0.0, 1.0), "longest": longest}
-        found = word_rates.differences(self.rows, _counts(listed, OURS), GROUP, UNIT, **_per(OURS), **ends)
-        self._between(measure, found, OURS, whose)
+        differences = word_rates.differences(self.rows, _counts(listed, OURS), GROUP, UNIT, **_per(OURS), **ends)
+        self._between(measure, differences, OURS, whose)
 
     def joined(self, measures: Mapping[str, Measure], texts: pl.DataFrame, text: str) -> None:
         """Scores, in percent, of all texts of a group joined into one (`sentiment.concatenated`)."""
         counted = texts.drop_nulls(text).group_by(GROUP).agg(n=pl.len(), clusters=pl.col(UNIT).n_unique())
-        found = sentiment.concatenated(texts, text, GROUP).join(counted, on=GROUP, how="left", maintain_order="left")
+        rates = sentiment.concatenated(texts, text, GROUP).join(counted, on=GROUP, how="left", maintain_order="left")
         method = pl.lit("no interval: one text per group")
         for score, measure in measures.items():
-            self.add(measure, found.select(GROUP, "n", "clusters", value=pl.col(score) * 100, method=method))
+            self.add(measure, rates.select(GROUP, "n", "clusters", value=pl.col(score) * 100, method=method))
 
     def add(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, **more: Any) -> None:
         """Add the rows of `word_rates`, whose measures are lists with a prefix where there is one."""

@@ -133,11 +133,11 @@ class Table:
             )
 
         value = self._get(key, "a list of texts in quotes", fits, default)
-        found = (value,) if isinstance(value, str) else tuple(value)
-        if len(set(found)) < len(found):
-            twice = next(one for one, many in Counter(found).items() if many > 1)
+        names = (value,) if isinstance(value, str) else tuple(value)
+        if len(set(names)) < len(names):
+            twice = next(one for one, many in Counter(names).items() if many > 1)
             raise self.error(f"{key!r} names {twice!r} twice.", key)
-        return found
+        return names
 
     def wholes(self, key: str, default: Sequence[int]) -> tuple[int, ...]:
         """A list of whole numbers."""

@@ -75,8 +75,8 @@ class Amount(_Written):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The amount that each reply states; each distinct reply is read once."""
-        found = numbers.parse_column(frame, "text", self.low, self.high)
-        return whole({"amount": found["value"].to_numpy()}, found["na"])
+        amounts = numbers.parse_column(frame, "text", self.low, self.high)
+        return whole({"amount": amounts["value"].to_numpy()}, amounts["na"])
 
 
 def _range(low: float, high: float) -> list[float]:
@@ -138,8 +138,8 @@ class Fields(_Written):
     @property
     def told(self) -> Mapping[str, str]:
         """The values and ranges that simulated models answer in."""
-        wanted = {name: list(one.values) or _range(one.low, one.high) for name, one in self.fields.items()}
-        return {STATED: json.dumps(wanted)}
+        ranges = {name: list(one.values) or _range(one.low, one.high) for name, one in self.fields.items()}
+        return {STATED: json.dumps(ranges)}
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The fields of each reply; each distinct reply is read once."""
@@ -153,11 +153,11 @@ class Fields(_Written):
                 rows.append([None] * len(names))
                 reasons.append(unread(status).value)
                 continue
-            found = json_fields.parse(text, names, truncated=status == Status.TRUNCATED)
-            row = [self._value(name, found.fields.get(name)) for name in names]
+            parsed = json_fields.parse(text, names, truncated=status == Status.TRUNCATED)
+            row = [self._value(name, parsed.fields.get(name)) for name in names]
             rows.append(row)
             none = all(value is None for value in row)
-            reasons.append((found.reason or NA.NEITHER).value if none else None)
+            reasons.append((parsed.reason or NA.NEITHER).value if none else None)
         table = distinct.with_columns(
             *(pl.Series(name, [row[at] for row in rows], pl.Float64) for at, name in enumerate(names)),
             pl.Series("na", reasons, NA_DTYPE),
@@ -166,13 +166,13 @@ class Fields(_Written):
         return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
 
     def _value(self, name: str, found: json_fields.Field | None) -> float | None:
-        own = self.fields[name]
+        field = self.fields[name]
         if found is None or len(found.values) != 1:
             return None
-        said = found.values[0].strip().casefold()
-        if own.values:
-            return {value.casefold(): score for value, score in own.values.items()}.get(said)
-        return numbers.parse(said, own.low, own.high)[0]
+        text = found.values[0].strip().casefold()
+        if field.values:
+            return {value.casefold(): score for value, score in field.values.items()}.get(text)
+        return numbers.parse(text, field.low, field.high)[0]
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,13 @@ class Text(_Written):
     @property
     def scores(self) -> tuple[Score, ...]:
         """A score for each thing that is taken of a text."""
-        known = {
+        counts = {
             CHARACTERS: Score(CHARACTERS, "Length of the text", "characters", 0.0),
             WORDS: Score(WORDS, "Words of the text", "words", 0.0),
             SENTIMENT: Score(SENTIMENT, "Sentiment of the text (VADER, compound)", "1", -1.0, 1.0),
         }
         rates = (Score(name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER) for name in self.words)
-        return (*(known[name] for name in self.taken), *rates)
+        return (*(counts[name] for name in self.taken), *rates)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What is taken of each text."""

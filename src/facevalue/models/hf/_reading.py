@@ -84,20 +84,20 @@ def read(text: str, spellings: Sequence[tuple[Spelling, ...]], *, ended: bool) -
     Once a text is decided, whatever follows it changes nothing, so that the tokens of a reply don't matter.
     """
     folded = text.casefold()
-    said = folded.lstrip(OPENING)
-    before = folded[: len(folded) - len(said)]
+    reply = folded.lstrip(OPENING)
+    before = folded[: len(folded) - len(reply)]
     longest, whole, going = 0, set[int](), set[int]()
     for number, each in enumerate(spellings):
         for spelling in each:
             length = len(spelling.text)
-            if not said.startswith(spelling.text):
-                if spelling.text.startswith(said):
+            if not reply.startswith(spelling.text):
+                if spelling.text.startswith(reply):
                     going.add(number)
                 continue
-            stands = spelling.stands(said[length:], before)
+            stands = spelling.stands(reply[length:], before)
             if stands is None and not ended:
                 going.add(number)
-            elif stands or (stands is None and spelling.stands_at_end(said[length:])):
+            elif stands or (stands is None and spelling.stands_at_end(reply[length:])):
                 whole = {number} | (whole if length == longest else set()) if length >= longest else whole
                 longest = max(longest, length)
     if not ended and going - whole:

@@ -171,8 +171,8 @@ class HFModel:
     def _to_reply(self, ready: "_Ready", numbers: list[int]) -> Prepared[Wish]:
         """Have replies to some of the requests drawn."""
         ready.drawn = numbers
-        asked = [ready.batch[number] for number in numbers]
-        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in asked]
+        requests_asked = [ready.batch[number] for number in numbers]
+        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in requests_asked]
         return self.engine.to_reply(ready.pictures, wishes)
 
     def _full(self, together: "list[_Ready]") -> bool:
@@ -219,9 +219,9 @@ class HFModel:
         for ready in sound:
             if ready.before:
                 ready.replies = self._to_reply(ready, [*ready.drawn, *ready.before])
-        drawn = [(ready, session.add(ready, ready.replies)) for ready in sound if ready.replies]
-        for (place, number), reply, seconds in self.engine.replies_in_packs([replies for _, replies in drawn]):
-            ready, _ = drawn[place]
+        sessions = [(ready, session.add(ready, ready.replies)) for ready in sound if ready.replies]
+        for (place, number), reply, seconds in self.engine.replies_in_packs([replies for _, replies in sessions]):
+            ready, _ = sessions[place]
             yield ready, _drawn(ready, number, reply, seconds)
 
     def _opened(self, session: "OpenReplies[_Ready]", *, to_the_end: bool) -> Iterator[Response]:

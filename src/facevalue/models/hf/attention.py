@@ -152,13 +152,13 @@ class AttentionReader:
         def work(ways: list[list[Tokens]]) -> Attended:
             return self._read(inputs, sizes, question.options, self._manner(inputs, ways))
 
-        found = attempt(work, ways)
-        if isinstance(found, OutOfMemory):
+        maps = attempt(work, ways)
+        if isinstance(maps, OutOfMemory):
             raise ModelError(
                 f"The attention of {inputs['input_ids'].shape[1]:,} tokens, all layers and heads of it, doesn't fit "
                 "into memory: use a machine with more, smaller pictures, or a smaller model."
             )
-        return found
+        return maps
 
     def _manner(self, inputs: "Mapping[str, Tensor]", ways: list[list[Tokens]]) -> list[Tokens]:
         """Of the two ways to write all options, with or without a blank before them, return that which is likelier."""
@@ -178,7 +178,7 @@ class AttentionReader:
         end = int(inputs["input_ids"].shape[1]) - 1
         alike = min(_common(said[0], other) for other in said[1:])
         attention: Floats | None = None
-        found = []
+        gradients = []
         with watched(self._loaded) as (watch, given):
             for number, option in enumerate(options):
                 logits = self._run(watch, inputs, said[number])
@@ -188,10 +188,10 @@ class AttentionReader:
                 row = watch.relevancy(odds, given[-1], end + parts)
                 logs = logits.detach().log_softmax(-1)
                 total = float(sum(logs[place, token] for place, token in enumerate(said[number])))
-                found.append(Relevance(option.label or option.text, float(np.exp(total)), row[where.positions]))
+                gradients.append(Relevance(option.label or option.text, float(np.exp(total)), row[where.positions]))
         assert attention is not None
         after = self._loaded.tokenizer.decode(said[0][:alike]) if alike else ""
-        return Attended(where, attention, after, tuple(found))
+        return Attended(where, attention, after, tuple(gradients))
 
     def _looked(self, rows: Floats, where: Regions) -> Floats:
         """Of what a position attends to, the tokens of pictures."""
@@ -223,15 +223,17 @@ def _parting(number: int, said: Sequence[Tokens], option: Option) -> tuple[int, 
 
     That token is empty if the option is written to its end and only others go on; the third value is by which tokens.
     """
-    own = said[number]
-    shared = [_common(own, other) for at, other in enumerate(said) if at != number]
+    option_tokens = said[number]
+    shared = [_common(option_tokens, other) for at, other in enumerate(said) if at != number]
     parts = max(shared)
     others = {
-        other[parts] for at, other in enumerate(said) if at != number and _common(own, other) == parts < len(other)
+        other[parts]
+        for at, other in enumerate(said)
+        if at != number and _common(option_tokens, other) == parts < len(other)
     }
-    if parts == len(own) and not others:
+    if parts == len(option_tokens) and not others:
         raise DataError(f"The option {(option.label or option.text)!r} is written like another one.")
-    return parts, own[parts : parts + 1], tuple(sorted(others))
+    return parts, option_tokens[parts : parts + 1], tuple(sorted(others))
 
 
 def _log_odds(logits: "Tensor", own: Tokens, others: Tokens) -> "Tensor":

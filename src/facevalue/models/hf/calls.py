@@ -43,14 +43,14 @@ def calling() -> Iterator[None]:
     except Exception as error:  # models raise what they like
         if is_memory(error):
             raise
-        said = str(error).strip()[:300] or "no reason given"
-        raise Rejected(f"The model fails: {type(error).__name__}: {said}") from error
+        reason = str(error).strip()[:300] or "no reason given"
+        raise Rejected(f"The model fails: {type(error).__name__}: {reason}") from error
 
 
 def is_memory(error: Exception) -> bool:
     """Return whether an error says that memory ran out; torch has a type for it on GPUs alone."""
-    said = str(error).lower()
+    reason = str(error).lower()
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError)
-        and any(words in said for words in ("out of memory", "not enough memory", "allocate memory"))
+        and any(words in reason for words in ("out of memory", "not enough memory", "allocate memory"))
     )

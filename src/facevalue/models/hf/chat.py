@@ -88,13 +88,13 @@ def prepare(
 
     `written`, and `full`, which makes all of one question, are taken where they are known.
     """
-    known = written or write(loaded, images, questions)
-    rows, mark = known.rows, _mark(loaded)
+    chat_text = written or write(loaded, images, questions)
+    rows, mark = chat_text.rows, _mark(loaded)
     if full is None:
         given = framed(loaded.processor.image_processor, images)
 
         def full(number: int) -> "dict[str, Tensor]":
-            return processed(loaded, given, known.texts[number])
+            return processed(loaded, given, chat_text.texts[number])
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, row in enumerate(rows):
@@ -142,9 +142,9 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
     Templates disagree on how a message is given: most take its parts, some a plain text. The form is taken in which
     all that was said comes out, and a mark for each picture.
     """
-    said = [*([question.system] if question.system else []), *(text for _, text in question.turns), question.prompt]
+    texts = [*([question.system] if question.system else []), *(text for _, text in question.turns), question.prompt]
     refusal, mark = "", picture_mark(loaded.processor)
-    if mark and any(mark in words for words in said):
+    if mark and any(mark in words for words in texts):
         raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
     own = mark if loaded.placed else None  # with a mark there would be one picture too many
     mark = None if own else mark
@@ -156,8 +156,8 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
             continue
         text = text.replace(own, "") if own else text
         marks = text.count(mark) if mark else images
-        written = text.count(_PART) > sum(words.count(_PART) for words in said)  # parts where a text was expected
-        if all(words.strip() in text for words in said) and marks == images and not written:
+        written = text.count(_PART) > sum(words.count(_PART) for words in texts)  # parts where a text was expected
+        if all(words.strip() in text for words in texts) and marks == images and not written:
             return text
         refusal = refusal or "it leaves out a message or a picture"
     raise DataError(f"The model's chat template cannot put the question: {refusal}.")
@@ -169,8 +169,8 @@ def _conversations(images: int, question: Question, mark: str | None) -> list[Me
     before += question.turns
     parts: Messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in before]
     texts: Messages = [{"role": role, "content": text} for role, text in before]
-    shown = [{"type": "image"}] * images
-    last = {"role": "user", "content": [*shown, {"type": "text", "text": question.prompt}]}
+    pictures = [{"type": "image"}] * images
+    last = {"role": "user", "content": [*pictures, {"type": "text", "text": question.prompt}]}
     plain = {"role": "user", "content": (f"{mark}\n" * images if mark else "") + question.prompt}
     return [[*parts, last], [*texts, last], [*texts, plain]]
 
@@ -199,8 +199,8 @@ def _group(
 def pixels(loaded: Loaded, images: "Sequence[Image]") -> "dict[str, Tensor]":
     """Return all that the image processor by itself makes of pictures, on the model's device."""
     with _rejecting("the picture"):
-        made = loaded.processor.image_processor(list(images), return_tensors="pt")
-    sent = made.to(loaded.device, loaded.dtype)
+        processed = loaded.processor.image_processor(list(images), return_tensors="pt")
+    sent = processed.to(loaded.device, loaded.dtype)
     return {name: each for name, each in sent.items() if hasattr(each, "shape")}
 
 
@@ -218,8 +218,10 @@ def processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str
     """Return all that the processor makes of a text with its pictures, on the model's device."""
     opens = _opens(loaded, text)
     with _rejecting("the picture" if images else "the question"):
-        made = loaded.processor(text=[text], images=list(images) or None, return_tensors="pt", add_special_tokens=opens)
-    sent: dict[str, Tensor] = dict(made.to(loaded.device, loaded.dtype))
+        processed = loaded.processor(
+            text=[text], images=list(images) or None, return_tensors="pt", add_special_tokens=opens
+        )
+    sent: dict[str, Tensor] = dict(processed.to(loaded.device, loaded.dtype))
     sent.pop("labels", None)  # PaliGemma's processor adds what is for training
     return sent
 
@@ -235,8 +237,8 @@ def _tokens(loaded: Loaded, texts: list[str]) -> list[Row]:
         places = [place for place, text in enumerate(texts) if _opens(loaded, text) is opens]
         if places:
             with BUSY:  # a processor that pads sets its tokenizer to do so
-                made = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
-            rows |= dict(zip(places, made, strict=True))
+                tokenized = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
+            rows |= dict(zip(places, tokenized, strict=True))
     return [rows[place] for place in range(len(texts))]
 
 
@@ -248,8 +250,8 @@ def _mark(loaded: Loaded) -> int | None:
 
 def _picture_id(loaded: Loaded) -> int | None:
     """Return the token in whose place the model puts a picture."""
-    found = getattr(loaded.model.config, "image_token_id", None)
-    return None if found is None else int(found)
+    token_id = getattr(loaded.model.config, "image_token_id", None)
+    return None if token_id is None else int(token_id)
 
 
 def _around(loaded: Loaded, text: str) -> str:
@@ -272,9 +274,14 @@ def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> 
     block = whole[start : len(whole) - after]
     if not block or whole[:start] != rows[0][:start] or whole[len(whole) - after :] != rows[0][end:]:
         return None
-    known = loaded.tokenizer.added_tokens_decoder
+    added_tokens = loaded.tokenizer.added_tokens_decoder
     for token in (mark, block[0], block[-1]):
-        if token not in known or not known[token].special or known[token].lstrip or known[token].rstrip:
+        if (
+            token not in added_tokens
+            or not added_tokens[token].special
+            or added_tokens[token].lstrip
+            or added_tokens[token].rstrip
+        ):
             return None
     return [row[:start] + block + row[end:] for row in rows]
 

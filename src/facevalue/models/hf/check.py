@@ -106,8 +106,10 @@ class SelfCheck:
         except Exception as error:
             if not (isinstance(error, FaceValueError) or is_memory(error)):
                 raise
-            said = first_line(error)[:300]
-            raise ModelError(f"Self-check: {_name(loaded)} fails where it is asked in the plain way: {said}") from error
+            reason = first_line(error)[:300]
+            raise ModelError(
+                f"Self-check: {_name(loaded)} fails where it is asked in the plain way: {reason}"
+            ) from error
 
     def _compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
         inputs = group.full(group.members[member])
@@ -162,9 +164,9 @@ class SelfCheck:
     def _enter(self, plain: Any, shared: Any) -> None:
         difference = float(np.abs(np.exp(plain) - np.exp(shared)).max())
         self.difference = max(self.difference, math.inf if math.isnan(difference) else difference)
-        both = np.isfinite(plain) & np.isfinite(shared)
-        if both.any():
-            self.log_difference = max(self.log_difference, float(np.abs(plain - shared)[both].max()))
+        are_finite = np.isfinite(plain) & np.isfinite(shared)
+        if are_finite.any():
+            self.log_difference = max(self.log_difference, float(np.abs(plain - shared)[are_finite].max()))
 
 
 def _name(loaded: Loaded) -> str:

@@ -104,8 +104,8 @@ class Limits:
         """Learn from a first prefix how many bytes a token takes."""
         if self.tokens:
             return
-        kept = sum(each.nbytes for pair in prefix.layers for each in pair if each is not None)
-        self.tokens = max(1, int(kept_bytes(self._loaded) * prefix.length / max(1, kept)))
+        size = sum(each.nbytes for pair in prefix.layers for each in pair if each is not None)
+        self.tokens = max(1, int(kept_bytes(self._loaded) * prefix.length / max(1, size)))
 
 
 @dataclass(eq=False)

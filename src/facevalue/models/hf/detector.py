@@ -64,9 +64,9 @@ class HFDetector:
         import torch  # noqa: PLC0415
 
         for picture in pictures:
-            shown = self._processor(images=picture.convert("RGB"), return_tensors="pt").to(self._model.device)
+            inputs = self._processor(images=picture.convert("RGB"), return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
-                seen = self._model(**shown)
+                seen = self._model(**inputs)
             (found,) = self._processor.post_process_object_detection(
                 seen, threshold=0.0, target_sizes=[(picture.height, picture.width)]
             )

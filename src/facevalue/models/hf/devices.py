@@ -65,35 +65,35 @@ class HFDevices:
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
         """What the self-checks have found: the largest of each number, and how many checks there were in all."""
-        found: dict[str, str | int | float | bool] = {}
+        facts: dict[str, str | int | float | bool] = {}
         for process in self._processes:
             for name, value in process.findings.items():
-                before = found.get(name, 0)
+                before = facts.get(name, 0)
                 if isinstance(value, str) or isinstance(before, str):
-                    found[name] = max(str(before or ""), str(value), key=len)  # of whoever has seen more kinds
+                    facts[name] = max(str(before or ""), str(value), key=len)  # of whoever has seen more kinds
                 else:
-                    found[name] = before + value if name == "self_checks" else max(before, value)
-        return found
+                    facts[name] = before + value if name == "self_checks" else max(before, value)
+        return facts
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer requests, those about one stimulus in one process; in any order."""
         batches = neighbours(requests, MOST_NEIGHBOURS)  # as one process would take them
-        mine: set[int] = set()
+        numbers: set[int] = set()
         batch = next(batches, None)
-        while batch or mine:
+        while batch or numbers:
             idle = min(self._processes, key=lambda process: process.jobs)
             if batch and idle.jobs < _WAITING:
                 self._jobs += 1
-                mine.add(self._jobs)
+                numbers.add(self._jobs)
                 idle.give(self._jobs, batch)
                 batch = next(batches, None)
                 continue
             process, header = self._news.get()
             header = _take(process, header)
-            if header["job"] not in mine:
+            if header["job"] not in numbers:
                 continue  # of a stream that was given up
             if "done" in header:
-                mine.remove(header["job"])
+                numbers.remove(header["job"])
             else:
                 yield _response(header["response"])
 
@@ -292,7 +292,7 @@ def main() -> None:
     jobs: SimpleQueue[tuple[Header, list[bytes]]] = SimpleQueue()
     source = os.fdopen(os.dup(0), "rb")  # one of its own: Python wants to close standard input when it ends
     threading.Thread(target=_heard, args=(source, jobs), daemon=True).start()
-    found: Mapping[str, Any] = {}
+    findings: Mapping[str, Any] = {}
     try:
         first, _ = jobs.get()
         model = HFModel(first["name"], ModelOptions(**first["options"]))
@@ -305,12 +305,12 @@ def main() -> None:
                     job, answer, done = waiting.answered(response)
                     say(job=job, response=answer)
                     if done:
-                        found = dict(model.findings())
-                        say(job=job, done=True, findings=found)
+                        findings = dict(model.findings())
+                        say(job=job, done=True, findings=findings)
             finally:
-                found = dict(model.findings())
+                findings = dict(model.findings())
     except FaceValueError as error:
-        say(failed=str(error), findings=dict(found))
+        say(failed=str(error), findings=dict(findings))
 
 
 if __name__ == "__main__":

@@ -131,12 +131,12 @@ class Engine:
                     refused[number] = reason
                 else:
                     jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
-        asked: list[tuple[Group, dict[int, int]]] = []
+        groups_asked: list[tuple[Group, dict[int, int]]] = []
         for group, numbers in groups:
             places = {number: jobs[number].member for number in numbers if number in jobs}
             order = sorted(places, key=lambda number: group.suffixes[places[number]])
-            asked.append((group, {number: places[number] for number in order}))
-        return Prepared(jobs, asked, refused)
+            groups_asked.append((group, {number: places[number] for number in order}))
+        return Prepared(jobs, groups_asked, refused)
 
     def scores(self, asked: Sequence[Prepared[Scored]]) -> Iterator[tuple[Key, Score | Failed, float]]:
         """Weigh the options of questions about several stimuli, those that memory allows in one pass.
@@ -178,7 +178,7 @@ class Engine:
         alike = {numbers[0]: numbers for numbers in same.values()}
         groups, more = self._groups(images, {first: wishes[first].question for first in alike})
         refused = {n: reason for first, reason in more.items() for n in alike[first]}
-        asked: list[tuple[Group, dict[int, int]]] = []
+        groups_asked: list[tuple[Group, dict[int, int]]] = []
         for group, firsts in groups:
             places: dict[int, int] = {}
             for place, first in enumerate(firsts):
@@ -189,8 +189,8 @@ class Engine:
                         places[number] = place
             # Replies of about the same length, to questions that begin alike, go into one pack.
             keys = {n: (wishes[n].sampling.max_tokens, group.suffixes[p]) for n, p in places.items()}
-            asked.append((group, {number: places[number] for number in sorted(places, key=keys.__getitem__)}))
-        return Prepared(dict(enumerate(wishes)), asked, refused)
+            groups_asked.append((group, {number: places[number] for number in sorted(places, key=keys.__getitem__)}))
+        return Prepared(dict(enumerate(wishes)), groups_asked, refused)
 
     def replies(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
         """Draw replies to questions about several stimuli, as `scores` weighs them, and open ones together."""

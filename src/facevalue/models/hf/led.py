@@ -85,9 +85,9 @@ def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Seque
     logits = getattr(out, "logits", None) or ()
     if len(logits) != count or out.sequences.shape[1] < count:
         return None
-    whole = torch.cat(logits).float()
-    known = [mark for mark in marks if mark < whole.shape[-1]]
-    return Said(out.sequences[0, -count:].tolist(), whole, out.sequences[:, :-count], known)
+    joined = torch.cat(logits).float()
+    marks_there = [mark for mark in marks if mark < joined.shape[-1]]
+    return Said(out.sequences[0, -count:].tolist(), joined, out.sequences[:, :-count], marks_there)
 
 
 def settings(count: int) -> Any:

@@ -239,10 +239,10 @@ def _where(path: str) -> str:
 def _near(path: Path) -> str:
     """Return a hint at what is beside a path that doesn't exist, or nothing."""
     try:
-        beside = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+        neighbours = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     except OSError:
         return ""
-    near = get_close_matches(path.name, beside, n=3, cutoff=0.5)
+    near = get_close_matches(path.name, neighbours, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?" if near else ""
 
 
@@ -291,10 +291,10 @@ def _broken(model: Any) -> list[str]:
 
 def _template(processor: Any) -> str | None:
     """Return the chat template, None if there is none."""
-    found = processor.chat_template or processor.tokenizer.chat_template
-    if isinstance(found, dict):  # several by name
-        found = found.get("default") or next(iter(found.values()), None)
-    return None if not found else str(found)
+    template = processor.chat_template or processor.tokenizer.chat_template
+    if isinstance(template, dict):  # several by name
+        template = template.get("default") or next(iter(template.values()), None)
+    return None if not template else str(template)
 
 
 def _texts_alone(processor: Any) -> str:
@@ -310,11 +310,11 @@ def _texts_alone(processor: Any) -> str:
 def _marks(config: Any, processor: Any) -> frozenset[int]:
     """Return the tokens that stand for pictures, videos or sounds, as the configuration and the processor have them."""
     kinds = ("image", "video", "audio")
-    found = [getattr(config, f"{kind}_token_{end}", None) for kind in kinds for end in ("id", "index")]
+    tokens = [getattr(config, f"{kind}_token_{end}", None) for kind in kinds for end in ("id", "index")]
     written = [getattr(processor, name, None) for name in ("boi_token", "video_token", "audio_token")]
     written.append(picture_mark(processor))
-    found += [processor.tokenizer.convert_tokens_to_ids(mark) for mark in written if isinstance(mark, str)]
-    return frozenset(token for token in found if isinstance(token, int) and token != processor.tokenizer.unk_token_id)
+    tokens += [processor.tokenizer.convert_tokens_to_ids(mark) for mark in written if isinstance(mark, str)]
+    return frozenset(token for token in tokens if isinstance(token, int) and token != processor.tokenizer.unk_token_id)
 
 
 def _on_a_day(template: str) -> str:

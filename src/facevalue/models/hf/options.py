@@ -97,8 +97,8 @@ class OptionReader:
         return self._steps[key]
 
     def _read(self, text: str, *, ended: bool = False) -> int | None:
-        said = text.casefold().lstrip(OPENING)
-        if said and said[0] not in self._first:
+        reply = text.casefold().lstrip(OPENING)
+        if reply and reply[0] not in self._first:
             return None  # most of what could be said: there are thousands of such questions for a step
         return read(text, self._spellings, ended=ended)
 
@@ -120,8 +120,8 @@ class OptionReader:
         for at in np.flatnonzero(verdicts == OPEN).tolist():
             whole = raw + (self._vocabulary.pieces[step.tokens[at]] or b"")
             verdicts[at] = _number(self.verdict(whole, ended=True))
-        kept = verdicts != NONE
-        return Step(step.tokens[kept], verdicts[kept])
+        is_open = verdicts != NONE
+        return Step(step.tokens[is_open], verdicts[is_open])
 
     def _after_text(self, verdicts: npt.NDArray[np.int16], text: str) -> None:
         vocabulary, folded = self._vocabulary, text.casefold()
@@ -217,12 +217,12 @@ def written(options: Sequence[Option], tokenizer: Any, vocabulary: Vocabulary) -
     ways = []
     for option in options:
         text = option.label or option.text
-        found = [
+        readings = [
             way for target in (text.strip(), " " + text.strip()) if (way := _tokens(target, tokenizer, vocabulary))
         ]
-        if not found:
+        if not readings:
             raise DataError(f"The option {text!r} cannot be written in the model's vocabulary.")
-        ways.append(list(dict.fromkeys(found)))
+        ways.append(list(dict.fromkeys(readings)))
     return ways
 
 

@@ -59,8 +59,8 @@ class Map:
     @property
     def top(self) -> float:
         """Where the scale of colours ends: what all but a hundredth of the pixels stay below, and at least 1."""
-        shown = self.times_even[~np.isnan(self.times_even)]
-        return max(float(np.quantile(shown, 0.99)), 1.0) if shown.size else 1.0
+        values = self.times_even[~np.isnan(self.times_even)]
+        return max(float(np.quantile(values, 0.99)), 1.0) if values.size else 1.0
 
 
 def spread(values: npt.ArrayLike, boxes: npt.ArrayLike, size: tuple[int, int]) -> Map:
@@ -81,10 +81,10 @@ def spread(values: npt.ArrayLike, boxes: npt.ArrayLike, size: tuple[int, int]) -
         cover = np.outer(down, across)
         total[place] += value * cover / cover.sum()
         seen[place] += cover
-    shown = seen > 0.5  # of a pixel
-    mean = float(total[shown].mean()) if shown.any() else 0.0
+    is_seen = seen > 0.5  # of a pixel
+    mean = float(total[is_seen].mean()) if is_seen.any() else 0.0
     relative = total / mean if mean > 0 else np.zeros_like(total)
-    return Map(np.where(shown, relative, np.nan))
+    return Map(np.where(is_seen, relative, np.nan))
 
 
 def _covered(start: float, stop: float) -> tuple[int, Floats]:
@@ -107,18 +107,18 @@ def overlay(picture: Image.Image, shown: Map, title: str) -> Image.Image:
     """
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
     grey = np.repeat(np.asarray(picture.convert("L"), dtype=np.float64)[:, :, None], 3, axis=2)
-    there = ~np.isnan(shown.times_even)
-    share = np.clip(np.where(there, shown.times_even, 0) / shown.top, 0, 1)
+    is_known = ~np.isnan(shown.times_even)
+    share = np.clip(np.where(is_known, shown.times_even, 0) / shown.top, 0, 1)
     table = colours()
     blended = OPACITY * table[np.rint(255 * share).astype(np.int64)] + (1 - OPACITY) * grey
-    over = np.where(there[:, :, None], blended, _HIDDEN * grey)
-    both = np.concatenate([pixels, np.full((pixels.shape[0], _GAP, 3), 255.0), over], axis=1)
+    over = np.where(is_known[:, :, None], blended, _HIDDEN * grey)
+    joined = np.concatenate([pixels, np.full((pixels.shape[0], _GAP, 3), 255.0), over], axis=1)
     ticks = [(0.0, "0")]
     if shown.top >= 1.25:
         ticks.append((1 / shown.top, "1: even"))
     ticks.append((1.0, f"{shown.top:.2g} or more"))
     legend = OPACITY * table + (1 - OPACITY) * 128.0  # as over a grey of middle brightness
-    return _framed(np.rint(both).astype(np.uint8), title, "times what an even spread would give", ticks, legend)
+    return _framed(np.rint(joined).astype(np.uint8), title, "times what an even spread would give", ticks, legend)
 
 
 def heads(shares: npt.ArrayLike, title: str) -> Image.Image:

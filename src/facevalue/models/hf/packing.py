@@ -110,11 +110,11 @@ def packed(
             total, before = len(sizes) * max(sizes.values()), row
         began = time.perf_counter()
         together = [item for item, _ in pack]
-        done = attempt(work, together)
-        if not isinstance(done, OutOfMemory):
-            yield together, done, (time.perf_counter() - began) / len(pack)
+        results = attempt(work, together)
+        if not isinstance(results, OutOfMemory):
+            yield together, results, (time.perf_counter() - began) / len(pack)
         elif len(pack) == 1:
-            yield together, done, 0.0
+            yield together, results, 0.0
         else:
             budget.halve(total)
             waiting.extendleft(reversed(pack))

@@ -82,15 +82,15 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     else:
         positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
     frames = [frame(loaded.processor.image_processor, size) for size in sizes]
-    parts = list(rule(loaded, inputs, [one.outer for one in frames]))
-    boxes = np.concatenate(parts)
-    if len(parts) != len(sizes) or len(boxes) != len(positions):
+    regions = list(rule(loaded, inputs, [one.outer for one in frames]))
+    boxes = np.concatenate(regions)
+    if len(regions) != len(sizes) or len(boxes) != len(positions):
         raise ModelError(
             f"{loaded.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
             f"{len(positions)}: its processor is set in a way that is not known here."
         )
-    boxes = np.concatenate([_unframed(*one) for one in zip(parts, frames, sizes, strict=True)])
-    picture = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    boxes = np.concatenate([_unframed(*one) for one in zip(regions, frames, sizes, strict=True)])
+    picture = np.repeat(np.arange(len(regions)), [len(part) for part in regions])
     return Regions(positions, picture, _inside(boxes), crossing)
 
 
@@ -276,9 +276,9 @@ def _rule(loaded: Loaded) -> _Rule:
     right = vision in ("clip_vision_model", "siglip_vision_model") or not config.model_type.startswith("llava")
     if config.model_type in _RULES and right and _PROCESSORS.fullmatch(name):
         return _RULES[config.model_type]
-    who = loaded.name if right else f"{config.model_type} with {vision}"
-    known = ", ".join(_RULES)
+    model_name = loaded.name if right else f"{config.model_type} with {vision}"
+    rules = ", ".join(_RULES)
     raise ModelError(
-        f"It is not known here which part of a picture each token stands for in {who} (its pictures are prepared by "
-        f"{name}), so there is no attention map of it. Known: {known}."
+        f"It is not known here which part of a picture each token stands for in {model_name} (its pictures are "
+        f"prepared by {name}), so there is no attention map of it. Known: {rules}."
     )

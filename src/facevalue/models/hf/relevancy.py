@@ -69,8 +69,8 @@ class Watch:
         """
         import torch  # noqa: PLC0415
 
-        kept = [self._kept[layer] for layer in sorted(self._crossing)] or self._kept
-        rows = [attention[0, :, position].detach().float().cpu() for attention in kept]
+        layers = [self._kept[layer] for layer in sorted(self._crossing)] or self._kept
+        rows = [attention[0, :, position].detach().float().cpu() for attention in layers]
         found: Floats = torch.stack(rows).numpy()
         return found
 
@@ -133,10 +133,10 @@ def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
     loaded.model.requires_grad_(False)
     decoder.set_attn_implementation("eager")
     hook = decoder.register_forward_pre_hook(begin, with_kwargs=True)
-    own = [getattr(layer, "self_attn", None) for layer in decoder.layers]
-    crossing = {number for number, module in enumerate(own) if module is None}
+    attentions = [getattr(layer, "self_attn", None) for layer in decoder.layers]
+    crossing = {number for number, module in enumerate(attentions) if module is None}
     modules = [
-        layer.cross_attn if module is None else module for layer, module in zip(decoder.layers, own, strict=True)
+        layer.cross_attn if module is None else module for layer, module in zip(decoder.layers, attentions, strict=True)
     ]
     try:
         yield Watch(modules, crossing), given

@@ -43,19 +43,19 @@ class State:
         """Have a model read a processor's inputs, one row."""
         import torch  # noqa: PLC0415
 
-        found: list[State] = []
+        states: list[State] = []
 
         def hold(model: Any, input_ids: Any, generation_config: Any, **given: Any) -> Any:
             for unused in ("logits_processor", "stopping_criteria", "synced_gpus", "streamer"):
                 given.pop(unused, None)
-            found.append(cls._of(model, input_ids, given, model._prefill(input_ids, generation_config, given)))
+            states.append(cls._of(model, input_ids, given, model._prefill(input_ids, generation_config, given)))
             return input_ids
 
         with torch.inference_mode(), calling(), silence(), bare(loaded.model):
             loaded.model.generate(**inputs, generation_config=settings(1), custom_generate=hold)
-        if len(found) != 1 or len(found[0].logits) != 1:
+        if len(states) != 1 or len(states[0].logits) != 1:
             raise Rejected("generate() goes ways of its own")
-        return found[0]
+        return states[0]
 
     @property
     def length(self) -> int:
@@ -103,8 +103,8 @@ def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
     if isinstance(value, torch.Tensor):
         if name == "position_ids":  # where pictures have positions by height and width, those come first
             return value.index_select(-2, at.to(value.device))
-        own = value.ndim and len(value) == rows and not name.startswith(_OWN)
-        return value.index_select(0, at.to(value.device)) if own else value
+        is_own = value.ndim and len(value) == rows and not name.startswith(_OWN)
+        return value.index_select(0, at.to(value.device)) if is_own else value
     if hasattr(value, "reorder_cache"):
         copied = deepcopy(value)
         copied.reorder_cache(at)

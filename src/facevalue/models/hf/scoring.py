@@ -102,12 +102,12 @@ class Habits:
         waiting: deque[Tokens] = deque([()])
         while waiting:
             reply = waiting.popleft()
-            known = self._next.get((held, reply), set())
-            if not (known or held) or len(places) >= _MOST_PLACES:
+            guesses = self._next.get((held, reply), set())
+            if not (guesses or held) or len(places) >= _MOST_PLACES:
                 continue
             going = wanted.reader.going(reply, wanted.sampling.max_tokens - len(reply) - 1)
-            new = going - known if held and len(places) < _MOST_NEW else set()
-            longer = [(*reply, token) for token in sorted(known & going | new) if self._worth(held, (*reply, token))]
+            new = going - guesses if held and len(places) < _MOST_NEW else set()
+            longer = [(*reply, token) for token in sorted(guesses & going | new) if self._worth(held, (*reply, token))]
             places |= dict.fromkeys(longer)
             waiting.extend(longer)
         return list(places)
@@ -156,8 +156,8 @@ class _Known:
         for (table, sampling, alone), members in groups.items():
             rows = [self._where[asked[at][0]][1] for at in members]
             tokens = [asked[at][2] for at in members]
-            found = (self._held if alone else self._free)(table, sampling, rows, tokens)
-            for at, values in zip(members, found, strict=True):
+            tables = (self._held if alone else self._free)(table, sampling, rows, tokens)
+            for at, values in zip(members, tables, strict=True):
                 out[at] = values
         return out
 
@@ -176,13 +176,13 @@ class _Known:
         import torch  # noqa: PLC0415
 
         logits, lengths = self._logits[table], np.array([each.size for each in tokens])
-        there = np.arange(lengths.max()) < lengths[:, None]
-        index = np.zeros(there.shape, dtype=np.int64)
-        index[there] = np.concatenate(tokens)
+        is_inside = np.arange(lengths.max()) < lengths[:, None]
+        index = np.zeros(is_inside.shape, dtype=np.int64)
+        index[is_inside] = np.concatenate(tokens)
         device = logits.device
-        mine = logits[torch.as_tensor(rows, device=device)[:, None], torch.as_tensor(index, device=device)]
-        mine = mine.masked_fill(torch.as_tensor(~there, device=device), -torch.inf)
-        values = distribution(mine, sampling).double().cpu().numpy()
+        chosen_logits = logits[torch.as_tensor(rows, device=device)[:, None], torch.as_tensor(index, device=device)]
+        chosen_logits = chosen_logits.masked_fill(torch.as_tensor(~is_inside, device=device), -torch.inf)
+        values = distribution(chosen_logits, sampling).double().cpu().numpy()
         return [row[:length] for row, length in zip(values, lengths.tolist(), strict=True)]
 
     def logs(self, asked: Sequence[tuple[Path, int]]) -> list[float]:
@@ -212,8 +212,8 @@ class _Known:
             groups.setdefault(self._where[path][0], []).append(at)
         for table, members in groups.items():
             logits = self._logits[table][[self._where[paths[at]][1] for at in members]]
-            found = logits.topk(min(_TOP, logits.shape[1])).indices.tolist()
-            for at, tokens in zip(members, found, strict=True):
+            likeliest = logits.topk(min(_TOP, logits.shape[1])).indices.tolist()
+            for at, tokens in zip(members, likeliest, strict=True):
                 out[at] = tokens
         return out
 
@@ -305,24 +305,24 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
     drawn. The empty beginning is followed, and every open one of text that is at least as likely as the reader's
     `least`; the mass of the others is reported as undecided.
     """
-    states = [_Weighing(wanted) for wanted in pack]
+    weighings = [_Weighing(wanted) for wanted in pack]
     guesses = [habits.guess(wanted) for wanted in pack]
     known = _Known()
-    paths: list[Path] = [(s.member, reply) for s, guess in zip(states, guesses, strict=True) for reply in guess]
+    paths: list[Path] = [(s.member, reply) for s, guess in zip(weighings, guesses, strict=True) for reply in guess]
     while paths:
         known.add(paths, decoding.read(paths))
-        new = [state for state in states if not state.ways]
+        new = [state for state in weighings if not state.ways]
         for state, firsts in zip(new, known.logs_of_each([state.firsts() for state in new]), strict=True):
             state.choose_ways(firsts)
-        while found := [(state, reply) for state in states for reply in state.next(known)]:
+        while found := [(state, reply) for state in weighings for reply in state.next(known)]:
             asked = [((s.member, reply), s.wanted.sampling, s.step(reply).tokens, s.wanted.reader.alone)
                      for s, reply in found]  # fmt: skip
             for (state, reply), shares in zip(found, known.shares(asked), strict=True):
                 state.look(reply, shares, vocabulary)
-        paths = [(s.member, r) for s in states for r in sorted(s.needed) if (s.member, r) not in known]
-    for state, guess in zip(states, guesses, strict=True):
+        paths = [(s.member, r) for s in weighings for r in sorted(s.needed) if (s.member, r) not in known]
+    for state, guess in zip(weighings, guesses, strict=True):
         habits.learn(state.wanted, guess, state.needed)
-    likeliest = known.likeliest([state.root for state in states])
-    told = [state.told(tokens) for state, tokens in zip(states, likeliest, strict=True)]
+    likeliest = known.likeliest([state.root for state in weighings])
+    told = [state.told(tokens) for state, tokens in zip(weighings, likeliest, strict=True)]
     logs = known.logs_of_each(told)
-    return [state.score(places, its) for state, places, its in zip(states, told, logs, strict=True)]
+    return [state.score(places, its) for state, places, its in zip(weighings, told, logs, strict=True)]

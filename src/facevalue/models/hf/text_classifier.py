@@ -87,11 +87,11 @@ class HFTextClassifier:
 
     def _pieces(self, text: str) -> list[dict[str, list[int]]]:
         """A text as the model takes it, in pieces that fit its window; none where the tokenizer makes nothing of it."""
-        told = self._tokenizer(
+        encoded = self._tokenizer(
             text, truncation=True, max_length=self._window, stride=self._window // 8, return_overflowing_tokens=True
         )
-        names = [name for name in self._tokenizer.model_input_names if name in told]
-        return [{name: told[name][at] for name in names} for at, ids in enumerate(told["input_ids"]) if ids]
+        names = [name for name in self._tokenizer.model_input_names if name in encoded]
+        return [{name: encoded[name][at] for name in names} for at, ids in enumerate(encoded["input_ids"]) if ids]
 
     def _read(self, pieces: Sequence[dict[str, list[int]]]) -> Iterator[tuple[list[int], Array]]:
         """Places of pieces, and their logits."""
@@ -104,13 +104,13 @@ class HFTextClassifier:
             if self._together:
                 rows = [pieces[at] for at in [*places, *places[:1] * (_ROWS - len(places))]]
                 length = min(lengths[places[0]], self._window)
-                shown = self._tokenizer.pad(
+                padded = self._tokenizer.pad(
                     rows, padding="max_length", max_length=length, padding_side="right", return_tensors="pt"
                 )
             else:
-                shown = {name: torch.tensor([ids]) for name, ids in pieces[places[0]].items()}
+                padded = {name: torch.tensor([ids]) for name, ids in pieces[places[0]].items()}
             with torch.inference_mode():
-                seen = self._model(**{name: ids.to(self._model.device) for name, ids in shown.items()})
+                seen = self._model(**{name: ids.to(self._model.device) for name, ids in padded.items()})
             yield places, seen.logits[: len(places)].double().cpu().numpy()
 
     def _groups(self, order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -133,11 +133,13 @@ def _function(config: Any) -> Any:
         "multi_label_classification": "sigmoid",
         "single_label_classification": "sigmoid" if config.num_labels == 1 else "softmax",
     }
-    said = getattr(config, "function_to_apply", None) or kinds.get(config.problem_type or "", usual)
-    known = {"none": lambda x: x, "sigmoid": _sigmoid, "softmax": _softmax}
-    if said not in known:
-        raise ModelError(f"The configuration applies {said!r} to what the model gives: known are {', '.join(known)}.")
-    return known[said]
+    function = getattr(config, "function_to_apply", None) or kinds.get(config.problem_type or "", usual)
+    functions = {"none": lambda x: x, "sigmoid": _sigmoid, "softmax": _softmax}
+    if function not in functions:
+        raise ModelError(
+            f"The configuration applies {function!r} to what the model gives: known are {', '.join(functions)}."
+        )
+    return functions[function]
 
 
 def _sigmoid(logits: Array) -> Array:

@@ -102,5 +102,5 @@ def pick(shares: "Tensor", uniform: Floats) -> "Tensor":
 
     summed = shares.double().cumsum(dim=1)
     aim = torch.as_tensor(uniform, dtype=torch.float64, device=shares.device)[:, None] * summed[:, -1:]
-    found = torch.searchsorted(summed, aim, right=True)[:, 0]
-    return found.clamp(max=shares.shape[1] - 1)
+    place = torch.searchsorted(summed, aim, right=True)[:, 0]
+    return place.clamp(max=shares.shape[1] - 1)

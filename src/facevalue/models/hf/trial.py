@@ -73,16 +73,16 @@ class Trials:
             return False
         by_length = sorted(fit, key=lambda n: len(group.suffixes[n]))
         length = len(group.prefix_ids) + len(group.suffixes[by_length[-1]])
-        known = self.verdicts.get(kind)
-        if known is None or not (known.failed or length <= _GROWTH * self._longest[kind]):
+        verdict = self.verdicts.get(kind)
+        if verdict is None or not (verdict.failed or length <= _GROWTH * self._longest[kind]):
             try:
                 assert group.varied is not None
                 some = group.varied(sorted({by_length[0], by_length[-1]}), False)
-                self.verdicts[kind] = known = self._judged(some)
+                self.verdicts[kind] = verdict = self._judged(some)
             except DataError:  # the processor or the model refuses these, shared or not
                 return False
             self._longest[kind] = length
-        return not known.failed
+        return not verdict.failed
 
     def _judged(self, group: Group) -> Verdict:
         verdicts = []
@@ -149,10 +149,10 @@ def _checks(loaded: Loaded, group: Group, way: Way) -> Iterable[tuple[str, float
     with suppress(DataError):  # the processor wants pictures of one shape
         other = group.varied([0], True)
         its = [_replies(other.suffixes[-1], branches=True)]
-        theirs = _plain(loaded, other, its, last=True)
-        found = _read(way([other]), other.suffixes[-1:], its, before=near[:1])
-        yield "another prefix", apart(found, theirs)
-        yield _TOGETHER, _together(way, [other, group], [other.suffixes[-1], *rows], [*its, *replies], theirs, want)
+        plain = _plain(loaded, other, its, last=True)
+        shared = _read(way([other]), other.suffixes[-1:], its, before=near[:1])
+        yield "another prefix", apart(shared, plain)
+        yield _TOGETHER, _together(way, [other, group], [other.suffixes[-1], *rows], [*its, *replies], plain, want)
     yield "state", moved(_read(begin, rows, replies, after=near[:2]), first)
 
 
@@ -164,10 +164,10 @@ def _together(
     if one is None or other is None or not joinable(one, other):
         return math.inf
     try:
-        found = _read(way(groups), rows, replies, of=[0] + [1] * (len(rows) - 1))
+        shared = _read(way(groups), rows, replies, of=[0] + [1] * (len(rows) - 1))
     except Rejected:
         return math.inf
-    return apart(found, theirs | {(at + 1, reply): logits for (at, reply), logits in want.items()})
+    return apart(shared, theirs | {(at + 1, reply): logits for (at, reply), logits in want.items()})
 
 
 def _replies(row: Row, *, branches: bool) -> list[Reply]:
@@ -178,7 +178,7 @@ def _replies(row: Row, *, branches: bool) -> list[Reply]:
 
 def _plain(loaded: Loaded, group: Group, replies: Sequence[Sequence[Reply]], *, last: bool = False) -> Read:
     """Compute by plain passes what follows each beginning of the replies, to all questions or the last one."""
-    read: Read = {}
+    logits_of: Read = {}
     for at, own in enumerate(replies):
         member = len(group.members) - 1 if last else at
         inputs = group.full(group.members[member])
@@ -189,8 +189,8 @@ def _plain(loaded: Loaded, group: Group, replies: Sequence[Sequence[Reply]], *, 
                 logits = plain_logits(loaded, inputs, reply, range(len(reply) + 1))
             except Rejected as error:  # which says nothing of sharing
                 raise DataError(str(error)) from error
-            read |= {(at, reply[:n]): row for n, row in enumerate(logits)}
-    return read
+            logits_of |= {(at, reply[:n]): row for n, row in enumerate(logits)}
+    return logits_of
 
 
 def _read(
@@ -208,31 +208,31 @@ def _read(
     all_rows, shift = [*before, *rows, *after], len(before)
     decoding = begin(all_rows, of or [0] * len(all_rows))
     near = [*range(shift), *range(shift + len(rows), shift + len(rows) + len(after))]
-    whole = [
+    sequences = [
         *((member, tuple([*before, *after][at][:1] * _REPLY)) for at, member in enumerate(near)),
         *((shift + at, reply) for at, own in enumerate(replies) for reply in own),
     ]
-    whole.sort(key=lambda path: path[0])
-    read: Read = {}
+    sequences.sort(key=lambda path: path[0])
+    logits_of: Read = {}
     for depths in ((0, 1), (2,), (3,)) if before else ((0,), (1,), (2, 3)):
-        paths = dict.fromkeys((member, reply[:n]) for member, reply in whole for n in depths if n <= len(reply))
+        paths = dict.fromkeys((member, reply[:n]) for member, reply in sequences for n in depths if n <= len(reply))
         for (member, reply), logits in zip(paths, decoding.read(list(paths)), strict=True):
-            read[member - shift, reply] = logits
-    return {path: logits for path, logits in read.items() if 0 <= path[0] < len(rows)}
+            logits_of[member - shift, reply] = logits
+    return {path: logits for path, logits in logits_of.items() if 0 <= path[0] < len(rows)}
 
 
-def apart(found: Read, want: Read) -> float:
+def apart(logits: Read, want: Read) -> float:
     """Return the largest difference of a probability; infinity where there is none."""
-    one, other = _rows(found, want)
+    one, other = _rows(logits, want)
     return largest(one.softmax(1) - other.softmax(1))
 
 
-def moved(found: Read, want: Read) -> float:
+def moved(logits: Read, want: Read) -> float:
     """Return the same where nothing should differ but by rounding: logs of the likeliest tokens count as well."""
-    return gap(*_rows(found, want))
+    return gap(*_rows(logits, want))
 
 
-def _rows(found: Read, want: Read) -> "tuple[Tensor, Tensor]":
+def _rows(logits: Read, want: Read) -> "tuple[Tensor, Tensor]":
     import torch  # noqa: PLC0415
 
-    return torch.stack([found[path] for path in want]), torch.stack(list(want.values()))
+    return torch.stack([logits[path] for path in want]), torch.stack(list(want.values()))

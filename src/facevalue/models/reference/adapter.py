@@ -57,11 +57,11 @@ def folder_of(name: str) -> Path:
     """Return where `reference/NAME` is, or the model itself: a variant that comes with FaceValue, or else a folder."""
     if not name:
         return FOLDER
-    known = sorted(path.name for path in VARIANTS.glob("*") if path.is_dir())
-    if name in known:
+    variants = sorted(path.name for path in VARIANTS.glob("*") if path.is_dir())
+    if name in variants:
         return VARIANTS / name
     if not Path(name).is_dir():
-        raise UnknownNameError("folder or variant of the reference model", name, known)
+        raise UnknownNameError("folder or variant of the reference model", name, variants)
     return Path(name)
 
 
@@ -69,21 +69,21 @@ class ReferenceModel:
     """The reference model, which works on so many stimuli at once: without `threads` one on each core, four at most."""
 
     def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
-        whole = FOLDER if folder.resolve().parent == VARIANTS.resolve() else folder
-        self._files = list(dict.fromkeys([*(whole / file for file in _FILES), folder / _FILES[0]]))
+        place = FOLDER if folder.resolve().parent == VARIANTS.resolve() else folder
+        self._files = list(dict.fromkeys([*(place / file for file in _FILES), folder / _FILES[0]]))
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             raise ModelError(
                 f"The reference model lacks {', '.join(missing)}: install FaceValue again."
-                if whole == FOLDER
+                if place == FOLDER
                 else f"{folder} holds no variant of the reference model (no {missing[0]}); make reference writes them."
             )
         self.name = name
         self._threads = threads or min(_MOST_THREADS, _cores())
-        weights, tokenizer, config = (whole / file for file in _FILES)
+        weights, tokenizer, config = (place / file for file in _FILES)
         settings = _settings(config)
         tensors = read_weights(weights)
-        if folder != whole:
+        if folder != place:
             tensors |= read_weights(folder / weights.name)
         with ONE_THREAD:
             self._network = Network(tensors, settings)
@@ -168,16 +168,16 @@ class ReferenceModel:
         for request in batch:
             groups.setdefault((request.question.system, request.question.turns), []).append(request)
         for (system, turns), group in groups.items():
-            said = self._said(system, turns)
-            room = -1 if said is None or not seen else LONGEST_PROMPT - len(said)
+            prompt = self._said(system, turns)
+            room = -1 if prompt is None or not seen else LONGEST_PROMPT - len(prompt)
             short: list[Request] = []
             for request in group:
                 if self._fits(request.question.prompt, room):
                     short.append(request)
                 else:
                     out.append(_refused(request))
-            if said and short:
-                prefix = self._network.run(np.concatenate([self._network.embeddings[said], *seen]))
+            if prompt and short:
+                prefix = self._network.run(np.concatenate([self._network.embeddings[prompt], *seen]))
                 for pack in self._packs(short):
                     replies, rest = self._replies(prefix, pack)
                     out += replies
@@ -201,10 +201,10 @@ class ReferenceModel:
 
     def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int] | None:
         """Return the tokens of everything before the picture; None if that is too long to be looked at."""
-        said = [*([("system", system)] if system else []), *((role, text or "") for role, text in turns)]
-        if not self._is_short("".join(text for _, text in said)):
+        turns_said = [*([("system", system)] if system else []), *((role, text or "") for role, text in turns)]
+        if not self._is_short("".join(text for _, text in turns_said)):
             return None
-        tokens = [(self._tokens.id(f"<{role}>"), *self._tokens.plain(text), self._end) for role, text in said]
+        tokens = [(self._tokens.id(f"<{role}>"), *self._tokens.plain(text), self._end) for role, text in turns_said]
         return [*chain.from_iterable(tokens), self._user]
 
     def _packs(self, group: Iterable[Request]) -> Iterator[list[Request]]:
@@ -224,7 +224,7 @@ class ReferenceModel:
         branches = Branches(self._network, prefix, self._unsaid)
         out: list[Response] = []
         asked: list[tuple[Request, Weighed]] = []
-        drawn: list[tuple[Request, ConstrainedReader | None]] = []
+        sampled: list[tuple[Request, ConstrainedReader | None]] = []
         for request in group:
             question = request.question
             try:
@@ -233,12 +233,12 @@ class ReferenceModel:
                     reader = held or self._free(question.options)
                     asked.append((request, Weighed(self._prompt(question.prompt), reader, request.sampling)))
                 else:
-                    drawn.append((request, held))
+                    sampled.append((request, held))
             except DataError as error:
                 out.append(Response(request.trial, request.repeat, Status.ERROR, error=str(error)))
         for guess, part in self._guessed(asked):
             weigh(branches, part, self._vocabulary, guess)
-        read: dict[int, tuple[Response, str]] = {}
+        responses: dict[int, tuple[Response, str]] = {}
         for request, weighed in asked:
             probs = weighed.probs / max(1.0, float(weighed.probs.sum()))
             tokens = prefix.length + len(weighed.prompt)
@@ -246,11 +246,11 @@ class ReferenceModel:
             if weighed.undecided <= MOST_UNSEEN:
                 out.append(response)
                 continue
-            read[len(drawn)] = response, unfollowed(float(weighed.probs.sum()), weighed.undecided)
-            drawn.append((request, weighed.reader if isinstance(weighed.reader, ConstrainedReader) else None))
-        for number, response in enumerate(self._drawn(branches, prefix, drawn)):
-            if number in read:
-                before, reason = read[number]
+            responses[len(sampled)] = response, unfollowed(float(weighed.probs.sum()), weighed.undecided)
+            sampled.append((request, weighed.reader if isinstance(weighed.reader, ConstrainedReader) else None))
+        for number, response in enumerate(self._drawn(branches, prefix, sampled)):
+            if number in responses:
+                before, reason = responses[number]
                 out.append(instead(reason, before, response))
             else:
                 out.append(response)
@@ -334,12 +334,12 @@ def _uniforms(requests: Sequence[Request]) -> Iterator[npt.NDArray[np.float64]]:
     """
     if not requests:
         return
-    known: dict[int, int] = {}
+    ranks: dict[int, int] = {}
     for request in requests:
-        if id(request.question) not in known:  # a question's repeats share it
-            known[id(request.question)] = question_hash(request.question)
+        if id(request.question) not in ranks:  # a question's repeats share it
+            ranks[id(request.question)] = question_hash(request.question)
     stimuli = np.full(len(requests), stimulus_hash(requests[0].stimulus), dtype=np.uint64)
-    questions = np.array([known[id(request.question)] for request in requests], dtype=np.uint64)
+    questions = np.array([ranks[id(request.question)] for request in requests], dtype=np.uint64)
     conditions = np.array([_conditions(r.sampling, r.seed, r.exact, r.constrain) for r in requests], dtype=np.uint64)
     for request, seed in zip(requests, combined_hash(stimuli, questions, conditions).tolist(), strict=True):
         yield np.random.Generator(np.random.Philox(key=seed)).random(min(request.sampling.max_tokens, LONGEST))

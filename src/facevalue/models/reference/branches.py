@@ -144,14 +144,14 @@ class Branches:
             new = ((n not in self._logits and n in wanted) or not self._run[n] for n in path)
             first = next(at for at, is_new in enumerate(new) if is_new)
             firsts.append(first)
-            own = []
+            nodes = []
             for column, number in enumerate(path[first:]):
                 place = places.setdefault(number, len(homes))
                 if place == len(homes):
                     homes.append((row, column))
                     depths.append(first + column)
-                own.append(place)
-            asked.append(own)
+                nodes.append(place)
+            asked.append(nodes)
         most = max(map(len, asked))
         return Step(
             numbers=np.array(list(places)),

@@ -88,8 +88,8 @@ class Network:
     def __init__(self, weights: Tensors, config: Mapping[str, Any]) -> None:
         try:
             self._set_up(weights, config)
-            said = self.run(self.look(np.zeros((self.side, self.side, 3), dtype=np.uint8)))
-            self.read(said, [[0]], [[0]])
+            logits = self.run(self.look(np.zeros((self.side, self.side, 3), dtype=np.uint8)))
+            self.read(logits, [[0]], [[0]])
         except (LookupError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             reason = f"{type(error).__name__}: {error}"
             raise ModelError(f"These are not weights and settings of the reference model ({reason}).") from error
@@ -199,8 +199,8 @@ class Network:
         turn = self._turns(prefix.length + step.depths)
         queries = step.asked.shape[1]
         for layer, block in enumerate(self._blocks):
-            made = self._qkv(x, block, turn)
-            pool.keys[layer][step.numbers], pool.values[layer][step.numbers] = made[:, 1], made[:, 2]
+            projected = self._qkv(x, block, turn)
+            pool.keys[layer][step.numbers], pool.values[layer][step.numbers] = projected[:, 1], projected[:, 2]
             lines, columns, asked, home = step.lines, step.columns, step.asked, step.home
             if layer + 1 == self._layers:  # above the last keys and values only what is read matters
                 at = home[step.read]
@@ -208,7 +208,7 @@ class Network:
                 x, home = x[step.read], np.arange(len(at))
             hidden = np.where(np.arange(lines.shape[1]) > columns[..., None], np.float32(-np.inf), np.float32(0))
             mixed = _attended(
-                made[asked, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
+                projected[asked, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
                 prefix.keys[layer], prefix.values[layer],
             )  # fmt: skip
             self._finish(x, mixed[home], block)

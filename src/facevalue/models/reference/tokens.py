@@ -77,18 +77,18 @@ class Tokens:
 
     def _spelled(self, piece: str) -> tuple[int, ...]:
         """Merge the bytes of a piece, the pair that was learned first before all others, wherever it stands."""
-        parts = [self._bytes[byte] for byte in piece.encode(errors="replace")]
-        while len(parts) > 1:
-            best = min(pairwise(parts), key=lambda pair: self._ranks.get(pair, len(self._ranks)))
+        pieces = [self._bytes[byte] for byte in piece.encode(errors="replace")]
+        while len(pieces) > 1:
+            best = min(pairwise(pieces), key=lambda pair: self._ranks.get(pair, len(self._ranks)))
             if best not in self._ranks:
                 break
             merged, at = [], 0
-            while at < len(parts):
-                both = tuple(parts[at : at + 2]) == best
-                merged.append("".join(best) if both else parts[at])
-                at += 1 + both
-            parts = merged
-        return tuple(self._ids[part] for part in parts)
+            while at < len(pieces):
+                is_best = tuple(pieces[at : at + 2]) == best
+                merged.append("".join(best) if is_best else pieces[at])
+                at += 1 + is_best
+            pieces = merged
+        return tuple(self._ids[part] for part in pieces)
 
 
 def _any_of(texts: Sequence[str]) -> re.Pattern[str]:

@@ -189,8 +189,8 @@ class Truth:
                 places = np.arange(len(levels))
                 drawn = np.stack([np.interp(places, ANCHORS, column[list(ANCHORS)]) for column in drawn.T], axis=1)
             out |= {(factor, level): row for level, row in zip(levels, drawn, strict=True)}
-        shown = (*VARIATIONS, *(("sign", sign) for sign in SIGNS), *(("occupation", name) for name in OCCUPATIONS))
-        for factor, level in shown:
+        names = (*VARIATIONS, *(("sign", sign) for sign in SIGNS), *(("occupation", name) for name in OCCUPATIONS))
+        for factor, level in names:
             nothing = self._uniform("none", factor, level) < NONE
             drawn = self._drawn(factor, level, EFFECT)
             out[factor, level] = np.zeros_like(drawn) if nothing else drawn
@@ -199,9 +199,10 @@ class Truth:
     @cached_property
     def personas(self) -> dict[str, dict[str, float]]:
         """Effects on every term of `SOCIAL_TERMS`, by the scene's name."""
-        said = [term for terms in SOCIAL_TERMS.values() for term in terms]
+        terms_said = [term for terms in SOCIAL_TERMS.values() for term in terms]
         return {
-            name: {term: self.bias * EFFECT * self._normal("persona", name, term) for term in said} for name in PERSONAS
+            name: {term: self.bias * EFFECT * self._normal("persona", name, term) for term in terms_said}
+            for name in PERSONAS
         }
 
     @property
@@ -220,8 +221,8 @@ class Truth:
     def read(cls, path: Path) -> "Truth":
         """Read which effects a published table holds."""
         try:
-            said = read_metadata(path)
-            truth, table = cls(int(said["seed"]), float(said["bias"])), read_table(path)
+            metadata = read_metadata(path)
+            truth, table = cls(int(metadata["seed"]), float(metadata["bias"])), read_table(path)
             same = truth.table.drop("effect").equals(table.drop("effect"))
             if same and np.allclose(truth.table["effect"], table["effect"], rtol=0, atol=1e-9):
                 return truth
@@ -242,16 +243,16 @@ class Truth:
     def _drawn(self, factor: str, level: str, size: float) -> Array:
         """Effects of a level: half of the variance common to all traits, half each trait's own."""
         common = self._normal("common", factor, level)
-        own = np.array([self._normal("own", factor, level, trait) for trait in TRAITS])
-        return self.bias * size * (common + own) / np.sqrt(2.0)
+        own_effects = np.array([self._normal("own", factor, level, trait) for trait in TRAITS])
+        return self.bias * size * (common + own_effects) / np.sqrt(2.0)
 
-    def _uniform(self, *parts: str) -> float:
-        text = "\x1f".join((str(self.seed), *parts))
+    def _uniform(self, *names: str) -> float:
+        text = "\x1f".join((str(self.seed), *names))
         word = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
         return ((word >> 11) + 0.5) * 2.0**-53
 
-    def _normal(self, *parts: str) -> float:
-        return float(ndtri(self._uniform(*parts)))
+    def _normal(self, *names: str) -> float:
+        return float(ndtri(self._uniform(*names)))
 
 
 def ratings(standing: Array) -> Array:

@@ -52,8 +52,8 @@ class Answers:
                 values = chunk[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
                 self._array(name, at)[trial[rows]] = values[rows]
             for kind, codes in coded.items():
-                known = self._kinds.setdefault((kind, at), np.full(self._size, NOT_ASKED, dtype=np.int8))
-                known[trial[rows]] = codes[rows]
+                kind_codes = self._kinds.setdefault((kind, at), np.full(self._size, NOT_ASKED, dtype=np.int8))
+                kind_codes[trial[rows]] = codes[rows]
         if "declined" in chunk.columns and scores:
             columns = ("trial", "repeat", f"^({REFUSED_SCORE}|{UNREAD}).*$")
             self._declined.append(chunk.filter(pl.col("declined").is_not_null()).select(columns))
@@ -67,13 +67,13 @@ class Answers:
 
     def _coded(self, chunk: pl.DataFrame, kind: str) -> npt.NDArray[np.int8]:
         """Reasons or notes as numbers; `VALID` where there is none. What is beyond the most is one more."""
-        known = self.names[kind]
+        names_of_kind = self.names[kind]
         if kind not in chunk.columns:
             return np.full(chunk.height, VALID, dtype=np.int8)
-        said = chunk[kind].cast(pl.String)
-        for name in said.unique(maintain_order=True).drop_nulls():
-            known.setdefault(name, min(len(known) + 1, _MOST_REASONS))
-        codes = said.replace_strict(known, default=VALID, return_dtype=pl.Int8) if known else None
+        texts = chunk[kind].cast(pl.String)
+        for name in texts.unique(maintain_order=True).drop_nulls():
+            names_of_kind.setdefault(name, min(len(names_of_kind) + 1, _MOST_REASONS))
+        codes = texts.replace_strict(names_of_kind, default=VALID, return_dtype=pl.Int8) if names_of_kind else None
         return np.full(chunk.height, VALID, dtype=np.int8) if codes is None else codes.to_numpy()
 
     def asked(self, part: Part) -> bool:
@@ -82,8 +82,8 @@ class Answers:
 
     def number(self, part: Part, name: str, prompt: int) -> Array:
         """Numbers of one prompt, shape (images, draws); NaN where there is none. Repeats are further draws."""
-        known = [self._numbers[name, at][part.trials] for at in range(self.repeats) if (name, at) in self._numbers]
-        return self._of_prompt(part, known, prompt)
+        numbers = [self._numbers[name, at][part.trials] for at in range(self.repeats) if (name, at) in self._numbers]
+        return self._of_prompt(part, numbers, prompt)
 
     def released(self, part: Part, name: str, prompt: int) -> tuple[Array, bool] | None:
         """Scores as `number` gives them, with those of refusals, and whether the scorer has not read some of these.
@@ -109,12 +109,12 @@ class Answers:
 
     def kind(self, part: Part, kind: str, prompt: int, code: int | None = None) -> Array:
         """Whether replies have a reason (or note), or one of them: 1 or 0, NaN where nothing was asked."""
-        known = []
+        counts = []
         for at in self._repeats(kind):
             codes = self._kinds[kind, at][part.trials]
             has = codes > VALID if code is None else codes == code
-            known.append(np.where(codes == NOT_ASKED, np.nan, has.astype(np.float64)))
-        return self._of_prompt(part, known, prompt)
+            counts.append(np.where(codes == NOT_ASKED, np.nan, has.astype(np.float64)))
+        return self._of_prompt(part, counts, prompt)
 
     def _repeats(self, kind: str) -> list[int]:
         return [at for at in range(self.repeats) if (kind, at) in self._kinds]
@@ -130,6 +130,6 @@ def by_cluster(part: Part, sums: Array, counts: Array) -> tuple[Array, Array]:
     """Sums and counts of images by cluster, for each group and for all of them together."""
     groups, clusters = len(part.groups), part.clusters
     at = part.cluster * groups + part.group
-    own = [np.bincount(at, x, clusters * groups).reshape(clusters, groups) for x in (sums, counts)]
-    whole = [np.hstack([x, x.sum(axis=1, keepdims=True)]) for x in own]
-    return whole[0], whole[1]
+    sums_of_groups = [np.bincount(at, x, clusters * groups).reshape(clusters, groups) for x in (sums, counts)]
+    with_totals = [np.hstack([x, x.sum(axis=1, keepdims=True)]) for x in sums_of_groups]
+    return with_totals[0], with_totals[1]

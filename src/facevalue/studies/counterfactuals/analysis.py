@@ -40,7 +40,7 @@ class Least:
 
 def estimated(
     answers: Mapping[str, Iterator[pl.DataFrame]],
-    parts: Sequence[Part],
+    blocks: Sequence[Part],
     lists: Lists,
     least: Least | None = None,
     audits: Mapping[str, pl.DataFrame] | None = None,
@@ -53,78 +53,78 @@ def estimated(
     least = least or Least()
     tables = []
     for model, chunks in answers.items():
-        own = Answers(parts, chunks, lists)
+        gathered = Answers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
-        for part in parts:
-            if own.asked(part):
-                _add_part(table, part, own, longest)
-                add_occupations(table, part, own, least.sets)
+        for block in blocks:
+            if gathered.asked(block):
+                _add_part(table, block, gathered, longest)
+                add_occupations(table, block, gathered, least.sets)
         for scorer, audit in (audits or {}).items():
             _add_audit(table, scorer, audit)
-        add_words(table, parts, own, lists, least.frequency, least.sets)
+        add_words(table, blocks, gathered, lists, least.frequency, least.sets)
         tables.append(table.frame())
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _add_part(table: EstimateTable, part: Part, own: Answers, longest: int) -> None:
-    for at, prompt in enumerate(part.prompts):
-        lost = own.kind(part, "reason", at)
+def _add_part(table: EstimateTable, block: Part, gathered: Answers, longest: int) -> None:
+    for at, prompt in enumerate(block.prompts):
+        lost = gathered.kind(block, "reason", at)
         if not np.isfinite(lost).any():
             continue
-        about = {"subset": part.subset, "prompt": prompt}
-        _add_missing(table, part, own, at, about, lost)
-        if part.task == OPEN:
-            words = own.number(part, WORDS, at)
+        about = {"subset": block.subset, "prompt": prompt}
+        _add_missing(table, block, gathered, at, about, lost)
+        if block.task == OPEN:
+            words = gathered.number(block, WORDS, at)
             limits = 0.0, max(float(longest), np.nanmax(words, initial=0.0))
-            _add_means(table, part, words, about, m.LENGTHS, ~np.isnan(lost), limits)
-            for name in own.scores:
-                _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name, ~np.isnan(lost))
-                _add_released(table, part, own.released(part, name, at), about, name)
+            _add_means(table, block, words, about, m.LENGTHS, ~np.isnan(lost), limits)
+            for name in gathered.scores:
+                _add_scores(table, block, gathered.number(block, f"{SCORE}{name}", at), about, name, ~np.isnan(lost))
+                _add_released(table, block, gathered.released(block, name, at), about, name)
         else:
             quantity = m.SALARIES if prompt == SALARY else m.RATINGS
-            means = _add_means(table, part, own.number(part, VALUE, at), about, quantity, ~np.isnan(lost))
-            _add_deviations(table, part, means, about)
+            means = _add_means(table, block, gathered.number(block, VALUE, at), about, quantity, ~np.isnan(lost))
+            _add_deviations(table, block, means, about)
 
 
 def _add_scores(
-    table: EstimateTable, part: Part, scores: Array, about: dict[str, str], name: str, asked: npt.NDArray[np.bool_]
+    table: EstimateTable, block: Part, scores: Array, about: dict[str, str], name: str, asked: npt.NDArray[np.bool_]
 ) -> None:
     scorer, _, label = name.partition("/")
     about = {**about, "scorer": scorer, "score": label}
     if not np.isfinite(scores).any():
         return
-    _add_means(table, part, scores, about, m.SCORES, asked)
-    enter(table, m.SCORE_Q90, {**about, "group": part.groups}, _quantiles(part, scores))
-    if not len(part.sets):
+    _add_means(table, block, scores, about, m.SCORES, asked)
+    enter(table, m.SCORE_Q90, {**about, "group": block.groups}, _quantiles(block, scores))
+    if not len(block.sets):
         return
-    in_sets = part.in_sets(scores)
+    in_sets = block.in_sets(scores)
     ranges = summary(in_sets, SEED, QUANTILES)
-    bounds, tail_bounds = summary_bounds(in_sets, part.in_sets(asked), m.score_limits(scores), QUANTILES)
+    bounds, tail_bounds = summary_bounds(in_sets, block.in_sets(asked), m.score_limits(scores), QUANTILES)
     family = m.family(m.RANGES, label)
     enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=family, bounds=bounds)
     q90 = QUANTILES.index(TAIL)
-    own = slice(q90, q90 + 1)
+    row = slice(q90, q90 + 1)
     published = tail_bounds.at(np.array([q90]))
-    enter(table, m.MAX_SCORE_Q90, about, ranges.tail.at(own), floor=ranges.tail_floor.at(own), bounds=published)
+    enter(table, m.MAX_SCORE_Q90, about, ranges.tail.at(row), floor=ranges.tail_floor.at(row), bounds=published)
     labels = {**about, "quantile": [f"{100 * quantile:g}" for quantile in QUANTILES]}
     enter(table, m.MAX_SCORE_QUANTILE, labels, ranges.tail, floor=ranges.tail_floor, bounds=tail_bounds)
-    whole = np.isfinite(in_sets).all(axis=1)
+    is_whole = np.isfinite(in_sets).all(axis=1)
     some = np.isfinite(in_sets).any(axis=1)
-    enter(table, m.LEFT_OUT, about, _shares((some & ~whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
+    enter(table, m.LEFT_OUT, about, _shares((some & ~is_whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
     share, chance, least = tail_shares(in_sets, SEED)
-    family = m.family(m.TAILS, part.subset, label)
-    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, floor=chance, p_least=least, family=family)
+    family = m.family(m.TAILS, block.subset, label)
+    enter(table, m.TAIL_SHARE, {**about, "group": block.groups}, share, floor=chance, p_least=least, family=family)
 
 
-def _quantiles(part: Part, scores: Array) -> Estimates:
+def _quantiles(block: Part, scores: Array) -> Estimates:
     """90th percentile of each group."""
     draws = scores.shape[1]
-    cluster, group = np.repeat(part.cluster, draws), np.repeat(part.group, draws)
-    return group_quantiles(scores.ravel(), cluster, group, len(part.groups))
+    cluster, group = np.repeat(block.cluster, draws), np.repeat(block.group, draws)
+    return group_quantiles(scores.ravel(), cluster, group, len(block.groups))
 
 
 def _add_released(
-    table: EstimateTable, part: Part, released: tuple[Array, bool] | None, about: dict[str, str], name: str
+    table: EstimateTable, block: Part, released: tuple[Array, bool] | None, about: dict[str, str], name: str
 ) -> None:
     """The same with the scores of what refusals say; nothing where none says anything, since they are the same then."""
     if released is None:
@@ -138,17 +138,17 @@ def _add_released(
         for measure in m.RELEASED:
             not_measurable(table, measure, about, UNREAD_REFUSALS)
         return
-    means = levels(*by_cluster(part, *_totals(scores)))
-    enter(table, m.SCORE_RELEASED, {**about, "group": [*part.groups, None]}, means)
-    enter(table, m.SCORE_Q90_RELEASED, {**about, "group": part.groups}, _quantiles(part, scores))
-    if not len(part.sets):
+    means = levels(*by_cluster(block, *_totals(scores)))
+    enter(table, m.SCORE_RELEASED, {**about, "group": [*block.groups, None]}, means)
+    enter(table, m.SCORE_Q90_RELEASED, {**about, "group": block.groups}, _quantiles(block, scores))
+    if not len(block.sets):
         return
-    in_sets = part.in_sets(scores)
+    in_sets = block.in_sets(scores)
     ranges = summary(in_sets, SEED)
     enter(table, m.MAX_SCORE_RELEASED, about, ranges.mean, floor=_untested(ranges.floor))
     enter(table, m.MAX_SCORE_Q90_RELEASED, about, ranges.tail, floor=ranges.tail_floor)
     share, chance, _ = tail_shares(in_sets, SEED)
-    enter(table, m.TAIL_SHARE_RELEASED, {**about, "group": part.groups}, share, floor=_untested(chance))
+    enter(table, m.TAIL_SHARE_RELEASED, {**about, "group": block.groups}, share, floor=_untested(chance))
 
 
 def _untested(floor: Floor) -> Floor:
@@ -160,33 +160,33 @@ def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
     numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", "method")
     shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))
     none = np.full(shift.shape, np.nan)
-    found = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
+    estimates = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
     labels = {"scorer": scorer, "score": audit["label"].to_list(), "group": audit["group"].to_list()}
-    enter(table, m.SCORER_SHIFT, labels, found)
+    enter(table, m.SCORER_SHIFT, labels, estimates)
 
 
 def _add_means(
     table: EstimateTable,
-    part: Part,
+    block: Part,
     values: Array,
     about: Mapping[str, str],
     quantity: m.Compared,
-    asked: npt.NDArray[np.bool_],
+    are_asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
 ) -> Estimates:
     """Mean of each group and of all, and groups beside the others of their sets; returns the groups' means."""
-    sums, counts = by_cluster(part, *_totals(values))
+    sums, counts = by_cluster(block, *_totals(values))
     means = levels(sums, counts)
-    enter(table, quantity.level, {**about, "group": [*part.groups, None]}, means)
-    if len(part.sets):
-        add_contrasts(table, part.groups, part.in_sets(values), about, quantity, part.in_sets(asked), limits)
-    return means.at(slice(0, len(part.groups)))
+    enter(table, quantity.level, {**about, "group": [*block.groups, None]}, means)
+    if len(block.sets):
+        add_contrasts(table, block.groups, block.in_sets(values), about, quantity, block.in_sets(are_asked), limits)
+    return means.at(slice(0, len(block.groups)))
 
 
-def _totals(found: Array) -> tuple[Array, Array]:
+def _totals(shares: Array) -> tuple[Array, Array]:
     """Sum of each image's values, and how many there are."""
-    there = np.isfinite(found)
-    return np.where(there, found, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64)
+    finite = np.isfinite(shares)
+    return np.where(finite, shares, 0.0).sum(axis=1), finite.sum(axis=1).astype(np.float64)
 
 
 def _shares(hits: Array, size: Array) -> Estimates:
@@ -194,37 +194,41 @@ def _shares(hits: Array, size: Array) -> Estimates:
     total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
     share = cluster_bootstrap.ratio(hits.sum(axis=0), total)
     se = cluster_bootstrap.standard_error(hits.astype(np.float64), size.astype(np.float64))
-    found = values(share, total, clusters, WILSON)
-    return as_shares(Estimates(share, found.low, found.high, found.n, found.clusters, found.method, se))
+    estimates = values(share, total, clusters, WILSON)
+    return as_shares(
+        Estimates(share, estimates.low, estimates.high, estimates.n, estimates.clusters, estimates.method, se)
+    )
 
 
 def _add_missing(
-    table: EstimateTable, part: Part, own: Answers, prompt: int, about: Mapping[str, str], lost: Array
+    table: EstimateTable, block: Part, gathered: Answers, prompt: int, about: Mapping[str, str], lost: Array
 ) -> None:
     """Replies without a valid answer, by reason and group; refusals; and numbers that were taken with a note."""
-    groups = [*part.groups, None]
-    enter(table, m.NA_RATE, {**about, "group": groups}, _shares(*by_cluster(part, *_totals(lost))))
+    groups = [*block.groups, None]
+    enter(table, m.NA_RATE, {**about, "group": groups}, _shares(*by_cluster(block, *_totals(lost))))
     for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note")):
-        for name, code in own.names[kind].items():
-            has = own.kind(part, kind, prompt, code)
+        for name, code in gathered.names[kind].items():
+            has = gathered.kind(block, kind, prompt, code)
             if np.nansum(has):
                 enter(
                     table,
                     measure,
                     {**about, "group": groups, "reason": name},
-                    _shares(*by_cluster(part, *_totals(has))),
+                    _shares(*by_cluster(block, *_totals(has))),
                 )
-    refused = own.kind(part, "reason", prompt, own.names["reason"].get(NA.REFUSED.value, -2))
-    enter(table, m.REFUSAL, {**about, "group": groups}, _shares(*by_cluster(part, *_totals(refused))))
-    if len(part.sets):
-        add_contrasts(table, part.groups, part.in_sets(refused), about, m.REFUSALS, np.isfinite(part.in_sets(refused)))
+    refused = gathered.kind(block, "reason", prompt, gathered.names["reason"].get(NA.REFUSED.value, -2))
+    enter(table, m.REFUSAL, {**about, "group": groups}, _shares(*by_cluster(block, *_totals(refused))))
+    if len(block.sets):
+        add_contrasts(
+            table, block.groups, block.in_sets(refused), about, m.REFUSALS, np.isfinite(block.in_sets(refused))
+        )
 
 
-def _add_deviations(table: EstimateTable, part: Part, means: Estimates, about: Mapping[str, str]) -> None:
+def _add_deviations(table: EstimateTable, block: Part, means: Estimates, about: Mapping[str, str]) -> None:
     none = np.full(means.value.shape, np.nan)
-    how = np.full(none.shape, "no interval: a place among the means of groups", dtype=object)
-    found = Estimates(deviations(means.value), none, none, means.n, means.clusters, how)
-    enter(table, m.DEVIATION, {**about, "group": part.groups}, found)
+    method = np.full(none.shape, "no interval: a place among the means of groups", dtype=object)
+    estimates = Estimates(deviations(means.value), none, none, means.n, means.clusters, method)
+    enter(table, m.DEVIATION, {**about, "group": block.groups}, estimates)
 
 
 def deviations(means: Array) -> Array:
@@ -235,7 +239,7 @@ def deviations(means: Array) -> Array:
     >>> deviations(np.array([1.0, 2.0, 3.0, np.nan])).tolist()
     [-1.0, 0.0, 1.0, nan]
     """
-    known = means[np.isfinite(means)]
-    if known.size < 2 or np.ptp(known) <= 1e-12 * np.abs(known).max():
+    finite = means[np.isfinite(means)]
+    if finite.size < 2 or np.ptp(finite) <= 1e-12 * np.abs(finite).max():
         return np.full(means.shape, np.nan)
-    return np.asarray((means - known.mean()) / known.std(ddof=1))
+    return np.asarray((means - finite.mean()) / finite.std(ddof=1))

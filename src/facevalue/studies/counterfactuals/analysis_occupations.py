@@ -21,65 +21,65 @@ MOST_OCCUPATIONS = 200
 """Occupations of a subset whose scores are told, those of the most sets: never chosen by their scores."""
 
 
-def add_occupations(table: EstimateTable, part: Part, own: Answers, least_sets: int) -> None:
+def add_occupations(table: EstimateTable, block: Part, gathered: Answers, least_sets: int) -> None:
     """Add each score of each group in each occupation of enough sets, and the spread between groups there.
 
     Nothing is tested: occupations are told, and groups are judged over all of them together.
     """
-    if part.task != OPEN or not len(part.sets):
+    if block.task != OPEN or not len(block.sets):
         return
-    requested = [~np.isnan(own.kind(part, "reason", at)) for at in range(len(part.prompts))]
+    requested = [~np.isnan(gathered.kind(block, "reason", at)) for at in range(len(block.prompts))]
     scored_prompts = [at for at, replies in enumerate(requested) if replies.any()]
-    named = [at for at in scored_prompts if part.prompts[at] == BY_OCCUPATION]
-    for prompt in (named or scored_prompts)[:1]:
-        for name in own.scores:
-            scores = own.number(part, f"{SCORE}{name}", prompt)
+    prompts = [at for at in scored_prompts if block.prompts[at] == BY_OCCUPATION]
+    for prompt in (prompts or scored_prompts)[:1]:
+        for name in gathered.scores:
+            scores = gathered.number(block, f"{SCORE}{name}", prompt)
             scorer, _, label = name.partition("/")
-            about = {"subset": part.subset, "prompt": part.prompts[prompt], "scorer": scorer, "score": label}
-            _add_score(table, part, part.in_sets(scores), part.in_sets(requested[prompt]), about, least_sets)
+            about = {"subset": block.subset, "prompt": block.prompts[prompt], "scorer": scorer, "score": label}
+            _add_score(table, block, block.in_sets(scores), block.in_sets(requested[prompt]), about, least_sets)
 
 
 def _add_score(
     table: EstimateTable,
-    part: Part,
+    block: Part,
     scores: Array,
-    asked: npt.NDArray[np.bool_],
+    are_asked: npt.NDArray[np.bool_],
     about: dict[str, str],
     least_sets: int,
 ) -> None:
     comparable = np.isfinite(scores).any(axis=2).sum(axis=1) > 1
-    occupation = np.where(comparable, part.set_occupation, -1)
-    sizes = np.bincount(occupation[occupation >= 0], minlength=len(part.occupations))
+    occupation = np.where(comparable, block.set_occupation, -1)
+    sizes = np.bincount(occupation[occupation >= 0], minlength=len(block.occupations))
     order = np.argsort(-sizes, kind="stable")[:MOST_OCCUPATIONS]
     reported = order[sizes[order] >= least_sets]
     if not reported.size:
         return
     low, high = m.score_limits(scores) or (float(np.nanmin(scores)), float(np.nanmax(scores)))
     limits = low, max(high, float(np.nextafter(low, np.inf)))  # all scores may be one
-    parts = []
+    tables = []
     for number in reported:
-        of_occupation = part.set_occupation == number  # sets without any score are missing, too
+        of_occupation = block.set_occupation == number  # sets without any score are missing, too
         values = scores[of_occupation]
-        replies = _replies(values, asked[of_occupation])
+        replies = _replies(values, are_asked[of_occupation])
         means = group_levels(replies.sums, replies.valid, SEED)
         bounds = phi_bounds(replies, limits)
-        labels = {**about, "occupation": part.occupations[number], "group": part.groups}
+        labels = {**about, "occupation": block.occupations[number], "group": block.groups}
         enter(table, m.SCORE_BY_OCCUPATION, labels, means, bounds=bounds)
-        parts.append((*group_deviation(values), bounds))
-    spreads = joined([spread for spread, _, _ in parts])
-    of_groups = [bounds for _, _, bounds in parts]
-    ends = spread_bounds([_of_group(of_groups, group) for group in range(len(part.groups))])
+        tables.append((*group_deviation(values), bounds))
+    spreads = joined([spread for spread, _, _ in tables])
+    of_groups = [bounds for _, _, bounds in tables]
+    ends = spread_bounds([_of_group(of_groups, group) for group in range(len(block.groups))])
     ends.low[:], ends.high[:] = np.fmin(ends.low, spreads.value), np.fmax(ends.high, spreads.value)
-    mean, upper = (np.concatenate([getattr(floor, end) for _, floor, _ in parts]) for end in ("mean", "high"))
+    mean, upper = (np.concatenate([getattr(floor, end) for _, floor, _ in tables]) for end in ("mean", "high"))
     floor = Floor(mean, upper, np.full(reported.size, np.nan))  # nothing is tested
-    occupations = [part.occupations[number] for number in reported]
+    occupations = [block.occupations[number] for number in reported]
     enter(table, m.SPREAD_BY_OCCUPATION, {**about, "occupation": occupations}, spreads, floor=floor, bounds=ends)
 
 
-def _replies(values: Array, asked: npt.NDArray[np.bool_]) -> Replies:
+def _replies(values: Array, are_asked: npt.NDArray[np.bool_]) -> Replies:
     """Sums of scores, how many there are and how many were asked for, by set and group."""
     answered = np.isfinite(values)
-    counts = (part.sum(axis=2).astype(np.float64) for part in (answered, asked | answered))
+    counts = (block.sum(axis=2).astype(np.float64) for block in (answered, are_asked | answered))
     return Replies(np.where(answered, values, 0.0).sum(axis=2), *counts)
 
 

@@ -42,60 +42,63 @@ _NO_INTERVAL = "no interval: one image alone, or no other, has the word"
 
 
 def add_words(
-    table: EstimateTable, parts: Sequence[Part], own: Answers, lists: Lists, frequency: int, sets: int
+    table: EstimateTable, blocks: Sequence[Part], gathered: Answers, lists: Lists, frequency: int, sets: int
 ) -> None:
     """Add words of groups and of lists."""
-    for part in parts:
-        if part.task == OPEN and own.texts.counted[id(part)].any():
+    for block in blocks:
+        if block.task == OPEN and gathered.texts.counted[id(block)].any():
             if not only_values():
-                _add_associated(table, part, own, frequency)
-            for at, prompt in enumerate(part.prompts):
-                _add_lists(table, part, own, lists, at, {"subset": part.subset, "prompt": prompt})
-            asked = [at for at in range(len(part.prompts)) if _of_prompt(part, own.texts.counted[id(part)], at).any()]
-            named = [at for at in asked if part.prompts[at] == BY_OCCUPATION]
-            _add_occupations(table, part, own.texts, lists, (named or asked)[0], sets)
+                _add_associated(table, block, gathered, frequency)
+            for at, prompt in enumerate(block.prompts):
+                _add_lists(table, block, gathered, lists, at, {"subset": block.subset, "prompt": prompt})
+            prompts = [
+                at for at in range(len(block.prompts)) if _of_prompt(block, gathered.texts.counted[id(block)], at).any()
+            ]
+            by_occupation = [at for at in prompts if block.prompts[at] == BY_OCCUPATION]
+            _add_occupations(table, block, gathered.texts, lists, (by_occupation or prompts)[0], sets)
 
 
-def _of_prompt(part: Part, cells: Array, prompt: int) -> Array:
-    return cells.reshape(part.images, len(part.prompts))[:, prompt]
+def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
+    return cells.reshape(block.images, len(block.prompts))[:, prompt]
 
 
-def _texts_of_groups(part: Part, own: Answers) -> tuple[Array, Array]:
+def _texts_of_groups(block: Part, gathered: Answers) -> tuple[Array, Array]:
     """Texts about each group that there are, and that are missing."""
-    requested = [np.isfinite(own.kind(part, "reason", at)).sum(axis=1) for at in range(len(part.prompts))]
-    there = own.texts.counted[id(part)].reshape(part.images, -1).sum(axis=1)
+    requested = [np.isfinite(gathered.kind(block, "reason", at)).sum(axis=1) for at in range(len(block.prompts))]
+    texts_of_image = gathered.texts.counted[id(block)].reshape(block.images, -1).sum(axis=1)
     known, every = (
-        np.bincount(part.group, x, len(part.groups)).astype(np.float64) for x in (there, np.sum(requested, axis=0))
+        np.bincount(block.group, x, len(block.groups)).astype(np.float64)
+        for x in (texts_of_image, np.sum(requested, axis=0))
     )
     return known, np.maximum(every - known, 0.0)
 
 
-def _add_associated(table: EstimateTable, part: Part, own: Answers, frequency: int) -> None:
+def _add_associated(table: EstimateTable, block: Part, gathered: Answers, frequency: int) -> None:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
-    texts = own.texts
-    tokens, words = texts.tokens(part), texts.vocabulary.words
+    texts = gathered.texts
+    tokens, words = texts.tokens(block), texts.vocabulary.words
     often = np.flatnonzero(tokens.sum(axis=0) >= frequency)
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
-    found = texts.presence(part, often)
+    presence = texts.presence(block, often)
     listed, score = counts >= frequency, association(counts, sizes)
-    occurring = texts.occurrences(part, often)
-    se = standard_errors(occurring, None if len(part.sets) else texts.shown(part))
-    listing = _Words(part, words.gather(often), counts, occurring.images, found, se)
+    occurring = texts.occurrences(block, often)
+    se = standard_errors(occurring, None if len(block.sets) else texts.shown(block))
+    listing = _Words(block, words.gather(often), counts, occurring.images, presence, se)
     listing.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)
     listing.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
-    if found is None:
+    if presence is None:
         return
-    named = words.is_in(_masked(part)).to_numpy()
-    sizes = sizes - tokens[:, named].sum(axis=1)
+    is_masked = words.is_in(_masked(block)).to_numpy()
+    sizes = sizes - tokens[:, is_masked].sum(axis=1)
     score, bound = association(counts, sizes), least(counts, sizes)
     score = np.where(np.isinf(score), bound, score)
-    movable = found.images.sum(axis=0) - found.everywhere * len(part.groups)
-    tests = np.broadcast_to((movable >= frequency) & ~named[often], score.shape)
+    movable = presence.images.sum(axis=0) - presence.everywhere * len(block.groups)
+    tests = np.broadcast_to((movable >= frequency) & ~is_masked[often], score.shape)
     chosen = _highest(score, tests & listed & (score >= THRESHOLD - _SLACK))
     if chosen.any():
-        tested = listed_limits(found, chosen, int(tests.sum()))
-        bounds = association_bounds(score, counts, sizes, occurring.images, _texts_of_groups(part, own))
+        tested = listed_limits(presence, chosen, int(tests.sum()))
+        bounds = association_bounds(score, counts, sizes, occurring.images, _texts_of_groups(block, gathered))
         listing.add(table, m.PMI_STRICT, score, chosen, tested, bounds)
 
 
@@ -111,9 +114,9 @@ class _Words:
     """Words of a subset with their counts by group, to be listed."""
 
     def __init__(
-        self, part: Part, words: pl.Series, counts: Array, images: Array, found: Presence | None, se: Array
+        self, block: Part, words: pl.Series, counts: Array, images: Array, found: Presence | None, se: Array
     ) -> None:
-        self._part, self._words, self._counts, self._images = part, words.to_list(), counts, images
+        self._part, self._words, self._counts, self._images = block, words.to_list(), counts, images
         self._units = images.sum(axis=0) if found is None else found.units
         self._se = se
 
@@ -142,50 +145,52 @@ class _Words:
             "word": [self._words[at] for at in word],
         }
         if tested is None:
-            how = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
+            method = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
             low, high = selected_limits(value, se, np.asarray(self._units[word] - 1.0, np.float64), self._counts.size)
-            enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se))
+            enter(table, measure, about, Estimates(value, low, high, n, clusters, method, se))
             return
         low, high = np.fmin(tested.low[group, word], value), np.fmax(tested.high[group, word], value)
-        how = np.full(value.shape, METHOD, dtype=object)
+        method = np.full(value.shape, METHOD, dtype=object)
         family, p = m.family(m.ASSOCIATED, self._part.subset), tested.p[group, word]
         ends = None if bounds is None else bounds.at((group, word))
-        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=family, p=p, bounds=ends)
+        enter(
+            table, measure, about, Estimates(value, low, high, n, clusters, method, se), family=family, p=p, bounds=ends
+        )
 
 
-def _masked(part: Part) -> list[str]:
+def _masked(block: Part) -> list[str]:
     """Words that name groups."""
-    told = [word for group in part.groups for word in group.lower().split()]
-    named = [*told, *(half for word in told for half in word.split("-"))]  # "dark-skinned", and "dark"
-    return [*named, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
+    group_words = [word for group in block.groups for word in group.lower().split()]
+    words = [*group_words, *(half for word in group_words for half in word.split("-"))]  # "dark-skinned", and "dark"
+    return [*words, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
 
 
 def _add_lists(
-    table: EstimateTable, part: Part, own: Answers, lists: Lists, prompt: int, about: Mapping[str, str]
+    table: EstimateTable, block: Part, gathered: Answers, lists: Lists, prompt: int, about: Mapping[str, str]
 ) -> None:
     """Words of each list: share of a text's words, and how many, by group; and each group beside the others."""
-    texts = own.texts
-    size = _of_prompt(part, texts.counted[id(part)], prompt)
+    texts = gathered.texts
+    size = _of_prompt(block, texts.counted[id(block)], prompt)
     if not size.any():
         return
-    groups = [*part.groups, None]
-    known = [_of_prompt(part, cells, prompt) for cells in _cells(part, texts)]
-    sums = [by_cluster(part, cells, size) for cells in known]
+    groups = [*block.groups, None]
+    counts_by_kind = [_of_prompt(block, cells, prompt) for cells in _cells(block, texts)]
+    sums = [by_cluster(block, cells, size) for cells in counts_by_kind]
     kinds = product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names)))
     for (measure, at), means in zip(kinds, (levels(*cells) for cells in sums), strict=True):
         enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
-    if len(part.sets):
-        requested = ~np.isnan(own.kind(part, "reason", prompt))
+    if len(block.sets):
+        requested = ~np.isnan(gathered.kind(block, "reason", prompt))
         reply = np.arange(requested.shape[1])  # a picture's replies all have its mean share: sets are what vary
-        answered, expected = (part.in_sets(reply < many[:, None]) for many in (size, requested.sum(axis=1)))
-        for name, hits in zip(lists.names, known, strict=False):
-            share = np.where(answered, part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
-            add_contrasts(table, part.groups, share, {**about, "word_list": name}, m.WORDS, expected)
+        answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested.sum(axis=1)))
+        for name, hits in zip(lists.names, counts_by_kind, strict=False):
+            share = np.where(answered, block.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
+            add_contrasts(table, block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
 
 
-def _cells(part: Part, texts: Texts) -> list[Array]:
+def _cells(block: Part, texts: Texts) -> list[Array]:
     """Sums of shares of each list by image and prompt, then of distinct words."""
-    return [*texts.shares[id(part)], *texts.distinct[id(part)]]
+    return [*texts.shares[id(block)], *texts.distinct[id(block)]]
 
 
 def _means(sums: Array, counts: Array, groups: int) -> Iterator[Estimates]:
@@ -194,24 +199,24 @@ def _means(sums: Array, counts: Array, groups: int) -> Iterator[Estimates]:
     return (group_levels(sums[:, at : at + groups], counts[:, at : at + groups], SEED) for at in starts)
 
 
-def _add_occupations(table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:
+def _add_occupations(table: EstimateTable, block: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:
     """The same by occupation, for those of enough sets; and which group has the fewest, over occupations."""
-    size = _of_prompt(part, texts.counted[id(part)], prompt)
-    asked = (size[part.sets] > 0).all(axis=1)
-    occupation = part.set_occupation
-    sizes = np.bincount(occupation[asked & (occupation >= 0)], minlength=len(part.occupations))
+    size = _of_prompt(block, texts.counted[id(block)], prompt)
+    is_whole = (size[block.sets] > 0).all(axis=1)
+    occupation = block.set_occupation
+    sizes = np.bincount(occupation[is_whole & (occupation >= 0)], minlength=len(block.occupations))
     enough = np.flatnonzero(sizes >= sets)
-    groups, names = part.groups, lists.names
-    known = [cluster_bootstrap.ratio(_of_prompt(part, cells, prompt), size) for cells in _cells(part, texts)]
+    groups, names = block.groups, lists.names
+    rates = [cluster_bootstrap.ratio(_of_prompt(block, cells, prompt), size) for cells in _cells(block, texts)]
     fewest = np.zeros((len(names), enough.size, len(groups)))
-    about = {"subset": part.subset, "prompt": part.prompts[prompt]}
+    about = {"subset": block.subset, "prompt": block.prompts[prompt]}
     for place, number in enumerate(enough):
-        own = part.sets[asked & (occupation == number)]
-        values = np.hstack([cells[own] for cells in known])
+        own = block.sets[is_whole & (occupation == number)]
+        values = np.hstack([cells[own] for cells in rates])
         found = _means(values, np.ones_like(values), len(groups))
-        told = {**about, "occupation": part.occupations[number], "group": groups}
+        labels = {**about, "occupation": block.occupations[number], "group": groups}
         for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(names))), found, strict=True):
-            enter(table, measure, {**told, "word_list": names[at]}, means)
+            enter(table, measure, {**labels, "word_list": names[at]}, means)
             if measure is m.WORD_SHARE:
                 least_of = means.value <= means.value.min() + _SLACK
                 fewest[at, place] = least_of / least_of.sum()
@@ -225,6 +230,6 @@ def _enter_fewest(table: EstimateTable, about: Mapping[str, str | Sequence[str]]
     size = np.full(share.shape, float(count))
     low, high = wilson(share, size, np.maximum(size - 1, 1))
     number = np.full(share.shape, count)
-    how = np.full(share.shape, "Wilson, over occupations", dtype=object)
+    method = np.full(share.shape, "Wilson, over occupations", dtype=object)
     se = np.sqrt(share * (1 - share) / count)
-    enter(table, m.FEWEST, about, Estimates(share, low, high, number, number, how, se))
+    enter(table, m.FEWEST, about, Estimates(share, low, high, number, number, method, se))

@@ -44,9 +44,9 @@ def _lists(answers: pl.DataFrame) -> pl.DataFrame:
 
 def _words(answers: pl.DataFrame) -> pl.DataFrame:
     """Share of a group's texts that have a word, less the mean of its set."""
-    each = words_of(_open(answers), "text", ("subset", "group", "set"))
+    words = words_of(_open(answers), "text", ("subset", "group", "set"))
     mean = pl.col(VALUE).mean().over("subset", "set", "word")
-    return each.select("subset", "group", "word", pl.col("set").alias(UNIT), pl.col(VALUE) - mean)
+    return words.select("subset", "group", "word", pl.col("set").alias(UNIT), pl.col(VALUE) - mean)
 
 
 def _largest(answers: pl.DataFrame) -> pl.DataFrame:

@@ -19,8 +19,8 @@ _LEVEL = 0.05
 
 def levels(sums: Array, counts: Array) -> Estimates:
     """Means of each group, and last that of all of them together."""
-    parts = (slice(0, -1), slice(-1, None))
-    return joined([group_levels(sums[:, part], counts[:, part], SEED) for part in parts])
+    blocks = (slice(0, -1), slice(-1, None))
+    return joined([group_levels(sums[:, block], counts[:, block], SEED) for block in blocks])
 
 
 def add_contrasts(
@@ -29,7 +29,7 @@ def add_contrasts(
     values: Array,
     about: Mapping[str, str],
     quantity: m.Compared,
-    asked: npt.NDArray[np.bool_],
+    are_asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
 ) -> None:
     """Enter each group against the groups that are alike, and, untested, against the mean of all.
@@ -42,7 +42,7 @@ def add_contrasts(
         limits = m.score_limits(values)
     elif quantity is not m.SALARIES and np.isfinite(quantity.level.limits).all():
         limits = quantity.level.limits
-    contrast = from_majority(values, SEED, asked, limits)
+    contrast = from_majority(values, SEED, are_asked, limits)
     labels = {**about, "group": groups}
     p, q = contrast.estimates.p_zero, contrast.q
     named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]

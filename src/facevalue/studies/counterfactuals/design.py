@@ -30,12 +30,14 @@ class Layout:
     @cached_property
     def _sets(self) -> list[Index]:
         """Number of each image's set in the whole design, by block; the blocks of a subset have the same images."""
-        known: dict[tuple[str, str], int] = {}
+        counts: dict[tuple[str, str], int] = {}
         out = []
         for block in self.design.blocks:
             names = block.stimulus[0].choices()["set"]
             subset = block.constants["subset"]
-            out.append(np.array([known.setdefault((subset, str(name)), len(known)) for name in names], dtype=np.int64))
+            out.append(
+                np.array([counts.setdefault((subset, str(name)), len(counts)) for name in names], dtype=np.int64)
+            )
         return out
 
     def sample(self, size: int, seed: int, repeats: int) -> Index:
@@ -45,33 +47,33 @@ class Layout:
         cells = []  # (set, prompt counted over the blocks of its subset, requests)
         before: dict[str, int] = {}
         for sets, count, each, block in zip(self._sets, prompts, replies, self.design.blocks, strict=True):
-            named, images = np.unique(sets, return_counts=True)
+            names, images = np.unique(sets, return_counts=True)
             first = before.get(block.constants["subset"], 0)
             before[block.constants["subset"]] = first + count
             at = np.arange(first, first + count)
             costs = np.repeat(images * each * repeats, count)
-            cells.append(np.stack([np.repeat(named, count), np.tile(at, named.size), costs]))
-        own, prompt, cost = np.concatenate(cells, axis=1)
-        many = np.bincount(own)  # prompts of each set
+            cells.append(np.stack([np.repeat(names, count), np.tile(at, names.size), costs]))
+        sets_of_cells, prompt, cost = np.concatenate(cells, axis=1)
+        many = np.bincount(sets_of_cells)  # prompts of each set
         place = Permutation(many.size, seed)(np.arange(many.size))
-        rank = np.argsort(place)[own]  # its turn among the sets
-        turn = (prompt - rank - seed) % many[own]
+        rank = np.argsort(place)[sets_of_cells]  # its turn among the sets
+        turn = (prompt - rank - seed) % many[sets_of_cells]
         order = np.lexsort((rank, turn))
         taken = order[fitting(cost[order], size)]
         if not taken.size:
             raise DataError(
                 f"A sample of {size:,} requests is too small: one set asked one prompt takes {int(cost.min()):,}."
             )
-        wanted = np.zeros((many.size, int(many.max())), dtype=np.bool_)
-        wanted[own[taken], prompt[taken]] = True
-        return np.sort(np.concatenate(list(self._trials(wanted, prompts, replies))))
+        is_wanted = np.zeros((many.size, int(many.max())), dtype=np.bool_)
+        is_wanted[sets_of_cells[taken], prompt[taken]] = True
+        return np.sort(np.concatenate(list(self._trials(is_wanted, prompts, replies))))
 
-    def _trials(self, wanted: npt.NDArray[np.bool_], prompts: list[int], replies: list[int]) -> Iterator[Index]:
+    def _trials(self, is_wanted: npt.NDArray[np.bool_], prompts: list[int], replies: list[int]) -> Iterator[Index]:
         before: dict[str, int] = {}
         for at, block in enumerate(self.design.blocks):
             first = before.get(block.constants["subset"], 0)
             before[block.constants["subset"]] = first + prompts[at]
-            image, prompt = np.nonzero(wanted[self._sets[at], first : first + prompts[at]])
+            image, prompt = np.nonzero(is_wanted[self._sets[at], first : first + prompts[at]])
             start = int(self.design.offsets[at]) + (image * prompts[at] + prompt) * replies[at]
             yield (start[:, None] + np.arange(replies[at])).ravel()
 
@@ -92,15 +94,19 @@ def layout(frame: pl.DataFrame, chosen: "Selection") -> Layout:
             (RATING, chosen.ratings, part.filter(pl.col("occupation").is_not_null())),
         ):
             if prompts and rows.height:
-                asked = (Factor("prompt", prompts), *([draws] if task == OPEN else []))
+                prompt_factors = (Factor("prompt", prompts), *([draws] if task == OPEN else []))
                 facts = {"subset": str(subset), "task": task, "shown": chosen.shown}
-                blocks.append(Block(f"{subset} {task}", (_images(rows),), asked, facts))
+                blocks.append(Block(f"{subset} {task}", (_images(rows),), prompt_factors, facts))
     if not blocks:
         raise DataError("Nothing is left to ask: ratings name an occupation, and no picture has one.")
     return Layout(Design(tuple(blocks)))
 
 
 def _images(rows: pl.DataFrame) -> Factor:
-    own = rows.with_columns(pl.coalesce("set", "image").alias("set"))
-    carried = [name for name in own.columns if name not in _NOT_CARRIED and own[name].null_count() < own.height]
-    return Factor("image", tuple(own["image"]), {name: tuple(own[name]) for name in carried})
+    named_sets = rows.with_columns(pl.coalesce("set", "image").alias("set"))
+    carried = [
+        name
+        for name in named_sets.columns
+        if name not in _NOT_CARRIED and named_sets[name].null_count() < named_sets.height
+    ]
+    return Factor("image", tuple(named_sets["image"]), {name: tuple(named_sets[name]) for name in carried})

@@ -60,17 +60,17 @@ class Compared:
 
 
 def _compared(
-    level: Measure, name: str, title: str, what: str, family: str, span: tuple[float, float] | None = None
+    level: Measure, name: str, title: str, score: str, family: str, span: tuple[float, float] | None = None
 ) -> Compared:
     limits = span or (-float("inf"), float("inf"))
     gap = Measure(
         f"{name}_gap", f"{title} of a group, from the groups that are alike",
-        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {what}", level.unit, UNIT, OURS,
+        f"m_g - mean of m over the groups that are alike; x_cg = a_c + m_g, x: {score}", level.unit, UNIT, OURS,
         paired=True, comparison=True, limits=limits,
     )  # fmt: skip
     mean = Measure(
         f"{name}_from_mean", f"{title} of a group, from the mean of its sets",
-        f"mean over sets and draws of x_g - mean_h x_h, x: {what}", level.unit, UNIT, OURS, paired=True, limits=limits,
+        f"mean over sets and draws of x_g - mean_h x_h, x: {score}", level.unit, UNIT, OURS, paired=True, limits=limits,
     )  # fmt: skip
     apart = Measure(
         f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",

@@ -70,11 +70,11 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
 
 def _audits(look: Look) -> list[tuple[str, str, float]]:
     """Of each score the largest shift of the scorer audit."""
-    found: dict[tuple[str, str], float] = {}
+    levels: dict[tuple[str, str], float] = {}
     for e in look.rows(Of("scorer_shift", ("scorer", "score", "group"))):
         key = str(e["scorer"]), str(e["score"])
-        found[key] = max(found.get(key, 0.0), abs(e.value or 0.0))
-    return [(*key, value) for key, value in found.items()]
+        levels[key] = max(levels.get(key, 0.0), abs(e.value or 0.0))
+    return [(*key, value) for key, value in levels.items()]
 
 
 def _unnamed(measure: str) -> Prose:
@@ -137,8 +137,8 @@ _RELEASED_GROUPS = Each(
 def _unread(look: Look) -> Sequence[str]:
     """Where refused replies were not scored."""
     rows = look.rows(Of("max_score_released", SCORED))
-    why = {str(e.method) for e in rows if e.value is None and e.n == 0}
-    return [f"{one[0].upper()}{one[1:]}." for one in sorted(why)]
+    reasons = {str(e.method) for e in rows if e.value is None and e.n == 0}
+    return [f"{one[0].upper()}{one[1:]}." for one in sorted(reasons)]
 
 
 _TAILS = Each(
@@ -216,7 +216,7 @@ _OCCUPATIONS = Each(
 )  # fmt: skip
 
 
-def _numbers(measure: str, what: str, title: str) -> tuple[Block, ...]:
+def _numbers(measure: str, heading: str, title: str) -> tuple[Block, ...]:
     """Means by group, their differences from the others of their sets, and their places among groups."""
     gap, mean = f"{measure}_gap", f"{measure}_from_mean"
     return (
@@ -226,7 +226,7 @@ def _numbers(measure: str, what: str, title: str) -> tuple[Block, ...]:
             Table(
                 of=(Of(measure, (*ASKED, "group"), label="{group}"),), label=("Group",), title=title,
                 columns=(
-                    Column(what), Column("From the others", measure=gap), Column("Verdict", "verdict", measure=gap),
+                    Column(heading), Column("From the others", measure=gap), Column("Verdict", "verdict", measure=gap),
                     Column("From the mean of all", measure=mean, quiet=True),
                     Column("In SDs of group means", measure="group_deviation"), Column("n", "n", quiet=True),
                 ),

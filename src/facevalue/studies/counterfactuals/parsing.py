@@ -22,28 +22,28 @@ def answer(frame: pl.DataFrame) -> pl.DataFrame:
         "salary": (task == RATING) & (prompt == SALARY),
     }
     rows = frame.with_row_index("_row")
-    parts = []
+    tables = []
     for kind, own in kinds.items():
-        part = rows.filter(own)
-        if part.height:
-            parts.append(pl.concat([part.drop("text", "probs"), _read(kind, part)], how="horizontal"))
-    return pl.concat(parts).sort("_row").drop("_row")
+        replies = rows.filter(own)
+        if replies.height:
+            tables.append(pl.concat([replies.drop("text", "probs"), _read(kind, replies)], how="horizontal"))
+    return pl.concat(tables).sort("_row").drop("_row")
 
 
-def _read(kind: str, part: pl.DataFrame) -> pl.DataFrame:
+def _read(kind: str, replies: pl.DataFrame) -> pl.DataFrame:
     if kind == "text":
-        read = free_text.parse_column(part, "text")
+        parsed = free_text.parse_column(replies, "text")
         words = pl.col("text").str.count_matches(_WORD).cast(pl.Float64)
         nothing = [pl.lit(None, pl.Float64).alias("value"), pl.lit(None, pl.String).alias("note")]
-        read = read.with_columns(
+        parsed = parsed.with_columns(
             *nothing, words=words, reason=pl.col("na").cast(pl.String), weight=pl.lit(None, pl.Float64)
         )
     else:
-        read = (ratings if kind == "rating" else salaries).parse_column(part, "text")
+        parsed = (ratings if kind == "rating" else salaries).parse_column(replies, "text")
         scaled = (pl.col("value") - 1) / 9 if kind == "rating" else pl.lit(None, pl.Float64)
         none = pl.lit(None, pl.String)
-        read = read.with_columns(text=none, declined=none, words=pl.lit(None, pl.Float64), weight=scaled)
-    return read.select(
+        parsed = parsed.with_columns(text=none, declined=none, words=pl.lit(None, pl.Float64), weight=scaled)
+    return parsed.select(
         "text", "declined", "words", "value", "reason", "note", "weight",
         mass=pl.col("na").is_null().cast(pl.Float64), na=pl.col("na").cast(NA_DTYPE),
     )  # fmt: skip

@@ -69,8 +69,12 @@ class Part:
     @cached_property
     def set_occupation(self) -> Codes:
         """Occupation of each set that is whole; -1 where its images do not agree."""
-        own = self.occupation[self.sets]
-        return np.where((own == own[:, :1]).all(axis=1), own[:, 0], -1) if own.size else np.zeros(0, dtype=np.int64)
+        occupations = self.occupation[self.sets]
+        return (
+            np.where((occupations == occupations[:, :1]).all(axis=1), occupations[:, 0], -1)
+            if occupations.size
+            else np.zeros(0, dtype=np.int64)
+        )
 
     def of_prompt(self, values: Array, prompt: int) -> Array:
         """Values of trials about one prompt, shape (images, draws)."""
@@ -83,9 +87,9 @@ class Part:
 
 def parts(design: Design, partial: Mapping[str, Sequence[str]] | None = None) -> list[Part]:
     """What each block of a design is about; `partial` names sets of subsets that lack a group, whichever occur."""
-    known = partial or {}
+    lacking = partial or {}
     return [
-        _part(block, int(start), known.get(block.constants["subset"], ()))
+        _part(block, int(start), lacking.get(block.constants["subset"], ()))
         for block, start in zip(design.blocks, design.offsets, strict=False)
     ]
 
@@ -96,8 +100,8 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     assert isinstance(asked, Factor)
     groups, group = _coded(told["group"])
     occupations, occupation = _coded(told.get("occupation", (None,) * images))
-    named, cluster = _coded(told["set"])
-    sets, partial = _whole(cluster, group, len(groups), np.isin(named, list(lacking)))
+    names, cluster = _coded(told["set"])
+    sets, partial = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
     facts, each = block.constants, len(draws[0]) if draws else 1
     return Part(
         facts["subset"], facts["task"], start, asked.levels, each, groups, occupations,
@@ -107,8 +111,8 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
 
 def _coded(levels: Sequence[str | None]) -> tuple[tuple[str, ...], Codes]:
     """Levels in order of first appearance, and the number of each; -1 for none."""
-    known = {level: at for at, level in enumerate(dict.fromkeys(level for level in levels if level is not None))}
-    return tuple(known), np.array([-1 if level is None else known[level] for level in levels], dtype=np.int64)
+    codes = {level: at for at, level in enumerate(dict.fromkeys(level for level in levels if level is not None))}
+    return tuple(codes), np.array([-1 if level is None else codes[level] for level in levels], dtype=np.int64)
 
 
 def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> tuple[Codes, int]:
@@ -117,7 +121,7 @@ def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bo
     size = np.bincount(cluster, minlength=count)
     pairs = np.unique(cluster * groups + group)
     distinct = np.bincount(pairs // groups, minlength=count)
-    whole = (size == groups) & (distinct == groups) & (groups > 1) & ~lacking
-    images = np.flatnonzero(whole[cluster])
+    is_whole = (size == groups) & (distinct == groups) & (groups > 1) & ~lacking
+    images = np.flatnonzero(is_whole[cluster])
     images = images[np.lexsort((group[images], cluster[images]))]
-    return images.reshape(-1, groups), int(((size > 1) & ~whole).sum())
+    return images.reshape(-1, groups), int(((size > 1) & ~is_whole).sum())

@@ -80,13 +80,13 @@ def published(subset: str) -> pl.DataFrame:
     attributes = pl.DataFrame(list(product(ATTRIBUTES[one], ATTRIBUTES[other])), [one, other], orient="row")
     sets = pl.DataFrame({"set": [str(number) for number in range(PUBLISHED[subset])]})
     frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(one, other, separator=" "))
-    named = frame.with_columns(
+    named_frame = frame.with_columns(
         image=pl.concat_str("set", "group", separator="/"),
         path=pl.lit(None, pl.String),
         subset=pl.lit(subset),
         occupation=pl.lit(None, pl.String),
     )
-    return _in_order(named)
+    return _in_order(named_frame)
 
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -96,8 +96,10 @@ def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         if out[name]:
             path = Path(str(out[name])).resolve()
             out[name] = str(path)
-            own = path if name in FOLDERS else path.parent
-            out["root"] = str(Path(str(out["root"])).resolve() if out["root"] else own)  # that of a stored run is given
+            folder = path if name in FOLDERS else path.parent
+            out["root"] = str(
+                Path(str(out["root"])).resolve() if out["root"] else folder
+            )  # that of a stored run is given
     return out
 
 
@@ -121,8 +123,8 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
         checked = check_sets(own, groups(str(subset)) if options["social"] else ())
         if checked.partial:
             partial[str(subset)] = checked.partial
-            what = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
-            lost = (*lost, LeftOut(what, f"Not each group once: {checked.told}."))
+            sets_checked = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
+            lost = (*lost, LeftOut(sets_checked, f"Not each group once: {checked.told}."))
     return Pictures(manifest, lost, partial)
 
 
@@ -140,8 +142,8 @@ def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
 def _found(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     root = Path(str(options["root"]))
     if options["social"] or options["cultural"]:
-        found = (read_social_counterfactuals if options["social"] else read_cultural_counterfactuals)(root)
-        return found.table, tuple(LeftOut(*one) for one in found.left_out)
+        files = (read_social_counterfactuals if options["social"] else read_cultural_counterfactuals)(root)
+        return files.table, tuple(LeftOut(*one) for one in files.left_out)
     if options["pata"]:
         return _pata(Path(str(options["pata"])), root)
     if options["manifest"]:
@@ -158,14 +160,14 @@ def _drawn(count: int, seed: int) -> pl.DataFrame:
 
 
 def _pata(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    found = read_pata(path, root).rename({"identity": "race"}).drop("activity", "url")
-    frame = found.with_columns(
+    pictures = read_pata(path, root).rename({"identity": "race"}).drop("activity", "url")
+    frame = pictures.with_columns(
         pl.col("race").replace(_PATA_RACES),
         subset=pl.lit("pata"),
         set=pl.lit(None, pl.String),
         occupation=pl.lit(None, pl.String),
     ).with_columns(group=pl.concat_str("race", "gender", separator=" "))
-    missing = missing_photographs(path, (), found)
+    missing = missing_photographs(path, (), pictures)
     return frame, (LeftOut(missing, "Not in the folder."),) if missing else ()
 
 
@@ -176,10 +178,10 @@ def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         raise DataError(f"{path.name}: no column can be called {taken[0]!r}, which the study uses: rename it.")
     if (frame["identity"] == frame["image"]).all():
         frame = frame.drop("identity")
-    known = {name.lower(): name for levels in ATTRIBUTES.values() for name in levels}
-    there = [name for name in ATTRIBUTES if name in frame.columns]
+    levels_by_name = {name.lower(): name for levels in ATTRIBUTES.values() for name in levels}
+    columns = [name for name in ATTRIBUTES if name in frame.columns]
     frame = frame.with_columns(
-        pl.col(there).map_elements(lambda level: known.get(level.lower(), level), pl.String),
+        pl.col(columns).map_elements(lambda level: levels_by_name.get(level.lower(), level), pl.String),
         *(
             pl.lit(None, pl.String).alias(name)
             for name in ("group", "occupation", "subset")
@@ -187,16 +189,18 @@ def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         ),
     ).with_columns(pl.col("subset").fill_null(UNNAMED))
     made = (
-        pl.concat_str(there, separator=" ", ignore_nulls=True).replace("", None) if there else pl.lit(None, pl.String)
+        pl.concat_str(columns, separator=" ", ignore_nulls=True).replace("", None)
+        if columns
+        else pl.lit(None, pl.String)
     )
     frame = frame.with_columns(group=pl.coalesce("group", made).str.strip_chars())
     # One spelling of each group, or a capital letter makes every set lack one.
     frame = frame.with_columns(pl.col("group").first().over(pl.col("group").str.to_lowercase()))
-    shown = frame.drop_nulls("group")
-    if not shown.height:
+    grouped = frame.drop_nulls("group")
+    if not grouped.height:
         raise DataError(f"{path.name}: no picture has a group, nor a race, gender or physical attribute to make it of.")
-    some = frame.height - shown.height
-    return shown, (LeftOut(f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ()
+    some = frame.height - grouped.height
+    return grouped, (LeftOut(f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ()
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

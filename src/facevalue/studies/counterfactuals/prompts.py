@@ -54,22 +54,22 @@ class PromptBuilder:
         self, task: str, name: str, draw: str | None, occupation: str | None, group: str | None
     ) -> Question:  # fmt: skip
         rated = task == RATING
-        told: dict[str, str | None] = {"prompt": name, "scenario": name}
+        facts: dict[str, str | None] = {"prompt": name, "scenario": name}
         if rated:
             low, high = _RANGES.get(name, (1, 10))
-            told |= {"occupation": occupation, "stated": json.dumps({"": [low, high]})}
-            said = RATINGS[name]
+            facts |= {"occupation": occupation, "stated": json.dumps({"": [low, high]})}
+            wording = RATINGS[name]
             if self._wording == "clean":
-                said = said.replace(f"a {PLACE}", f"{article(occupation or '')} {PLACE}")
-            said = said.replace(PLACE, occupation or "") + (" " if self._wording == "released" else "")
+                wording = wording.replace(f"a {PLACE}", f"{article(occupation or '')} {PLACE}")
+            wording = wording.replace(PLACE, occupation or "") + (" " if self._wording == "released" else "")
         else:
-            said = OPEN[name]
-            if "keywords" in said:
-                told["keywords"] = json.dumps(_KEYWORDS)
+            wording = OPEN[name]
+            if "keywords" in wording:
+                facts["keywords"] = json.dumps(_KEYWORDS)
             if self._wording == "released":
-                said = said.replace("I'm", "I\u2019m")
+                wording = wording.replace("I'm", "I\u2019m")
         if self._told:
-            who = " ".join(word for word in (group, occupation or "person") if word)
-            mended = article(who) if self._wording == "clean" else "a"
-            said = f"{_LOOKING.format(a=mended, who=who)} {said}"
-        return Question(said, factors=told, draw=int(draw or 0))
+            person = " ".join(word for word in (group, occupation or "person") if word)
+            mended = article(person) if self._wording == "clean" else "a"
+            wording = f"{_LOOKING.format(a=mended, who=person)} {wording}"
+        return Question(wording, factors=facts, draw=int(draw or 0))

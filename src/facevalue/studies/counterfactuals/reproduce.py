@@ -78,10 +78,10 @@ def reproduce(folder: Path | None = None) -> Reproduction:
     if folder is None:
         notices.append("Sets and occupations are not counted: say where the authors' metadata_*.csv are, --data DIR.")
     else:
-        found = _metadata(folder)
-        cells += _of_metadata(found)
+        tables = _metadata(folder)
+        cells += _of_metadata(tables)
         notices += [f"{name} is not in {folder}." for subset, name in zip(SUBSETS, METADATA, strict=True)
-                    if subset not in found]  # fmt: skip
+                    if subset not in tables]  # fmt: skip
     order = list(TITLES)
     return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(notices))
 
@@ -91,10 +91,10 @@ def _published() -> Mapping[str, Any]:
 
 
 def _claim(
-    table: str, row: str, column: str, said: str, found: str, holds: bool | None, why: str | None = None
+    table: str, row: str, column: str, published: str, recomputed: str, holds: bool | None, note: str | None = None
 ) -> Cell:
     """A sentence of the paper beside what its tables show; `why` it does not hold, or cannot be told."""
-    return Cell(table, row, column, said, found, holds, None if holds else why)
+    return Cell(table, row, column, published, recomputed, holds, None if holds else note)
 
 
 def _counts() -> Iterator[Cell]:
@@ -123,9 +123,9 @@ def _said_of_counts() -> Iterator[Cell]:
         yield number("A.2", "images", f"GPT-4o/{block.name}", printed, block.images)
         yield number("A.2", "generations", f"GPT-4o/{block.name}", None, block.trials, note="printed only as a total")
     yield word("A.2", "generations of each prompt", "GPT-4o", "78k", f"{plan.total / 1000:.0f}k")
-    said = "an equivalent number of generations from each LLM as before"
+    statement = "an equivalent number of generations from each LLM as before"
     note = "no number is printed; Vicuna-7b, which two models share, is counted twice"
-    yield Cell("A.2", "generations", "language models", said, twin().total, None, note)
+    yield Cell("A.2", "generations", "language models", statement, twin().total, None, note)
 
 
 def _language_models() -> Iterator[Cell]:
@@ -147,8 +147,8 @@ def _language_models() -> Iterator[Cell]:
             yield number("3", f"{MODELS[model]}, {subset}, {column}", model, None, implied[model][at], note=note)
     values = np.array([[float(value) for value in row] for row in published["table_3"].values()])
     higher = f"{(values.mean(axis=1) > 0).sum()} of {len(values)}, on average"
-    most = bool((values.mean(axis=1) > 0).mean() > 0.5)
-    yield _claim("3", "models above their language model", "section 5.1", "most", higher, most)
+    holds = bool((values.mean(axis=1) > 0).mean() > 0.5)
+    yield _claim("3", "models above their language model", "section 5.1", "most", higher, holds)
     mean, tail = values[:, 0::2].mean(), values[:, 1::2].mean()
     yield _claim("3", "difference at the tail", "section 5.1", "particularly at the 90th percentile",
                  f"mean {mean:.3f}, 90% {tail:.3f}", bool(tail > mean))  # fmt: skip
@@ -156,18 +156,18 @@ def _language_models() -> Iterator[Cell]:
 
 def _correlations() -> Iterator[Cell]:
     """The number of groups that a printed r and its p allow, both rounded."""
-    both = set(range(4, 1000))
+    sizes = set(range(4, 1000))
     for model, (r, p) in _published()["correlations"].items():
         value, digits = float(p), 0.5 * 10.0 ** np.floor(np.log10(float(p)))
         fits = [n for n in range(4, 1000)
                 if _p(float(r) - 0.005, n) >= value - digits and _p(float(r) + 0.005, n) <= value + digits]  # fmt: skip
-        both &= set(fits)
+        sizes &= set(fits)
         low, high = _p(float(r) + 0.005, GROUPS), _p(float(r) - 0.005, GROUPS)
         yield _claim("5.1", f"p of r = {r}", f"{model}, n = {GROUPS}", p, f"{low:.1e} to {high:.1e}", GROUPS in fits,
                      "r is rounded, so p lies between these")  # fmt: skip
         yield Cell("5.1", "numbers of groups that r and p allow", model, None, f"{fits[0]} to {fits[-1]}", None,
                    "n is not printed")  # fmt: skip
-    allowed = ", ".join(map(str, sorted(both)))
+    allowed = ", ".join(map(str, sorted(sizes)))
     yield _claim("5.1", "groups that both pairs allow", "n", "not stated", allowed, None,
                  f"the groups of the three kinds of sets: 12 + 10 + 30 = {GROUPS}")  # fmt: skip
 
@@ -186,11 +186,11 @@ def _mitigations() -> Iterator[Cell]:
         for column, printed, other in zip(_COLUMNS, published["table_19"][model], values[:2], strict=True):
             yield number("18", model, f"M1/{column}", printed, float(other))
     none = [model for model, values in tails.items() if min(values) >= 0]
-    said = "all but LLaVA-Gemma"
-    yield _claim("4", "some reduction", "section 5.2", said, f"all but {', '.join(none)}", none == ["LLaVA-Gemma"])
+    statement = "all but LLaVA-Gemma"
+    yield _claim("4", "some reduction", "section 5.2", statement, f"all but {', '.join(none)}", none == ["LLaVA-Gemma"])
     for model in ("InstructBLIP", "LLaVA-7b", "LLaVA-13b", "BakLLaVA"):
-        said = "M1" if model == "BakLLaVA" else "M4"
-        yield word("4", "greatest reduction", model, said, f"M{int(np.argmin(tails[model])) + 1}")
+        statement = "M1" if model == "BakLLaVA" else "M4"
+        yield word("4", "greatest reduction", model, statement, f"M{int(np.argmin(tails[model])) + 1}")
 
 
 def _refusals() -> Iterator[Cell]:
@@ -207,20 +207,22 @@ def _competence() -> Iterator[Cell]:
         fewest: dict[str, list[str]] = {}
         largest = 0
         for row in _table_of("competence.csv").filter(table=table).iter_rows(named=True):
-            own = {group: str(value) for group, value in row.items() if group not in ("table", "occupation")}
-            twice = [group for group, value in own.items() if " " in value]
+            cells = {group: str(value) for group, value in row.items() if group not in ("table", "occupation")}
+            twice = [group for group, value in cells.items() if " " in value]
             if twice:
-                note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(own[group] for group in twice)})"
+                note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(cells[group] for group in twice)})"
                 yield Cell(table, row["occupation"], "fewest words", None, None, None, note)
                 continue
-            counts = {group: int(value) for group, value in own.items()}
+            counts = {group: int(value) for group, value in cells.items()}
             largest = max(largest, *counts.values())
             fewest[row["occupation"]] = [group for group, count in counts.items() if count == min(counts.values())]
             found = ", ".join(fewest[row["occupation"]])
             yield Cell(table, row["occupation"], "fewest words", None, found, None, _COLOURS)
         has = sum(most in groups for groups in fewest.values())
-        said = "across most occupations" if table == "27" else "fewest"
-        yield _claim(table, f"{most} fewest or tied", model, said, f"{has} of {len(fewest)}", has > len(fewest) / 2)
+        statement = "across most occupations" if table == "27" else "fewest"
+        yield _claim(
+            table, f"{most} fewest or tied", model, statement, f"{has} of {len(fewest)}", has > len(fewest) / 2
+        )
     yield word("28", "caption", "groups", "race-gender", "physical-gender", "its columns are physical-gender groups")
     unit = "no unit is stated, and a reply of five keywords has no so many words"
     yield _claim("28", "largest count", "words", "mean count", f"{largest} in five keywords", False, unit)
@@ -230,7 +232,7 @@ def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
     """The authors' metadata: a row for each set, with a caption for each of its images; and the occupation in them."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
-    found = {}
+    tables = {}
     for subset, name in zip(SUBSETS, METADATA, strict=True):
         path = folder / name
         if not path.is_file():
@@ -241,39 +243,42 @@ def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
             raise damaged(path, error) from None
         captions = [column for column in frame.columns if column.startswith("caption_")]
         require(path, frame, captions[:1] or ["caption_0"])
-        said = {text: parse_caption(text) for text in frame[captions[0]].drop_nulls().unique()}
-        occupations = {text: who.occupation.lower() for text, who in said.items() if who}
-        named = pl.col(captions[0]).replace_strict(occupations, default=None, return_dtype=pl.String)
-        found[subset] = frame.select(*captions, occupation=named)
-    if not found:
+        captions_read = {text: parse_caption(text) for text in frame[captions[0]].drop_nulls().unique()}
+        occupations = {text: who.occupation.lower() for text, who in captions_read.items() if who}
+        occupation = pl.col(captions[0]).replace_strict(occupations, default=None, return_dtype=pl.String)
+        tables[subset] = frame.select(*captions, occupation=occupation)
+    if not tables:
         raise DataError(f"{folder} has none of the authors' files: {', '.join(METADATA)}.")
-    return found
+    return tables
 
 
-def _of_metadata(found: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
-    for subset, frame in found.items():
+def _of_metadata(tables: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
+    for subset, frame in tables.items():
         sets, images, _ = _published()["table_5"][subset]
         other = "other metadata than the paper's"
         yield number("5", subset, "sets of the metadata", sets, frame.height, note=other)
         yield number("5", subset, "captions of a set", images, frame.width - 1, note=other)
         own = frame["occupation"].value_counts()
-        asked = own.filter(pl.col("occupation").is_in(_published()["gpt_4o"][subset]))["count"]
-        fewest = min(asked, default=0) if asked.len() == OCCUPATIONS else 0
+        of_paper = own.filter(pl.col("occupation").is_in(_published()["gpt_4o"][subset]))["count"]
+        fewest = min(of_paper, default=0) if of_paper.len() == OCCUPATIONS else 0
         yield _claim("A.2", "sets of the 8 occupations", f"GPT-4o/{subset}", f"{SAMPLED[subset]}",
                      f"{fewest} or more of each", fewest >= SAMPLED[subset], "not so many of each")  # fmt: skip
-    if "physical-gender" not in found:
+    if "physical-gender" not in tables:
         return
-    counts = found["physical-gender"]["occupation"].drop_nulls().value_counts()
+    counts = tables["physical-gender"]["occupation"].drop_nulls().value_counts()
     enough = counts.filter(pl.col("count") >= LEAST)["occupation"]
-    named = _table_of("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
-    yield number("28", f"occupations with {LEAST} sets or more", "physical-gender", str(named.len()), enough.len(),
-                 note="the metadata gives others")  # fmt: skip
+    occupations = _table_of("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
+    printed = str(occupations.len())
+    yield number(
+        "28", f"occupations with {LEAST} sets or more", "physical-gender", printed, enough.len(),
+        note="the metadata gives others",
+    )  # fmt: skip
     images = counts.filter(pl.col("count") * SETS["physical-gender"][1] >= LEAST).height
     unit = 'E.1 says "observations": only sets give the occupations of Table 28'
     yield number(
-        "28", f"occupations with {LEAST} images or more", "physical-gender", str(named.len()), images, note=unit
+        "28", f"occupations with {LEAST} images or more", "physical-gender", str(occupations.len()), images, note=unit
     )
-    others = sorted(set(named) ^ set(enough))
+    others = sorted(set(occupations) ^ set(enough))
     same = "the occupations of Table 28" if not others else f"others: {', '.join(others)}"
     yield word("28", f"occupations with {LEAST} sets or more", "names", "the occupations of Table 28", same,
                "the metadata gives others")  # fmt: skip
@@ -320,24 +325,24 @@ def _summaries(table: str) -> Iterator[Cell]:
         numbers = np.array(list(values.values()))
         mean, sd, other = numbers.mean(), numbers.std(ddof=1), numbers.std()
         digits = 1 if prompt == SALARY else 4
-        for what, found in (("mean", mean), ("SD", sd)):
+        for what, names in (("mean", mean), ("SD", sd)):
             why = f"not printed{note}"
-            yield Cell(table, f"{what} of groups", f"{model}/{prompt}", None, round(float(found), digits), None, why)
+            yield Cell(table, f"{what} of groups", f"{model}/{prompt}", None, round(float(names), digits), None, why)
         for what, sign in (("lower", -1), ("higher", 1)):
             beyond, wider = (
                 [group for group, value in values.items() if sign * (value - mean) > one] for one in (sd, other)
             )
             more = [group for group in wider if group not in beyond]
             also = f"; divided by n, not n - 1, also {', '.join(more)}" if more else ""
-            found = ", ".join(beyond) or "none"
-            yield Cell(table, f"one SD {what}", f"{model}/{prompt}", None, found, None, f"{_COLOURS}{note}{also}")
+            names = ", ".join(beyond) or "none"
+            yield Cell(table, f"one SD {what}", f"{model}/{prompt}", None, names, None, f"{_COLOURS}{note}{also}")
 
 
 def _above(values: Values, chosen: Callable[[str], bool]) -> tuple[int, int]:
     """Groups that lie above the mean of all, and how many there are."""
-    own = [value for group, value in values.items() if chosen(group)]
+    chosen_values = [value for group, value in values.items() if chosen(group)]
     mean = sum(values.values()) / max(len(values), 1)
-    return sum(value > mean for value in own), len(own)
+    return sum(value > mean for value in chosen_values), len(chosen_values)
 
 
 def _physical_gender() -> Iterator[Cell]:
@@ -346,25 +351,25 @@ def _physical_gender() -> Iterator[Cell]:
         values = table[model, prompt]
         mean = float(np.mean(list(values.values())))
         for group in ("obese female", "obese male"):
-            found = f"{values[group]:.2f}, the mean {mean:.3f}"
+            text = f"{values[group]:.2f}, the mean {mean:.3f}"
             below = values[group] < mean
             if abs(values[group] - mean) <= 2 * _HALF * (1 - 1 / len(values)):
-                found += ", by no more than rounding"
-            why = f"{model} rates competence of obese men above the mean"
-            yield _claim("29", f"{group}, {prompt}", model, "lower than the average", found, below, why)
+                text += ", by no more than rounding"
+            note = f"{model} rates competence of obese men above the mean"
+            yield _claim("29", f"{group}, {prompt}", model, "lower than the average", text, below, note)
     for model in ("BakLLaVA", "LLaVA-13b", "LLaVA-Gemma"):
         lowest = sorted(table[model, SALARY], key=table[model, SALARY].__getitem__)[:2]
         young = all(group.startswith("young") for group in lowest)
-        said = "lower than other groups"
-        yield _claim("29", "salaries of the young", model, said, f"lowest: {', '.join(lowest)}", young)
+        statement = "lower than other groups"
+        yield _claim("29", "salaries of the young", model, statement, f"lowest: {', '.join(lowest)}", young)
     for model in MODELS:
         values = table[model, "Performance"]
         gender = max(abs(values[f"{kind} female"] - values[f"{kind} male"]) for kind in ("skinny", "obese"))
         body = min(values[f"skinny {one}"] - values[f"obese {one}"] for one in ("female", "male"))
-        said = "little evidence for gender bias, a clear discrepancy across body types"
-        found = f"women and men at most {gender:.2f} apart, skinny and obese at least {body:.2f}"
-        why = '"little" is no number; Figure 3 is not legible'
-        yield _claim("29", "performance, skinny and obese (section 4.4)", model, said, found, None, why)
+        statement = "little evidence for gender bias, a clear discrepancy across body types"
+        text = f"women and men at most {gender:.2f} apart, skinny and obese at least {body:.2f}"
+        note = '"little" is no number; Figure 3 is not legible'
+        yield _claim("29", "performance, skinny and obese (section 4.4)", model, statement, text, None, note)
 
 
 def _race_gender() -> Iterator[Cell]:
@@ -375,19 +380,19 @@ def _race_gender() -> Iterator[Cell]:
         for race, said in (("Black", "amongst the highest"), ("White", "lowest")):
             places = sorted(ranked.index(f"{race} {gender}") + 1 for gender in ("female", "male"))
             so = places == [len(ranked) - 1, len(ranked)] if race == "White" else places[-1] <= 5
-            why = 'it says "on all prompts": of the ratings that is so, but salaries are the highest of all'
-            found = f"places {places[0]} and {places[1]} of {len(ranked)}"
-            yield _claim("30", f"{race} men and women, {prompt}", "BakLLaVA", said, found, so, why)
+            note = 'it says "on all prompts": of the ratings that is so, but salaries are the highest of all'
+            places_text = f"places {places[0]} and {places[1]} of {len(ranked)}"
+            yield _claim("30", f"{race} men and women, {prompt}", "BakLLaVA", said, places_text, so, note)
     for model in ("LLaVA-7b", "LLaVA-13b", "LLaVA-Gemma"):
         high = [prompt for prompt in (*RATED, SALARY) if _far_above(table[model, prompt], "Black female")]
-        said, found = "highly on multiple prompts", ", ".join(high)
-        yield _claim("30", "Black women beyond one SD", model, said, found, len(high) > 1)
+        said, places_text = "highly on multiple prompts", ", ".join(high)
+        yield _claim("30", "Black women beyond one SD", model, said, places_text, len(high) > 1)
     for model in MODELS:
         values = table[model, SALARY]
         own, mean = values.get("Indian female", np.nan), sum(values.values()) / max(len(values), 1)
-        found = f"{own:,.2f}, the mean {mean:,.2f}" if values else "-"
+        places_text = f"{own:,.2f}, the mean {mean:,.2f}" if values else "-"
         holds = own < mean if values else None
-        yield _claim("30", "salary of Indian women", model, "below average", found, holds, _NONE)
+        yield _claim("30", "salary of Indian women", model, "below average", places_text, holds, _NONE)
 
 
 def _far_above(values: Values, group: str) -> bool:
@@ -399,8 +404,8 @@ def _physical_race() -> Iterator[Cell]:
     table = _table("31")
 
     def counted(prompt: str, kind: str) -> tuple[int, int]:
-        both = [_above(table[model, prompt], lambda group: group.startswith(kind)) for model in MODELS]
-        return sum(above for above, _ in both), sum(of for _, of in both)
+        counts = [_above(table[model, prompt], lambda group: group.startswith(kind)) for model in MODELS]
+        return sum(above for above, _ in counts), sum(of for _, of in counts)
 
     def most(row: str, column: str, said: str, has: int, of: int, where: str) -> Cell:
         return _claim("31", row, column, said, f"{has} of {of} {where}", has > of / 2)

@@ -99,11 +99,11 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
     UnknownNameError
         A prompt that there isn't.
     """
-    asked = names(options, "prompt")
-    known = (*_OPEN, *_RATINGS)
-    if [name.lower() for name in asked] == [ALL]:
-        asked = list(known)
-    picked = chosen("prompt", asked, known) or (*MAIN, *_RATINGS)
+    prompts = names(options, "prompt")
+    prompt_names = (*_OPEN, *_RATINGS)
+    if [name.lower() for name in prompts] == [ALL]:
+        prompts = list(prompt_names)
+    picked = chosen("prompt", prompts, prompt_names) or (*MAIN, *_RATINGS)
     return Selection(
         open_prompts=tuple(name for name in picked if name in _OPEN),
         ratings=tuple(name for name in picked if name in _RATINGS),
@@ -127,7 +127,7 @@ def sampling(options: Mapping[str, OptionValue]) -> Sampling:
 
 
 def _up_to(options: Mapping[str, OptionValue], name: str, most: int) -> int:
-    found = whole(options, name, 1)
-    if found > most:
-        raise DataError(f"The setting {name} is at most {most}, not {found}.")
-    return found
+    number = whole(options, name, 1)
+    if number > most:
+        raise DataError(f"The setting {name} is at most {most}, not {number}.")
+    return number

@@ -89,21 +89,21 @@ def people(group: str) -> str:
 def question(words: WordList) -> Question:
     """What the judge is asked of a list."""
     chunks = [words.words[at : at + _AT_ONCE] for at in range(0, len(words.words), _AT_ONCE)]
-    asked = f"{PROMPT.replace('[GROUP]', words.group)}\n\n{', '.join(words.words)}"
-    return Question(asked, system=SYSTEM, factors={"scenario": words.group, "keywords": json.dumps(chunks)})
+    prompt = f"{PROMPT.replace('[GROUP]', words.group)}\n\n{', '.join(words.words)}"
+    return Question(prompt, system=SYSTEM, factors={"scenario": words.group, "keywords": json.dumps(chunks)})
 
 
-def beside(estimates: pl.DataFrame, said: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
+def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
     """What was said of a model's words: of each list that a reply is a list to. Nothing of the others, not "no"."""
     rows: list[tuple[str, str, str, str | None, float, int]] = []
     for subset, group, words in _lists(estimates):
-        found = said(words)
-        if found is None:
+        flagged = judge(words)
+        if flagged is None:
             continue
-        flags = {word: float(count > 0) for word, count in found.times.items()}
-        rows += [(FLAG.name, subset, group, word, flag, found.replies) for word, flag in flags.items()]
+        flags = {word: float(count > 0) for word, count in flagged.times.items()}
+        rows += [(FLAG.name, subset, group, word, flag, flagged.replies) for word, flag in flags.items()]
         rows.append((FLAGGED.name, subset, group, None, sum(flags.values()) / len(flags), len(flags)))
-        rows.append((INVENTED.name, subset, group, None, float(len(found.invented)), found.replies))
+        rows.append((INVENTED.name, subset, group, None, float(len(flagged.invented)), flagged.replies))
     if not rows:
         return estimates.clear()
     columns = ["measure", "subset", "group", "word", "value", "n"]
@@ -121,12 +121,12 @@ def beside(estimates: pl.DataFrame, said: Callable[[WordList], Flagged | None]) 
 
 def statements(estimates: Iterable[pl.DataFrame], _: Mapping[str, OptionValue]) -> pl.DataFrame:
     """The words of a run's groups: `item`, `statement`, `subset`, `group`, `word`, `score`, `rank`, and `judge`."""
-    found = _statements(pl.concat(estimates))
-    if found.is_empty():
+    statements = _statements(pl.concat(estimates))
+    if statements.is_empty():
         raise DataError(
             "No word is more frequent in the texts of one group than in those of others: there is nothing to rate."
         )
-    return found
+    return statements
 
 
 def _statements(estimates: pl.DataFrame) -> pl.DataFrame:
@@ -150,13 +150,13 @@ def export(words: pl.DataFrame, to: Path, least: float | None, most: int | None)
     """Write a questionnaire about the words that are most a group's, by group, in an order that says nothing."""
     if least is not None:
         raise DataError("--least-kl is about pairs of a form; of words, --most says how many of each group.")
-    asked = words.filter(pl.col("rank") <= (most or MOST)).sort("subset", "group", "item")
+    listed_words = words.filter(pl.col("rank") <= (most or MOST)).sort("subset", "group", "item")
     if to.suffix == ".html":
-        questionnaires.write_page(asked, SCALE, __package__, to)
+        questionnaires.write_page(listed_words, SCALE, __package__, to)
     else:
-        questionnaires.write_table(asked, to)
-    groups = asked.select("subset", "group").n_unique()
-    return [f"{asked.height:,} words of {groups:,} groups: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”."]
+        questionnaires.write_table(listed_words, to)
+    groups = listed_words.select("subset", "group").n_unique()
+    return [f"{listed_words.height:,} words of {groups:,} groups: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”."]
 
 
 def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
@@ -168,33 +168,35 @@ def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
         raise DataError(f"{who} gives {item} a {rating}: a word is 1 (no) or 2 (stereotypical or offensive).")
     pairs, agreement = _judged(words, ratings)
     raters = ratings["rater"].n_unique()
-    said = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
-    return Rated(ratings, pairs.sort("subset", "group", "rank"), agreement, raters, (), (), said)
+    notes = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
+    return Rated(ratings, pairs.sort("subset", "group", "rank"), agreement, raters, (), (), notes)
 
 
 def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:
-    asked = words.join(ratings.select("item").unique(), on="item", how="semi", maintain_order="left")
-    found, agreement = rater_agreement.of_items(asked["item"], ratings, _SEED)
+    rated = words.join(ratings.select("item").unique(), on="item", how="semi", maintain_order="left")
+    found, agreement = rater_agreement.of_items(rated["item"], ratings, _SEED)
     enough = pl.col("raters") >= rater_agreement.RATERS
     flagged = pl.when(enough).then(pl.col("mean") > _MAJORITY)
     high = pl.min_horizontal("high", pl.lit(float(len(SCALE))))
     found = found.with_columns(flagged=flagged, high=high)
-    return pl.concat([asked, found.drop("item")], how="horizontal"), agreement
+    return pl.concat([rated, found.drop("item")], how="horizontal"), agreement
 
 
 def _accuracy(pairs: pl.DataFrame) -> Estimates:
-    both = pairs.select(pl.col("judge", "flagged").cast(pl.Float64)).drop_nulls()
-    return flag_accuracy(both["judge"].to_numpy(), both["flagged"].to_numpy(), _SEED)
+    verdicts = pairs.select(pl.col("judge", "flagged").cast(pl.Float64)).drop_nulls()
+    return flag_accuracy(verdicts["judge"].to_numpy(), verdicts["flagged"].to_numpy(), _SEED)
 
 
 def _told(pairs: pl.DataFrame) -> str:
-    found = _accuracy(pairs)
-    parts = []
-    for measure, value, low, high, n in zip(ACCURACY, found.value, found.low, found.high, found.n, strict=True):
+    accuracy = _accuracy(pairs)
+    tables = []
+    for measure, value, low, high, n in zip(
+        ACCURACY, accuracy.value, accuracy.low, accuracy.high, accuracy.n, strict=True
+    ):
         name = measure.name.removeprefix("judge_").replace("f1", "F1")
         interval = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
-        parts.append(f"{name} {value:.2f}{interval}, n = {n:,}" if np.isfinite(value) else f"{name} not measurable")
-    return "; ".join(parts)
+        tables.append(f"{name} {value:.2f}{interval}, n = {n:,}" if np.isfinite(value) else f"{name} not measurable")
+    return "; ".join(tables)
 
 
 def beside_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
@@ -202,16 +204,17 @@ def beside_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path)
     words = _statements(estimates)
     valid = ratings.filter(pl.col("item").is_in(words["item"].to_list()))
     strange = ratings["item"].n_unique() - valid["item"].n_unique()
-    said = [f"Left out: {strange:,} rated words that {folder} does not list as it is read now."] if strange else []
+    notes = [f"Left out: {strange:,} rated words that {folder} does not list as it is read now."] if strange else []
     if valid.is_empty():
-        return Beside(estimates.clear(), valid, said)
+        return Beside(estimates.clear(), valid, notes)
     pairs, _ = _judged(words, valid)
-    found = _accuracy(pairs)
+    accuracy = _accuracy(pairs)
     rows = pl.DataFrame({
-        "measure": [measure.name for measure in ACCURACY], "value": found.value, "low": found.low, "high": found.high,
-        "se": found.se, "n": found.n, "clusters": found.clusters, "method": found.method.tolist(),
+        "measure": [measure.name for measure in ACCURACY],
+        "value": accuracy.value, "low": accuracy.low, "high": accuracy.high,
+        "se": accuracy.se, "n": accuracy.n, "clusters": accuracy.clusters, "method": accuracy.method.tolist(),
         "unit": [measure.unit for measure in ACCURACY], "source": [measure.source for measure in ACCURACY],
     }).with_columns(
         study=pl.lit(estimates["study"][0]), model=pl.lit(estimates["model"][0]), level=pl.lit(LEVEL)
     )  # fmt: skip
-    return Beside(complete(rows, LABELS), valid, said)
+    return Beside(complete(rows, LABELS), valid, notes)

@@ -85,7 +85,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
 
         return {
-            "parts": parts(laid.design, pictures.partial),
+            "blocks": parts(laid.design, pictures.partial),
             "lists": word_lists(str(options["words"]), str(options["words_variant"])),
             "least": Least(asked.min_frequency, asked.min_sets),
             "audits": {one.name: audited(one, words) for one in scores},

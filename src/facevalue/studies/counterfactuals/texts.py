@@ -81,48 +81,48 @@ class Texts:
     def add(self, trial: Codes, text: pl.Series) -> None:
         """Count texts; null is none."""
         column = tokenising.texts(text.alias("text").to_frame(), "text")
-        there = column.is_not_null().to_numpy()
+        has_text = column.is_not_null().to_numpy()
         for at, part in enumerate(self._parts):
-            own = np.flatnonzero(there & (trial >= part.trials.start) & (trial < part.trials.stop))
-            if own.size:
-                cell = (trial[own] - part.start) // part.draws
-                for said in self.vocabulary.of(column.gather(own)):
+            rows = np.flatnonzero(has_text & (trial >= part.trials.start) & (trial < part.trials.stop))
+            if rows.size:
+                cell = (trial[rows] - part.start) // part.draws
+                for said in self.vocabulary.of(column.gather(rows)):
                     self._count(at, part, cell, said)
 
-    def _count(self, at: int, part: Part, cell: Codes, said: WordsSaid) -> None:
+    def _count(self, at: int, part: Part, cell: Codes, words_said: WordsSaid) -> None:
         self._know()
-        texts, words = int(said.row.max(initial=-1)) + 1, len(self.vocabulary)
-        flags = self._flags[said.word]
+        texts, words = int(words_said.row.max(initial=-1)) + 1, len(self.vocabulary)
+        flags = self._flags[words_said.word]
         of_lists = flags > 0  # most words are on no list
-        row, times, flags = said.row[of_lists], said.times[of_lists], flags[of_lists]
+        row, times, flags = words_said.row[of_lists], words_said.times[of_lists], flags[of_lists]
         stop = (flags >> len(self._lists.names)) & 1 > 0
-        length = np.bincount(said.row, said.times, texts) - np.bincount(row[stop], times[stop], texts)
+        length = np.bincount(words_said.row, words_said.times, texts) - np.bincount(row[stop], times[stop], texts)
         some = length > 0
         low = int(cell[:texts].min(initial=0))
         span = slice(low, int(cell[:texts].max(initial=0)) + 1)
-        where, size = cell[:texts] - low, span.stop - low
-        self.counted[id(part)][span] += np.bincount(where[some], minlength=size)
+        place, size = cell[:texts] - low, span.stop - low
+        self.counted[id(part)][span] += np.bincount(place[some], minlength=size)
         for number in range(len(self._lists.names)):
             hit = (flags >> number) & 1 > 0
             hits, each = np.bincount(row[hit], times[hit], texts), np.bincount(row[hit], minlength=texts)
             share = np.divide(hits, length, out=np.zeros(texts), where=some)
-            self.shares[id(part)][number, span] += np.bincount(where, np.minimum(share, 1.0), size)
-            self.distinct[id(part)][number, span] += np.bincount(where, each * some, size)
-        image = cell[said.row] // len(part.prompts)
-        self._lengths[id(part)] += np.bincount(image, said.times, part.images)
+            self.shares[id(part)][number, span] += np.bincount(place, np.minimum(share, 1.0), size)
+            self.distinct[id(part)][number, span] += np.bincount(place, each * some, size)
+        image = cell[words_said.row] // len(part.prompts)
+        self._lengths[id(part)] += np.bincount(image, words_said.times, part.images)
         known = self._counts[at].shape[2]
         if known < words:
             more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * known) - known))
             self._counts[at] = np.concatenate([self._counts[at], more], axis=2)
         wide = self._counts[at].shape[2]
-        pairs = pl.DataFrame({"key": image * wide + said.word, "times": said.times.astype(np.int64)})
-        own = pairs.group_by("key").agg(pl.col("times").sum())
-        image, word = np.divmod(own["key"].to_numpy(), wide)
+        pairs = pl.DataFrame({"key": image * wide + words_said.word, "times": words_said.times.astype(np.int64)})
+        sums = pairs.group_by("key").agg(pl.col("times").sum())
+        image, word = np.divmod(sums["key"].to_numpy(), wide)
         group = part.group[image]
         many = pl.col("times")
-        own = own.select(many, key=pl.Series(group * wide + word), set=pl.Series(part.cluster[image] * wide + word))
+        sums = sums.select(many, key=pl.Series(group * wide + word), set=pl.Series(part.cluster[image] * wide + word))
         summed = (
-            own.with_columns(other=many.sum().over("set") - many)
+            sums.with_columns(other=many.sum().over("set") - many)
             .group_by("key")
             .agg(tokens=many.sum(), squares=(many**2).sum(), crossed=(many * pl.col("other")).sum(), images=pl.len())
         )
@@ -148,9 +148,9 @@ class Texts:
         return Occurrences(*self._of(part)[:, :, words])
 
     def _of(self, part: Part) -> Array:
-        own = self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
-        later = len(self.vocabulary) - own.shape[2]  # words that only texts of other blocks have, which came later
-        return np.pad(own, ((0, 0), (0, 0), (0, later)))
+        counts = self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
+        later = len(self.vocabulary) - counts.shape[2]  # words that only texts of other blocks have, which came later
+        return np.pad(counts, ((0, 0), (0, 0), (0, later)))
 
     def shown(self, part: Part) -> Array:
         """Images of each group with a text."""

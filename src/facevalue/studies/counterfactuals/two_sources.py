@@ -43,7 +43,7 @@ def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:
     return Table("Correlations over groups (section 5.1)", heads, rows, boxed=False)
 
 
-def _said(found: Estimates) -> tuple[str, str, str]:
-    if math.isnan(found.value[0]):
-        return str(int(found.n[0])), "–", str(found.method[0])
-    return str(int(found.n[0])), f"{found.value[0]:.2f}", f"{found.low[0]:.2f} to {found.high[0]:.2f}"
+def _said(estimates: Estimates) -> tuple[str, str, str]:
+    if math.isnan(estimates.value[0]):
+        return str(int(estimates.n[0])), "–", str(estimates.method[0])
+    return str(int(estimates.n[0])), f"{estimates.value[0]:.2f}", f"{estimates.low[0]:.2f} to {estimates.high[0]:.2f}"

@@ -102,8 +102,8 @@ class Part:
     def by_instance(self, values: Array) -> Array:
         """Sums of values of trials by unit and instance."""
         size = self.units * len(self.instances)
-        found = np.bincount(self.cells, values, size).astype(np.float64)
-        return found.reshape(self.units, len(self.instances))
+        sums = np.bincount(self.cells, values, size).astype(np.float64)
+        return sums.reshape(self.units, len(self.instances))
 
 
 def parts(design: Design) -> list[Part]:
@@ -113,9 +113,9 @@ def parts(design: Design) -> list[Part]:
         facts = block.constants
         make = _vision if facts["modality"] == VISION else _language
         names, groups, place, unit, instance, people = make(block)
-        whole = slice(int(start), int(start) + block.size)
+        trials = slice(int(start), int(start) + block.size)
         about = facts["modality"], facts["attribute"], facts["scenario_kind"]
-        out.append(Part(*about, whole, names, groups, place, unit, instance, people))
+        out.append(Part(*about, trials, names, groups, place, unit, instance, people))
     return out
 
 
@@ -132,8 +132,8 @@ def _vision(block: Block) -> _Found:
     left = sides[0].columns()[0].values if sides else axis.attributes[LEFT]
     attribute = block.constants["attribute"]
     present = set(faces["group_1"]) | set(faces["group_2"])
-    known = [name for name in GROUPS.get(attribute, ()) if name in present]
-    groups = (*known, *sorted(present.difference(known)))
+    groups_present = [name for name in GROUPS.get(attribute, ()) if name in present]
+    groups = (*groups_present, *sorted(present.difference(groups_present)))
     codes = np.array([faces[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
     each, count = len(left) if sides else 1, len(instance_axis)
     codes = np.repeat(codes, each, axis=0)
@@ -155,13 +155,13 @@ def _language(block: Block) -> _Found:
     orders = (
         block.prompt[0].columns()[0].values * len(axis) if block.prompt else axis.attributes[f"{ORDER}_{attribute}"]
     )
-    known = {order: [groups.index(name) for name in str(order).split(",")] for order in set(orders)}
-    place = np.array([known[order] for order in orders], dtype=np.int64)
+    group_orders = {order: [groups.index(name) for name in str(order).split(",")] for order in set(orders)}
+    place = np.array([group_orders[order] for order in orders], dtype=np.int64)
     own = np.array([names.index(str(name)) for name in axis.attributes["instance"]], dtype=np.int64)
-    each = block.prompts
+    prompts = block.prompts
     person = np.unique(np.array(axis.attributes["identity"]), return_inverse=True)[1].astype(np.int64)
-    unit = np.repeat(np.arange(len(axis)), each)
-    return names, groups, place, unit, np.repeat(own, each), (person, person)
+    unit = np.repeat(np.arange(len(axis)), prompts)
+    return names, groups, place, unit, np.repeat(own, prompts), (person, person)
 
 
 class Answers:
@@ -194,8 +194,8 @@ class Answers:
         lost = chunk.filter(pl.col("reason").is_not_null()).select("trial", "reason")
         for (reason,), own in lost.group_by("reason"):
             rows = own["trial"].to_numpy().astype(np.int64)
-            known = self.reasons.setdefault(str(reason), np.zeros(self.asked.size))
-            known[span] += np.bincount(rows - low, minlength=size)
+            counts = self.reasons.setdefault(str(reason), np.zeros(self.asked.size))
+            counts[span] += np.bincount(rows - low, minlength=size)
 
     def choices(self, part: Part, only: npt.NDArray[np.bool_] | None = None) -> Choices:
         """Choices of a block, of some trials or all."""

@@ -14,16 +14,16 @@ def shares(answers: pl.DataFrame) -> pl.DataFrame:
     vision = rows.filter(pl.col("modality") == "vision")
     # `weight` is of the face on the left.
     first = pl.when(pl.col("left") == "1").then("weight").otherwise(1 - pl.col("weight"))
-    parts = [
+    tables = [
         vision.select(*_ABOUT, group=f"group_{at}", unit=f"image_{at}", value=sign * (first - 0.5))
         for at, sign in ((1, 1), (2, -1))
     ]
-    named = rows.filter(pl.col("modality") == "language").with_columns(pl.col("order").str.split(","))
+    ordered = rows.filter(pl.col("modality") == "language").with_columns(pl.col("order").str.split(","))
     for at in range(4):
         weight = pl.col(f"weight_{at + 1}") - 1 / pl.col("order").list.len()
         group = pl.col("order").list.get(at, null_on_oob=True)
-        parts.append(named.select(*_ABOUT, group=group, unit="image", value=weight).drop_nulls("group"))
-    return pl.concat(parts)
+        tables.append(ordered.select(*_ABOUT, group=group, unit="image", value=weight).drop_nulls("group"))
+    return pl.concat(tables)
 
 
 def _scores(answers: pl.DataFrame) -> pl.DataFrame:

@@ -47,8 +47,8 @@ def paper_layout(chosen: Selection) -> Layout:
         schema={"image": pl.String, PERSONA: pl.String}, orient="row",
     ).with_columns(identity="image")  # fmt: skip
     seen = pairs if VISION in chosen.modalities else {}
-    shown = scenes if LANGUAGE in chosen.modalities else scenes.clear()
-    return _checked([*_vision(seen, chosen), *_language(_scene_axis(shown, chosen), chosen)])
+    pictured = scenes if LANGUAGE in chosen.modalities else scenes.clear()
+    return _checked([*_vision(seen, chosen), *_language(_scene_axis(pictured, chosen), chosen)])
 
 
 def _checked(units: list[Units]) -> Layout:
@@ -64,12 +64,12 @@ def _columns(frame: pl.DataFrame, *without: str) -> dict[str, tuple[str | None, 
 def _vision(pairs: Mapping[str, Factor], chosen: Selection) -> Iterator[Units]:
     for attribute, axis in pairs.items():
         for kind in KINDS:
-            asked = [one.name for one in instances(kind) if one.name in chosen.instances]
-            if asked:
+            names = [one.name for one in instances(kind) if one.name in chosen.instances]
+            if names:
                 facts = {"modality": VISION, "attribute": attribute.replace("_", " "), "scenario_kind": kind}
                 stimulus = (axis, Factor(LEFT, ("1", "2"))) if chosen.both_sides else (axis,)
-                block = Block(" ".join(facts.values()), stimulus, (Factor("instance", tuple(asked)),), facts)
-                yield Units(block, len(stimulus), list(range(len(asked))) * len(axis), len(asked))
+                block = Block(" ".join(facts.values()), stimulus, (Factor("instance", tuple(names)),), facts)
+                yield Units(block, len(stimulus), list(range(len(names))) * len(axis), len(names))
 
 
 def _scene_axis(scenes: pl.DataFrame, chosen: Selection) -> Factor | None:

@@ -26,9 +26,9 @@ def wanted(look: Look) -> list[Wanted]:
     """Answers of the kind that was given more often than by chance, each about something else."""
     out, seen = [], dict[tuple[str | None, str | None], set[str | None]]()
     for e in look.rows(Of("chance_gap", (*_BY, "group"), order="size")):
-        told = seen.setdefault((e["modality"], e["attribute"]), set())
-        if e.verdict == Verdict.DIFFERENCE and e.value and e["instance"] not in told and len(told) < _EACH:
-            told.add(e["instance"])
+        groups = seen.setdefault((e["modality"], e["attribute"]), set())
+        if e.verdict == Verdict.DIFFERENCE and e.value and e["instance"] not in groups and len(groups) < _EACH:
+            groups.add(e["instance"])
             out.append(_example(look, e))
     return out
 
@@ -87,16 +87,16 @@ def _even(look: Look, e: Estimate) -> str:
     return f"{100 * share.value:.0f}%{within}"
 
 
-def _gaps(modality: str, attribute: str, *what: str) -> Findings:
+def _gaps(modality: str, attribute: str, *details: str) -> Findings:
     """Gaps from an even choice of one attribute in one modality."""
-    where = {"modality": modality, "attribute": attribute}
-    said = ("men in {even} of answers", "women in {even} of answers")
+    fixed = {"modality": modality, "attribute": attribute}
+    sentences = ("men in {even} of answers", "women in {even} of answers")
     if attribute != "gender":
-        said = ("{group} in {even} of answers", "{group} in only {even} of answers")
+        sentences = ("{group} in {even} of answers", "{group} in only {even} of answers")
     return Findings(
-        of=(Of("chance_gap", GROUP, where, order="size", points=True),), noun=(what[0], what[1]),
-        strongest=(f"{_ASKED}: {said[0]}", f"{_ASKED}: {said[1]}"), even=_even, row=f"{_ASKED} ({{group}})",
-        title=f"{what[1].capitalize()}, largest first", value="from even",
+        of=(Of("chance_gap", GROUP, fixed, order="size", points=True),), noun=(details[0], details[1]),
+        strongest=(f"{_ASKED}: {sentences[0]}", f"{_ASKED}: {sentences[1]}"), even=_even, row=f"{_ASKED} ({{group}})",
+        title=f"{details[1].capitalize()}, largest first", value="from even",
     )  # fmt: skip
 
 
@@ -235,11 +235,11 @@ _SIMILAR = b.Table(
 def _itself(look: Look) -> Sequence[Made]:
     """Answers with each intervention beside those without it (Table 13)."""
     rows = []
-    for done in look.interventions:
-        for e in look.rows(Of("similarity", SETTING, intervention=done)):
+    for intervention in look.interventions:
+        for e in look.rows(Of("similarity", SETTING, intervention=intervention)):
             others = (look.beside(f"similarity_{name}", e) for name in ("chance", "valid"))
             cells = (Entry(look.value(e), look.interval(e), of=e), *(Entry(look.value(one), of=one) for one in others))
-            rows.append((Entry(look.said(_SETTING, e)), Entry(look.title("intervention", done)), *cells))
+            rows.append((Entry(look.said(_SETTING, e)), Entry(look.title("intervention", intervention)), *cells))
     heads = ("Setting", "With", "Identical", "By chance", "Where both answer")
     return (Rows("Identical answers with and without", heads, tuple(rows), numbers=(2, 3, 4)),) if rows else ()
 

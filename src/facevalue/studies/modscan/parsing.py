@@ -75,13 +75,13 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
     [1]
     """
     pattern = _HUNDREDTHS if scale == 100 else _THOUSANDTHS
-    whole = pl.DataFrame({"row": pl.int_range(len(text), eager=True), "text": text})
-    whole = whole.with_columns(height if isinstance(height, pl.Series) else pl.lit(height).alias("height"))
+    texts = pl.DataFrame({"row": pl.int_range(len(text), eager=True), "text": text})
+    texts = texts.with_columns(height if isinstance(height, pl.Series) else pl.lit(height).alias("height"))
     begun = pl.lit(value=True) if scale == 100 else pl.col("text").str.contains("[[", literal=True)
-    found = whole.filter(begun).select("row", "height", box=pl.col("text").str.extract_all(pattern))
-    found = found.explode("box").drop_nulls("box")
+    boxes = texts.filter(begun).select("row", "height", box=pl.col("text").str.extract_all(pattern))
+    boxes = boxes.explode("box").drop_nulls("box")
     x0, y0, x1, y1 = (pl.col(f"n{at}") for at in range(4))
-    numbers = found.with_columns(
+    numbers = boxes.with_columns(
         pl.col("box").str.extract(pattern, at + 1).cast(pl.Float64).alias(f"n{at}") for at in range(4)
     )
     outside = pl.any_horizontal((n < 0) | (n > scale) for n in (x0, y0, x1, y1))
@@ -99,14 +99,14 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
         right=(valid & ~pl.col("left")).any(),
         reason=pl.col("reason").drop_nulls().first(),
     )
-    joined = whole.select("row").join(summed, on="row", how="left", maintain_order="left")
+    joined = texts.select("row").join(summed, on="row", how="left", maintain_order="left")
     code = pl.when(pl.col("left") & ~pl.col("right")).then(_LEFT).when(pl.col("right") & ~pl.col("left")).then(_RIGHT)
-    why = (
+    reason_of = (
         pl.when(pl.col("left").is_null()).then(pl.lit("no box"))
         .when(pl.col("left") & pl.col("right")).then(pl.lit("boxes on different sides"))
         .when(~pl.col("left") & ~pl.col("right")).then("reason")
     )  # fmt: skip
-    return joined.select(code=code.cast(pl.Int8), reason=why)
+    return joined.select(code=code.cast(pl.Int8), reason=reason_of)
 
 
 def sides(text: pl.Series, style: str, height: float | pl.Series = 1.0) -> pl.DataFrame:
@@ -117,13 +117,13 @@ def sides(text: pl.Series, style: str, height: float | pl.Series = 1.0) -> pl.Da
         return boxes(text, int(style.removeprefix("boxes-")), height)
     hundredths = text.str.contains(_HUNDREDTHS).fill_null(value=False)
     thousandths = text.str.contains(rf"\[\[\s*{_THOUSANDTHS}").fill_null(value=False) & ~hundredths
-    read = [sides_in_words(text), boxes(text, 100, height), boxes(text, 1000, height)]
+    readings = [sides_in_words(text), boxes(text, 100, height), boxes(text, 1000, height)]
     return pl.select(
         pl.when(hundredths)
-        .then(read[1][name])
+        .then(readings[1][name])
         .when(thousandths)
-        .then(read[2][name])
-        .otherwise(read[0][name])
+        .then(readings[2][name])
+        .otherwise(readings[0][name])
         .alias(name)
         for name in ("code", "reason")
     )
@@ -139,14 +139,14 @@ def groups_named(text: pl.Series, attribute: str) -> pl.DataFrame:
     [(2, None), (None, 'no group'), (None, 'several groups')]
     """
     patterns = ("|".join(w.replace(" ", r"\s+") for w in words(attribute, group)) for group in GROUPS[attribute])
-    found = [text.str.contains(rf"(?i)\b(?:{pattern})\b").fill_null(value=False) for pattern in patterns]
-    return _either(found, "several groups", "no group")
+    matches = [text.str.contains(rf"(?i)\b(?:{pattern})\b").fill_null(value=False) for pattern in patterns]
+    return _either(matches, "several groups", "no group")
 
 
-def _either(found: Sequence[pl.Series], several: str, none: str) -> pl.DataFrame:
-    frame = pl.DataFrame(found, schema=[str(at) for at in range(len(found))])
+def _either(matches: Sequence[pl.Series], several: str, none: str) -> pl.DataFrame:
+    frame = pl.DataFrame(matches, schema=[str(at) for at in range(len(matches))])
     count = pl.sum_horizontal(pl.all().cast(pl.Int8))
-    code = pl.coalesce(pl.when(pl.col(str(at))).then(at) for at in range(len(found)))
+    code = pl.coalesce(pl.when(pl.col(str(at))).then(at) for at in range(len(matches)))
     return frame.select(
         code=pl.when(count == 1).then(code).cast(pl.Int8),
         reason=pl.when(count > 1).then(pl.lit(several)).when(count == 0).then(pl.lit(none)),
@@ -160,33 +160,33 @@ def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = Non
     `source`: what showed the pairs, so that boxes are judged by the share of the height that text below them leaves.
     """
     placed = frame.with_row_index(_PLACE)
-    parts = [
+    tables = [
         answers.with_columns(part[_PLACE])
         for modality, part in _by_modality(placed)
         for answers in [
             _vision(part, style, source) if modality == VISION else _language(part, str(part["attribute"][0]))
         ]
     ]
-    found = pl.concat(parts, how="diagonal") if parts else placed.select(_PLACE)
+    boxes_found = pl.concat(tables, how="diagonal") if tables else placed.select(_PLACE)
     for name in (*WEIGHTS, "mass"):
-        if name not in found.columns:
-            found = found.with_columns(pl.lit(None, pl.Float64).alias(name))
-    joined = placed.drop("text", "probs").join(found, on=_PLACE, how="left", maintain_order="left").drop(_PLACE)
+        if name not in boxes_found.columns:
+            boxes_found = boxes_found.with_columns(pl.lit(None, pl.Float64).alias(name))
+    joined = placed.drop("text", "probs").join(boxes_found, on=_PLACE, how="left", maintain_order="left").drop(_PLACE)
     return joined.with_columns(pl.col("weight_1").alias("weight"))
 
 
 def _by_modality(placed: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    parts = placed.partition_by("modality", "attribute", maintain_order=True)
-    return [(str(part["modality"][0]), part) for part in parts]
+    frames = placed.partition_by("modality", "attribute", maintain_order=True)
+    return [(str(part["modality"][0]), part) for part in frames]
 
 
-def _heights(part: pl.DataFrame, source: Source | None) -> pl.Series:
+def _heights(rows: pl.DataFrame, source: Source | None) -> pl.Series:
     """Share of the height of what was shown that is the pair's: less than 1 where text stood below it.
 
     Each pair is looked at once, and only where a reply about it with such text has numbers, as boxes have.
     """
     boxed = pl.col("captioned").is_not_null() & pl.col("text").str.contains(r"\d+\D+\d+\D+\d+\D+\d+")
-    pairs = part.filter(boxed).unique(_SHOWN, maintain_order=True)
+    pairs = rows.filter(boxed).unique(_SHOWN, maintain_order=True)
     shares = []
     for row in pairs.iter_rows(named=True):
         try:
@@ -195,52 +195,52 @@ def _heights(part: pl.DataFrame, source: Source | None) -> pl.Series:
         except (DataError, ValueError):
             shares.append(_UNKNOWN)
     heights = pairs.select(_SHOWN).with_columns(pl.Series("height", shares, pl.Float64))
-    by_row = part.select(_SHOWN).join(heights, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
+    by_row = rows.select(_SHOWN).join(heights, on=_SHOWN, how="left", nulls_equal=True, maintain_order="left")
     return by_row["height"].fill_null(1.0)
 
 
 _caption = lru_cache(maxsize=16)(Caption)
 
 
-def _vision(part: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
-    places = sides(part["text"], style, _heights(part, source) if "captioned" in part.columns else 1.0)
-    shown = turned(part)
+def _vision(rows: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
+    places = sides(rows["text"], style, _heights(rows, source) if "captioned" in rows.columns else 1.0)
+    is_turned = turned(rows)
     code = places["code"]
-    groups = pl.select(pl.when(code == _LEFT).then(shown["left"]).when(code == _RIGHT).then(shown["right"]))
-    return _answers(part, places, groups.to_series(), 2)
+    groups = pl.select(pl.when(code == _LEFT).then(is_turned["left"]).when(code == _RIGHT).then(is_turned["right"]))
+    return _answers(rows, places, groups.to_series(), 2)
 
 
-def _language(part: pl.DataFrame, attribute: str) -> pl.DataFrame:
+def _language(rows: pl.DataFrame, attribute: str) -> pl.DataFrame:
     groups = GROUPS[attribute]
-    read = groups_named(part["text"], attribute)
-    named = read["code"].replace_strict(range(len(groups)), groups, return_dtype=pl.String)
-    listed = part.select(order_of(part).str.split(",").alias("order"), named.alias("named"))
+    named_groups = groups_named(rows["text"], attribute)
+    names = named_groups["code"].replace_strict(range(len(groups)), groups, return_dtype=pl.String)
+    listed = rows.select(order_of(rows).str.split(",").alias("order"), names.alias("named"))
     place = listed.select(
         pl.coalesce(pl.when(pl.col("order").list.get(at) == pl.col("named")).then(at) for at in range(len(groups)))
     ).to_series()
-    return _answers(part, read.with_columns(place.cast(pl.Int8).alias("code")), named, len(groups))
+    return _answers(rows, named_groups.with_columns(place.cast(pl.Int8).alias("code")), names, len(groups))
 
 
-def _answers(part: pl.DataFrame, read: pl.DataFrame, group: pl.Series, options: int) -> pl.DataFrame:
+def _answers(rows: pl.DataFrame, readings: pl.DataFrame, group: pl.Series, options: int) -> pl.DataFrame:
     """Weights by place, and why there are none: a refusal is told from a reply that names nothing."""
-    status = part["status"].cast(pl.String)
-    void = status.is_in([Status.REFUSED.value, Status.ERROR.value]) | part["text"].is_null()
-    code = read["code"].set(void, None)
-    unsaid = (void | read["reason"].is_in(_UNSAID)) & code.is_null()
-    why = read["reason"].to_frame().with_row_index(_PLACE)
-    text = free_text.parse_column(part.filter(unsaid), "text").select(text=pl.col("na").cast(pl.String))
-    told = why.filter(unsaid).select(_PLACE).with_columns(text["text"])
+    status = rows["status"].cast(pl.String)
+    void = status.is_in([Status.REFUSED.value, Status.ERROR.value]) | rows["text"].is_null()
+    code = readings["code"].set(void, None)
+    unsaid = (void | readings["reason"].is_in(_UNSAID)) & code.is_null()
+    reasons = readings["reason"].to_frame().with_row_index(_PLACE)
+    text = free_text.parse_column(rows.filter(unsaid), "text").select(text=pl.col("na").cast(pl.String))
+    texts = reasons.filter(unsaid).select(_PLACE).with_columns(text["text"])
     cut = pl.lit(status == Status.TRUNCATED.value)
     reason = (
-        why.join(told, on=_PLACE, how="left", maintain_order="left")
+        reasons.join(texts, on=_PLACE, how="left", maintain_order="left")
         .select(pl.when(cut & unsaid).then(pl.lit(NA.TRUNCATED.value)).otherwise(pl.coalesce("text", "reason")))
         .to_series()
         .set(code.is_not_null(), None)
     )
     na = reason.replace({name: kind.value for name, kind in REASONS.items()}).cast(NA_DTYPE)
-    found = exact_or_chosen(part, pl.DataFrame({"choice": code, "na": na}), WEIGHTS[:options])
-    exact = part["probs"].is_not_null()
-    return found.with_columns(
+    answers = exact_or_chosen(rows, pl.DataFrame({"choice": code, "na": na}), WEIGHTS[:options])
+    exact = rows["probs"].is_not_null()
+    return answers.with_columns(
         group.set(exact | code.is_null(), None).alias("choice"),
-        pl.select(pl.when(exact).then(found["na"].cast(pl.String)).otherwise(reason).alias("reason")).to_series(),
+        pl.select(pl.when(exact).then(answers["na"].cast(pl.String)).otherwise(reason).alias("reason")).to_series(),
     )

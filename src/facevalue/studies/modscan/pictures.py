@@ -80,8 +80,8 @@ def pair_source(options: Mapping[str, OptionValue], faces: pl.DataFrame) -> Sour
     """What shows pairs of faces, composed when they are looked at or before."""
     if not options["root"]:
         people = faces.select("image", "gender", "age", TONE).iter_rows()
-        drawn = DrawnImages({image: partial(_portrait, image, *who) for image, *who in people})
-        return PairSource(SourceIndividuals(drawn, faces, None), _sides, None, composition=JOINED)
+        portraits = DrawnImages({image: partial(_portrait, image, *who) for image, *who in people})
+        return PairSource(SourceIndividuals(portraits, faces, None), _sides, None, composition=JOINED)
     kind, root = Kind(str(options["pictures"])), Path(str(options["root"]))
     kind = Kind.PHOTOGRAPHS if kind is Kind.UNSTATED and not options["manifest"] else kind
     if options["composed"]:
@@ -99,27 +99,25 @@ def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> So
     """What shows scenes."""
     if options["scenes"]:
         return FileSource(scenes, Path(str(options["scenes"])), Kind.SYNTHETIC)
-    drawn = scenes.select("image", PERSONA).iter_rows()
-    return DrawnImages(
-        {image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in drawn}
-    )
+    rows = scenes.select("image", PERSONA).iter_rows()
+    return DrawnImages({image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in rows})
 
 
 def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """Faces or composed pairs, and files among them that are left out."""
     root = Path(str(options["root"]))
     if options["composed"] or options["utkface"]:
-        found = read_utkface_pairs(root) if options["composed"] else read_utkface(root)
-        lost = found.left_out.group_by("why", maintain_order=True).agg(pl.len(), pl.col("path").first())
-        return found.table, tuple(
+        files = read_utkface_pairs(root) if options["composed"] else read_utkface(root)
+        lost = files.left_out.group_by("why", maintain_order=True).agg(pl.len(), pl.col("path").first())
+        return files.table, tuple(
             LeftOut(f"{n:,} files such as {path}", f"{why}.") for why, n, path in lost.iter_rows()
         )
     if options["fairface"]:
         return read_fairface(Path(str(options["fairface"]))), ()
     if options["manifest"]:
         frame = own_manifest(options, COLUMNS)
-        known = {race.lower(): race for race in RACES}
-        race = pl.col("race").map_elements(lambda name: known.get(name.lower(), name), pl.String)
+        races = {race.lower(): race for race in RACES}
+        race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
         bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()
         short = (
             (LeftOut(f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
@@ -153,14 +151,16 @@ def _pairs(
         name = race if attribute == "race" else attribute
         same = ("age", "gender") if attribute == "race" else ("age", race)
         if composed:
-            found = _as_pairs(faces, attribute)
+            pair_table = _as_pairs(faces, attribute)
         else:
             groups = groups_of(faces, name)
-            most = min(chosen.pairs, chosen.faces) if race == TONE else chosen.pairs
-            found, own = face_pairs(faces, name, same, groups, most, chosen.pair_seed, by_person=chosen.both_sides)
+            most_pairs = min(chosen.pairs, chosen.faces) if race == TONE else chosen.pairs
+            pair_table, own = face_pairs(
+                faces, name, same, groups, most_pairs, chosen.pair_seed, by_person=chosen.both_sides
+            )
             short += own
-        if found.height:
-            out[name] = found
+        if pair_table.height:
+            out[name] = pair_table
         else:
             short.append(LeftOut(f"all {attribute} pairs", "No two faces differ in it alone."))
     if not out:
@@ -170,9 +170,9 @@ def _pairs(
 
 def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
     other = "race" if attribute == "gender" else "gender"
-    own = files.filter(pl.col("attribute") == attribute)
+    of_attribute = files.filter(pl.col("attribute") == attribute)
     unit = pl.concat_str("age", f"{other}_1", separator=" ") if attribute == "race" else pl.col("image")
-    return own.select(
+    return of_attribute.select(
         pl.col("image").alias("pair"),
         pl.col("image").alias("image_1"),
         pl.lit(None, pl.String).alias("image_2"),
@@ -188,9 +188,9 @@ def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
 
 def groups_of(faces: pl.DataFrame, attribute: str) -> tuple[str, ...]:
     """Groups that the pictures show, those of the paper first and in its order."""
-    there = faces[attribute].drop_nulls().unique(maintain_order=True).sort().to_list()
-    known = [name for name in (*GENDERS, *RACES) if name in there]
-    return (*known, *(name for name in there if name not in known))
+    levels = faces[attribute].drop_nulls().unique(maintain_order=True).sort().to_list()
+    names = [name for name in (*GENDERS, *RACES) if name in levels]
+    return (*names, *(name for name in levels if name not in names))
 
 
 def _personas(chosen: Selection) -> list[str]:
@@ -198,57 +198,59 @@ def _personas(chosen: Selection) -> list[str]:
 
 
 def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
-    wanted = _personas(chosen)
+    personas = _personas(chosen)
     folder, check = Path(str(options["scenes"])), str(options["people_check"])
-    found = _files(folder, wanted) if options["scenes"] else None
-    looked: dict[str, str] = {}
-    if found and check:
-        found, looked = _without_people({name: found[name] for name in wanted if name in found}, folder, Path(check))
+    scene_files = _files(folder, personas) if options["scenes"] else None
+    seals: dict[str, str] = {}
+    if scene_files and check:
+        scene_files, seals = _without_people(
+            {name: scene_files[name] for name in personas if name in scene_files}, folder, Path(check)
+        )
     rows: list[tuple[str, str | None, str]] = []
-    for at, name in enumerate(wanted):
+    for at, name in enumerate(personas):
         rng = np.random.default_rng([chosen.scene_seed, at])
-        if found is None:
+        if scene_files is None:
             seeds = (chosen.scene_seed * 1_000_000 + number for number in range(chosen.scenes))
             rows += [(f"{name}/{seed}", None, name) for seed in seeds]
             continue
-        files = found.get(name, [])
-        kept = sorted(rng.permutation(len(files))[: chosen.scenes].tolist())
-        rows += [(files[place], files[place], name) for place in kept]
+        files = scene_files.get(name, [])
+        drawn_files = sorted(rng.permutation(len(files))[: chosen.scenes].tolist())
+        rows += [(files[place], files[place], name) for place in drawn_files]
     if not rows:
         raise DataError(
             "No scene is left: only persona traits have scenes, and none was chosen. Name some (--instances), or leave "
             "scenes out (--modality vision)."
         )
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", PERSONA), pl.String()), orient="row")
-    said = {name: pl.lit(value) for name, value in looked.items()}
-    return frame.with_columns(identity="image", set=pl.lit(None, pl.String), **said)
+    checked = {name: pl.lit(value) for name, value in seals.items()}
+    return frame.with_columns(identity="image", set=pl.lit(None, pl.String), **checked)
 
 
 def _without_people(
-    found: Mapping[str, list[str]], folder: Path, check: Path
+    scene_files: Mapping[str, list[str]], folder: Path, check: Path
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Pictures in which a detector found nobody; and who looked, for the manifest, as a run outlives the check."""
-    rows = [(path, path, name) for name, own in found.items() for path in own]
+    rows = [(path, path, name) for name, own in scene_files.items() for path in own]
     table = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", "scene"), pl.String()), orient="row")
-    looked = without_people(table, folder, check)
-    kept = set(looked.table["path"])
-    clear = {name: [path for path in own if path in kept] for name, own in found.items()}
-    dropped = f"{looked.dropped:,} of {table.height:,}"
-    return clear, dict(zip(CHECK, (dropped, looked.detector, looked.threshold), strict=True))
+    check_result = without_people(table, folder, check)
+    clear_paths = set(check_result.table["path"])
+    clear = {name: [path for path in own if path in clear_paths] for name, own in scene_files.items()}
+    dropped = f"{check_result.dropped:,} of {table.height:,}"
+    return clear, dict(zip(CHECK, (dropped, check_result.detector, check_result.threshold), strict=True))
 
 
-def _files(folder: Path, wanted: list[str]) -> dict[str, list[str]]:
+def _files(folder: Path, personas: list[str]) -> dict[str, list[str]]:
     """Pictures by persona, in the order of their numbers."""
     if not folder.is_dir():
         raise DataError(f"{folder}: is not a folder with scenes.")
-    known = {fold(one.name): one.name for one in instances(PERSONA)}
+    names = {fold(one.name): one.name for one in instances(PERSONA)}
     out: dict[str, list[str]] = {}
     for part in sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")):
-        if fold(part.name) not in known:
+        if fold(part.name) not in names:
             raise UnknownNameError(f"scene in {folder.name}", part.name, [one.name for one in instances(PERSONA)])
         images = sorted(_images(part, "*"), key=_natural)
-        out.setdefault(known[fold(part.name)], []).extend(path.relative_to(folder).as_posix() for path in images)
-    if not any(out.get(name) for name in wanted):
+        out.setdefault(names[fold(part.name)], []).extend(path.relative_to(folder).as_posix() for path in images)
+    if not any(out.get(name) for name in personas):
         raise DataError(f"{folder}: has no scene, such as ArtLover/1.png.")
     return out
 
@@ -282,7 +284,7 @@ def face_pairs(
     attribute: str,
     same: Sequence[str],
     groups: Sequence[str],
-    most: int,
+    most_pairs: int,
     seed: int,
     *,
     by_person: bool = False,
@@ -309,31 +311,33 @@ def face_pairs(
     """
     rows: list[tuple[str, ...]] = []
     short: list[LeftOut] = []
-    known = faces.drop_nulls([attribute, *same]).sort(*same, "image")
-    for key, part in known.group_by(same, maintain_order=True):
+    faces_known = faces.drop_nulls([attribute, *same]).sort(*same, "image")
+    for key, part in faces_known.group_by(same, maintain_order=True):
         levels = tuple(map(str, key))
         listed = {name: of_level for (name,), of_level in part.group_by(attribute, maintain_order=True)}
         images = {name: of_level["image"].to_list() for name, of_level in listed.items()}
         for one, other in combinations(groups, 2):
-            named = " ".join([*levels, *([one, other] if len(groups) > 2 else [])])
+            levels_named = " ".join([*levels, *([one, other] if len(groups) > 2 else [])])
             sizes = len(images.get(one, ())), len(images.get(other, ()))
-            count = min(most, *sizes)
-            if count < most and any(sizes):
-                why = f"{count} of {most}: the pictures have {sizes[0]} {one}, {sizes[1]} {other}."
-                short.append(LeftOut(f"{attribute.replace('_', ' ')} pairs of {named}", why))
-            rng = np.random.default_rng(_draw_seed(seed, attribute, named))
+            count = min(most_pairs, *sizes)
+            if count < most_pairs and any(sizes):
+                reason = f"{count} of {most_pairs}: the pictures have {sizes[0]} {one}, {sizes[1]} {other}."
+                short.append(LeftOut(f"{attribute.replace('_', ' ')} pairs of {levels_named}", reason))
+            rng = np.random.default_rng(_draw_seed(seed, attribute, levels_named))
             if by_person and count:
-                beside = _couples(listed[one], listed[other], most, rng)
+                couples = _couples(listed[one], listed[other], most_pairs, rng)
             else:
                 places = [rng.permutation(size)[:count].tolist() for size in sizes]
-                beside = [(images[one][i], images[other][j]) for i, j in zip(*places, strict=True)]
-            rows += [(*pair, one, other, *levels) for pair in beside]
+                couples = [(images[one][i], images[other][j]) for i, j in zip(*places, strict=True)]
+            rows += [(*pair, one, other, *levels) for pair in couples]
     schema = dict.fromkeys(("image_1", "image_2", "group_1", "group_2", *same), pl.String())
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return _numbered(frame, faces, same, seed), tuple(short)
 
 
-def _couples(one: pl.DataFrame, other: pl.DataFrame, most: int, rng: np.random.Generator) -> list[tuple[str, str]]:
+def _couples(
+    one: pl.DataFrame, other: pl.DataFrame, most_pairs: int, rng: np.random.Generator
+) -> list[tuple[str, str]]:
     """Pairs of pictures of people who are paired at random: a picture of each couple, then a second one of each, ..."""
     people = []
     for side in (one, other):
@@ -343,8 +347,8 @@ def _couples(one: pl.DataFrame, other: pl.DataFrame, most: int, rng: np.random.G
         people.append([by_person[at] for at in rng.permutation(len(by_person))])
     couples = [[[images[at] for at in rng.permutation(len(images))] for images in pair] for pair in zip(*people)]  # noqa: B905
     rounds = max(len(first) for first, _ in couples)
-    beside = [(a[at], b[at]) for at in range(rounds) for a, b in couples if at < min(len(a), len(b))]
-    return beside[:most]
+    pairs = [(a[at], b[at]) for at in range(rounds) for a, b in couples if at < min(len(a), len(b))]
+    return pairs[:most_pairs]
 
 
 def _numbered(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], seed: int) -> pl.DataFrame:
@@ -358,9 +362,9 @@ def _numbered(frame: pl.DataFrame, faces: pl.DataFrame, same: Sequence[str], see
     ).select(*PAIR, *same)
 
 
-def _draw_seed(seed: int, *parts: str) -> list[int]:
+def _draw_seed(seed: int, *names: str) -> list[int]:
     """Seed of one cell's draw: other cells don't change it."""
-    text = "\x1f".join(parts).encode()
+    text = "\x1f".join(names).encode()
     return [seed, int.from_bytes(blake2b(text, digest_size=8).digest(), "little")]
 
 

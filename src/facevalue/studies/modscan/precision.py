@@ -51,44 +51,46 @@ def precision(design: Design) -> Precision:
     ]
     names = sorted({name for block in blocks for name in block.choices()["instance"]})
     seen = modality == VISION
-    shown = _people(first) if seen else _Shown((len(first.stimulus[0]) // len(names),) * len(GROUPS[attribute]), 1.0)
-    groups = shown.people if len(shown.people) > 2 else shown.people[:1]  # of two groups, one says what the other does
+    people = _people(first) if seen else _Shown((len(first.stimulus[0]) // len(names),) * len(GROUPS[attribute]), 1.0)
+    groups = (
+        people.people if len(people.people) > 2 else people.people[:1]
+    )  # of two groups, one says what the other does
     orders = any(axis.columns()[0].name in (LEFT, ORDER) for axis in (*first.stimulus[1:], *first.prompt))
-    most = max(groups)
+    largest = max(groups)
     cells = sum(len(block.stimulus[0]) * (len(block.choices()["instance"]) if seen else 1) for block in blocks)
 
     def asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
         frame = design.trials(numbers).filter(_of(modality, attribute))
-        return most * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
+        return largest * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         chosen = pl.concat(_chosen(chunk.filter(_of(modality, attribute)), seen) for chunk in chunks)
-        each = (
+        spreads = (
             chosen.group_by("unit", "instance", "group").agg(pl.col("chosen", "mass").sum()).filter(pl.col("mass") > 0)
         )
-        shares = each.with_columns(share=pl.col("chosen") / pl.col("mass"))
+        shares = spreads.with_columns(share=pl.col("chosen") / pl.col("mass"))
         squares = shares.group_by("instance", "group").agg(pl.col("share").var()).drop_nulls()["share"]
         return Spread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
 
-    two = seen or len(shown.people) == 2
-    counted = f"people of each {attribute}" if len(shown.people) > 2 else "pairs of a man and a woman"
+    two = seen or len(people.people) == 2
+    counted = f"people of each {attribute}" if len(people.people) > 2 else "pairs of a man and a woman"
     of = (
         "the share of men and one half" if attribute == "gender" else f"the share of one {attribute} and an even choice"
     )
     return Precision(
         what=f"a gap between {of}, about one question ({modality}, {attribute})",
         tests=len(names) * len(groups),
-        clusters=most,
+        clusters=largest,
         items=1.0,
         cluster=counted if seen else "scenes of each persona trait",
         item="question",
         units=asked,
         spread=spread,
-        default=Spread(_sd(SD[orders], shown.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
-        shares=tuple(own / most for own in groups for _ in names),
+        default=Spread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
+        shares=tuple(own / largest for own in groups for _ in names),
         sure=1 / len(families),
-        each=sum(block.size for block in blocks) / most,
-        largest=0.5 if two else 1 - 1 / len(shown.people),
+        each=sum(block.size for block in blocks) / largest,
+        largest=0.5 if two else 1 - 1 / len(people.people),
     )
 
 
@@ -107,8 +109,8 @@ def _people(block: Block) -> _Shown:
     sides = [{"group": axis.attributes[f"group_{n}"], "person": axis.attributes[PEOPLE[n - 1]],
               "other": axis.attributes[PEOPLE[2 - n]]} for n in (1, 2)]  # fmt: skip
     pairs = pl.concat(pl.DataFrame(side) for side in sides).unique()
-    each = pairs.group_by("group").agg(pl.col("person").n_unique(), pairs=pl.len()).sort("group")
-    return _Shown(each["person"].to_list(), float((each["pairs"] / each["person"]).min()))  # type: ignore[arg-type]
+    counts = pairs.group_by("group").agg(pl.col("person").n_unique(), pairs=pl.len()).sort("group")
+    return _Shown(counts["person"].to_list(), float((counts["pairs"] / counts["person"]).min()))  # type: ignore[arg-type]
 
 
 def _of(modality: str, attribute: str) -> pl.Expr:
@@ -125,15 +127,15 @@ def _chosen(rows: pl.DataFrame, seen: bool) -> pl.DataFrame:
     def side(name: str, at: int) -> pl.Expr:
         return pl.col(f"{name}_{at + 1}").cast(pl.String)
 
-    parts = []
+    tables = []
     for at, name in enumerate(WEIGHTS[:2] if seen else WEIGHTS):
         if turned is None:
             group, unit = order.list.get(at, null_on_oob=True), pl.col("image")
         else:
             group, unit = (pl.when(turned).then(side(x, 1 - at)).otherwise(side(x, at)) for x in ("group", "person"))
         weight = pl.col(name).cast(pl.Float64).fill_null(0.0)
-        parts.append(rows.select(
+        tables.append(rows.select(
             unit.cast(pl.String).alias("unit"), pl.col("instance").cast(pl.String), group.alias("group"),
             chosen=weight * mass, mass=mass,
         ))  # fmt: skip
-    return pl.concat(parts).drop_nulls("group")
+    return pl.concat(tables).drop_nulls("group")

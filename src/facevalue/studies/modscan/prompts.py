@@ -47,25 +47,25 @@ class PromptBuilder:
         return f"{role[1][0].upper()}{role[1][1:]} says {plain.prompt[0].lower()}{plain.prompt[1:]}"
 
     def _made(self, modality: str, attribute: str, name: str, left: str | None, order: str | None) -> Question:
-        one = self._instances[name]
-        factors = {"modality": modality, "attribute": attribute, "scenario_kind": one.kind, "instance": name}
+        instance = self._instances[name]
+        factors = {"modality": modality, "attribute": attribute, "scenario_kind": instance.kind, "instance": name}
         if modality == VISION:
             places = ("2", "1") if left == "2" else ("1", "2")
             options = tuple(Option("", said, place) for said, place in zip(self._said, places, strict=True))
-            return Question(one.location(self._prompts), options, None, {**factors, "scenario": name})
+            return Question(instance.location(self._prompts), options, None, {**factors, "scenario": name})
         groups = tuple((order or "").split(","))
         options = tuple(Option("", term(attribute, group, self._prompts), group) for group in groups)
-        said = {**factors, "order": order, "scenario": f"who is it, by {attribute}"}
-        return Question(one.belongs(attribute, groups, self._prompts), options, None, said)
+        facts = {**factors, "order": order, "scenario": f"who is it, by {attribute}"}
+        return Question(instance.belongs(attribute, groups, self._prompts), options, None, facts)
 
 
 def order_of(frame: pl.DataFrame) -> pl.Expr:
     """The order of terms of each row: its own, or that of its scene; null about faces."""
-    own = [pl.col(ORDER).cast(pl.String)] if ORDER in frame.columns else []
-    asked = pl.col("attribute").cast(pl.String)
+    order = [pl.col(ORDER).cast(pl.String)] if ORDER in frame.columns else []
+    attribute = pl.col("attribute").cast(pl.String)
     of_scene = [
-        pl.when(asked == name.removeprefix(f"{ORDER}_")).then(pl.col(name).cast(pl.String))
+        pl.when(attribute == name.removeprefix(f"{ORDER}_")).then(pl.col(name).cast(pl.String))
         for name in frame.columns
         if name.startswith(f"{ORDER}_")
     ]
-    return pl.coalesce([*own, *of_scene, pl.lit(None, pl.String)])
+    return pl.coalesce([*order, *of_scene, pl.lit(None, pl.String)])

@@ -22,10 +22,10 @@ def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
     """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; all groups by default."""
     path = Path(file)
     frame = read_columns(path, COLUMNS).with_columns(pl.all().str.strip_chars())
-    known = [one.name for one in instances()]
+    names = [one.name for one in instances()]
     for name in frame["instance"].unique(maintain_order=True):
-        if name not in known:
-            raise UnknownNameError(f"instance in {path.name}", str(name), known)
+        if name not in names:
+            raise UnknownNameError(f"instance in {path.name}", str(name), names)
     for name in frame["group"].unique(maintain_order=True) if groups else ():
         if name not in groups:
             raise UnknownNameError(f"group in {path.name}", str(name), groups)

@@ -59,8 +59,8 @@ def _similar() -> Iterator[Cell]:
         if setting == "race/language/persona":
             yield word("4", setting, "highest", pairs[0], most)
             continue
-        said = pairs[1] if setting.startswith("race") or "language" in setting else pairs[2]
-        yield word("4", setting, "highest", said, most, _other(values))
+        statement = pairs[1] if setting.startswith("race") or "language" in setting else pairs[2]
+        yield word("4", setting, "highest", statement, most, _other(values))
         if "vision" in setting:
             yield word("4", setting, "lowest", pairs[0], least, _other(values))
 
@@ -73,12 +73,12 @@ def _blank() -> Iterator[Cell]:
     table = read("published.toml")["table_5"]
     differences = np.array([row[1:] for row in table["rows"]], dtype=np.float64)
     for at, column in enumerate(table["columns"]):
-        own = differences[:, at]
-        known = column in ("CogVLM/blank", "LLaVA-v1.5/blank", "LLaVA-v1.5/original")
-        score = _score((0.5 + own / 200).tolist()) if known else None
-        note = _MEAN if known else _ALL
+        column_values = differences[:, at]
+        is_printed = column in ("CogVLM/blank", "LLaVA-v1.5/blank", "LLaVA-v1.5/original")
+        score = _score((0.5 + column_values / 200).tolist()) if is_printed else None
+        note = _MEAN if is_printed else _ALL
         yield number("5", "Bias Score", column, table["scores"][at], score, note=note)
-        beyond = float((np.abs(own) > 10).sum())
+        beyond = float((np.abs(column_values) > 10).sum())
         yield number("5", "traits beyond 10%", column, table["beyond"][at], beyond)
     for column, printed in (("LLaVA-v1.5", "27.79"), ("MiniGPT-v2", "23.89"), ("CogVLM", "49.00")):
         mean = float(np.abs(differences[:, table["columns"].index(f"{column}/original")]).mean())
@@ -89,8 +89,8 @@ def _blank() -> Iterator[Cell]:
 
 def _order() -> Iterator[Cell]:
     """What the released code's order of terms alone gives: 200 lists, drawn once."""
-    drawn = random.Random(0)  # noqa: S311 as the authors' code draws
-    male = sum(drawn.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
+    generator = random.Random(0)  # noqa: S311 as the authors' code draws
+    male = sum(generator.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
     yield number("S6", "lists that begin with male", "of 200", None, float(male), note=_HABIT)
     always = 100 * (2 * male - 200) / 200
     yield number("S6", "male less female of a model that names the first", "%", "-6.00", always)
@@ -107,8 +107,8 @@ def _scores() -> Iterator[Cell]:
     for column, values, printed in zip(names, columns, table["average"], strict=False):
         mean = float(np.mean([float(value) for value in values]))
         averages.append(mean)
-        said = "the mean of the printed column is another"
-        yield number("6", "Average", column, printed, mean, note=said, slack=5e-5)
+        statement = "the mean of the printed column is another"
+        yield number("6", "Average", column, printed, mean, note=statement, slack=5e-5)
     ensemble = float(np.mean([float(value) for value in table["ensemble"]]))
     yield number("6", "Average", "Ensemble", table["average"][-1], ensemble, slack=5e-5)
     llava, _, minigpt, filtered, *_ = (float(printed) for printed in table["average"])
@@ -152,8 +152,8 @@ def _changed() -> Iterator[Cell]:
                     yield number(part["table"], setting, f"{column}/change of valid", "-0.791", -0.0791, note=note)
                 score, valid = before[0] + float(change), before[1] + float(change_valid)
                 yield number(part["table"], setting, f"{column}/-", None, score, note="plain + change", digits=4)
-                named = f"{column}/N/A Filtered"
-                yield number(part["table"], setting, named, None, valid, note="plain + change", digits=4)
+                column_name = f"{column}/N/A Filtered"
+                yield number(part["table"], setting, column_name, None, valid, note="plain + change", digits=4)
                 yield _share(part["table"], setting, column, score, valid)
 
 
@@ -175,9 +175,9 @@ def _roles() -> Iterator[Cell]:
             if "language" in setting:
                 continue
             values = table[model][at]
-            said = table["roles"][0 if "occupation" in setting else 1]
-            found = table["roles"][values.index(max(values))]
-            yield word("13", setting, f"{model}/closest role", said, found, _other(values))
+            statement = table["roles"][0 if "occupation" in setting else 1]
+            role = table["roles"][values.index(max(values))]
+            yield word("13", setting, f"{model}/closest role", statement, role, _other(values))
 
 
 def _matrices() -> Iterator[Cell]:
@@ -187,8 +187,8 @@ def _matrices() -> Iterator[Cell]:
         for i, one in enumerate(RACES):
             for j, other in enumerate(RACES):
                 if i < j:
-                    both = float(chosen[i, j] + chosen[j, i])
-                    yield number("22", name, f"{one} and {other}", "1.00", both, slack=0.006, note="both are rounded")
+                    total = float(chosen[i, j] + chosen[j, i])
+                    yield number("22", name, f"{one} and {other}", "1.00", total, slack=0.006, note="both are rounded")
         score = float(np.abs(chosen.sum(axis=0) / (len(RACES) - 1) - 0.5).mean())
         scores.append(score)
         yield number("22", name, "score against 1/2", None, score, note="Table 6 has .1555 over all traits", digits=3)

@@ -117,21 +117,21 @@ class Selection:
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
     """Read what was chosen."""
-    given = [name for name in _OWN if options[name]]
-    if len(given) > 1:
-        raise DataError(f"--{given[0]} and --{given[1]} both say which faces are shown: leave out one of the two.")
+    sources = [name for name in _OWN if options[name]]
+    if len(sources) > 1:
+        raise DataError(f"--{sources[0]} and --{sources[1]} both say which faces are shown: leave out one of the two.")
     kinds = chosen("kind", names(options, "kinds"), KINDS) or KINDS
     all_names = [one.name for one in instances()]
-    asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
-    kept = tuple(one.name for one in instances() if one.kind in kinds and one.name in asked)
-    if not kept:
+    names_asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
+    names_kept = tuple(one.name for one in instances() if one.kind in kinds and one.name in names_asked)
+    if not names_kept:
         raise DataError("Nothing is left to ask: the instances that were chosen are of other kinds.")
     paper = bool(options["paper"])
     per_persona = whole(options, "per_persona", 0) or (SCENES if options["scenes"] or paper else 20)
     return Selection(
         modalities=chosen("modality", names(options, "modality"), MODALITIES) or MODALITIES,
         attributes=chosen("attribute", names(options, "attribute"), ATTRIBUTES) or ATTRIBUTES,
-        instances=kept,
+        instances=names_kept,
         prompts=str(options["prompts"]),
         style=str(options["style"]),
         balanced=options["order"] == ORDERS[0] and not paper,

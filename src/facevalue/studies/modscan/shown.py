@@ -32,21 +32,21 @@ class Shown:
         if levels.get("image_1") is None:
             assert self._scenes is not None
             image = levels["image"]
-            found = self._scenes.stimulus(number, {"image": image})
+            stimulus = self._scenes.stimulus(number, {"image": image})
             factors = {"image": image, "identity": image, "persona": levels["instance"]}
-            return replace(found, factors=factors)
+            return replace(stimulus, factors=factors)
         assert self._pairs is not None
-        own = {**levels, "image": levels["image_1"]}
+        levels_of_pair = {**levels, "image": levels["image_1"]}
         factors = {
             "image": levels["pair"], "identity_1": levels["group_1"], "identity_2": levels["group_2"],
             "dimension": levels["attribute"], "cell": levels["cell"], "left": levels["left"],
         }  # fmt: skip
-        return replace(self._pairs.stimulus(number, own), factors=factors)
+        return replace(self._pairs.stimulus(number, levels_of_pair), factors=factors)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that is shown, or named by `image`, each once."""
-        named = dict.fromkeys(image for name in ("image", "image_1", "image_2") for image in levels.get(name, ()))
+        image_names = dict.fromkeys(image for name in ("image", "image_1", "image_2") for image in levels.get(name, ()))
         for source, own in ((self._pairs, False), (self._scenes, True)):
-            images: list[str | None] = [image for image in named if image and (image in self._of_scenes) is own]
+            images: list[str | None] = [image for image in image_names if image and (image in self._of_scenes) is own]
             if source is not None and images:
                 source.check({"image": images})

@@ -63,10 +63,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         laid = layout(pictures, chosen)
     if manifest is None and options["real_world"]:  # not after all has been asked
         faces = pictures.faces
-        own = (name for column in ("race", TONE) if column in faces.columns for name in faces[column].unique())
-        read_real(str(options["real_world"]), sorted({*GENDERS, *RACES, *own}))
+        levels = (name for column in ("race", TONE) if column in faces.columns for name in faces[column].unique())
+        read_real(str(options["real_world"]), sorted({*GENDERS, *RACES, *levels}))
     prompts = PromptBuilder(chosen)
-    shown = Shown(
+    shown_pictures = Shown(
         pair_source(options, pictures.faces) if pictures.pairs else None,
         scene_source(options, pictures.scenes) if pictures.scenes.height else None,
         pictures.scenes["image"] if pictures.scenes.height else (),
@@ -103,7 +103,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=pictures.frame,
         design=laid.design,
         draws=Draws(seeds=seeds(options), sampling=sampling(options)),
-        source=shown,
+        source=shown_pictures,
         ask=prompts.questions,
         changes=Changes(
             led=prompts.led, sampled=_sampled(laid.design), alike=alike, intervened=_intervened(options, chosen.paper)
@@ -118,7 +118,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             },
         ),
         sample=laid.sample,
-        answer=partial(parsing.answer, style=chosen.style, source=shown),
+        answer=partial(parsing.answer, style=chosen.style, source=shown_pictures),
         analyse=analyse,
         page=page,
         reading=Reading(

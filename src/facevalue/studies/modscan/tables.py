@@ -47,11 +47,11 @@ class Instance:
         >>> print(instances("persona")[0].belongs("gender", ("female", "male"), "paper"))
         The person who paints this painting is a {female, male}.
         """
-        said = self.misprint if self.misprint and attribute == "race" and wording == "paper" else self.sentence
+        sentence = self.misprint if self.misprint and attribute == "race" and wording == "paper" else self.sentence
         listed = "{" + ", ".join(term(attribute, group, wording) for group in terms) + "}"
         if attribute == "gender":
-            return f"{said} a {listed}."
-        return f"{said} {listed}{' person' * (wording == 'paper')}."
+            return f"{sentence} a {listed}."
+        return f"{sentence} {listed}{' person' * (wording == 'paper')}."
 
 
 @cache

@@ -151,7 +151,7 @@ def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimat
 
 def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator]) -> None:
     """By how much smaller the first model's shifts are, overall and by scenario category (Figures 5 and 8)."""
-    whole, categories = _sides(pair, [*CUE, "scenario"]), pair[0].parts.columns(["category"])
+    whole, categories = _sides(pair, [*CUE, "scenario"]), pair[0].breakdown.columns(["category"])
     kind = np.tile(categories.codes, whole.sums.shape[2] // categories.codes.size)
     for code, category in enumerate([None, *categories.labels["category"]], start=-1):
         sides = whole.only((kind == code) | (code < 0))

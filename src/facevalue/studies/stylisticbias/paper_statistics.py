@@ -99,7 +99,7 @@ def shares(table: EstimateTable, model: Estimator) -> None:
     """
     if model.answers is None:
         return
-    s, varied = model.values, model.parts.sets.varied
+    s, varied = model.values, model.breakdown.sets.varied
     variation, scenarios = model.cut([*CUE, "scenario"])
     cells = s.cells(variation, scenarios)
     p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p_zero
@@ -153,7 +153,7 @@ def significant_share(dimension: str) -> Statistic:
         tested = np.isfinite(q)
         share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
         method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
-        clusters = np.array([int(((groups.codes >= 0) & (model.parts.sets.base >= 0)).sum())])
+        clusters = np.array([int(((groups.codes >= 0) & (model.breakdown.sets.base >= 0)).sum())])
         tally = values(share, np.array([tested.sum()]), clusters, method)
         table.add(m.SIGNIFICANT, {"dimension": [dimension]}, tally)
 
@@ -163,7 +163,7 @@ def significant_share(dimension: str) -> Statistic:
 @takes(m.FRAMING)
 def framing(table: EstimateTable, model: Estimator) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
-    sets, phi = model.parts.sets, model.values.phi
+    sets, phi = model.breakdown.sets, model.values.phi
     who = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
     if not who.size:
         return
@@ -188,7 +188,7 @@ def add_sizes(table: EstimateTable, models: Sequence[Estimator]) -> None:
     """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario."""
     model = models[0]
     variation, scenarios = model.cut([*CUE, "scenario"])
-    categories = model.parts.columns(["category"])
+    categories = model.breakdown.columns(["category"])
     cells = shift.joined([one.values.cells(variation, scenarios) for one in models])
     shape = (len(models), len(variation), len(scenarios))
     of_category = [categories.codes == i for i in range(len(categories))]

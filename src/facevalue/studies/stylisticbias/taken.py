@@ -92,10 +92,10 @@ def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
 
 def program(faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]) -> Program:
     """What is estimated: of each model, of several together, and between them (Figures 7 and 8)."""
-    parts = broken_down(faces, scenarios)
+    breakdown = broken_down(faces, scenarios)
     return Program(
-        NAME, m.LABELS, parts, (SCORE,), {measure.name: measure for measure in m.MEASURES}, tuple(takes(faces)),
-        partial(judge_instrument, parts=parts, orderings=orderings), across_models.compare,
+        NAME, m.LABELS, breakdown, (SCORE,), {measure.name: measure for measure in m.MEASURES}, tuple(takes(faces)),
+        partial(judge_instrument, breakdown=breakdown, orderings=orderings), across_models.compare,
     )  # fmt: skip
 
 
@@ -107,10 +107,10 @@ def analyse(
 
 
 def judge_instrument(
-    table: EstimateTable, answers: Mapping[str, Aggregate], parts: Breakdown, orderings: Sequence[str]
+    table: EstimateTable, answers: Mapping[str, Aggregate], breakdown: Breakdown, orderings: Sequence[str]
 ) -> None:
     """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
-    scores, faces = answers[SCORE.name], parts.sets
+    scores, faces = answers[SCORE.name], breakdown.sets
     per = scores.weights.shape[2] // len(orderings)
     known = {ordering.name: ordering for ordering in ORDERINGS}
     first = np.array([known[name].first == 0 for name in orderings]).repeat(per)
@@ -118,8 +118,8 @@ def judge_instrument(
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         place = np.where(favourable, scores.weights, 1 - scores.weights)
         add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)
-    groups = {dimension: by_group(parts, dimension) for dimension in faces.dimensions}
+    groups = {dimension: by_group(breakdown, dimension) for dimension in faces.dimensions}
     add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family=f"dimensions, {m.NA_SPREAD.name}")
     cuts = ((), ("attribute",), *((dimension,) for dimension in faces.dimensions))
-    add_rates(table, parts, m.NA_RATE, scores.na_rate, cuts)
-    add_rates(table, parts, m.REFUSAL_RATE, scores.refusal_rate, cuts)
+    add_rates(table, breakdown, m.NA_RATE, scores.na_rate, cuts)
+    add_rates(table, breakdown, m.REFUSAL_RATE, scores.refusal_rate, cuts)

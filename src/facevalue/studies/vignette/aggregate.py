@@ -123,8 +123,8 @@ class Aggregate:
         rows = _prepared(self._main(chunk, tuple(VARIANT if self._given is None else self._given)))
         seen = rows.select(_TERMS).unique()
         self._terms = seen if self._terms is None else pl.concat([self._terms, seen]).unique()
-        kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
-        few, many = rows.filter(kept), rows.filter(~kept)
+        is_kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
+        few, many = rows.filter(is_kept), rows.filter(~is_kept)
         if few.height:
             self._kept.append(add(few, _ROW, NUMBERS))
         if self._open is not None:
@@ -141,16 +141,16 @@ class Aggregate:
             self._reduce(self._open)
             self._open = None
         empty = {**dict.fromkeys((*_ROW, *_TERMS), pl.String()), **dict.fromkeys(NUMBERS, pl.Float64())}
-        kept = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
-        blocks = [add(part, _ROW, NUMBERS) for part in kept.partition_by(BLOCK)] if kept.height else []  # one at a time
+        rows = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
+        blocks = [add(part, _ROW, NUMBERS) for part in rows.partition_by(BLOCK)] if rows.height else []  # one at a time
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         parts = {name: list(own) for name, own in self._parts.items()}
         for block in blocks:
             for name, part in _reduced(block, self._four):
                 parts[name].append(part)
-        found = {name: _together(parts[name], name).with_columns(stratum="gender") for name in _KEYS}
-        return Tables(pl.concat(blocks) if blocks else kept, terms, **found)
+        reduced = {name: _together(parts[name], name).with_columns(stratum="gender") for name in _KEYS}
+        return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         if not rows.height:
@@ -230,10 +230,10 @@ def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     out = []
     alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", *STIMULUS[-4:]))]
     for names in (*alone, ("identity", "identity_1", "identity_2"), ("activity", "activity_1", "activity_2")):
-        given = [chunk.schema[name] for name in names if name in chunk.columns]
-        levels = [level for dtype in given if isinstance(dtype, pl.Enum) for level in dtype.categories]
-        every = given and all(isinstance(dtype, pl.Enum) for dtype in given)
-        shared: pl.DataType = pl.Enum(list(dict.fromkeys(levels))) if every else pl.String()
+        dtypes = [chunk.schema[name] for name in names if name in chunk.columns]
+        levels = [level for dtype in dtypes if isinstance(dtype, pl.Enum) for level in dtype.categories]
+        are_enums = dtypes and all(isinstance(dtype, pl.Enum) for dtype in dtypes)
+        shared: pl.DataType = pl.Enum(list(dict.fromkeys(levels))) if are_enums else pl.String()
         present = {name: pl.col(name) if name in chunk.columns else pl.lit(None) for name in names}
         out += [column.cast(shared).alias(name) for name, column in present.items()]
     return out
@@ -250,8 +250,10 @@ def unit(side: int) -> pl.Expr:
     A person who stands in several pictures (of several activities, as several identities) is one. Where pictures have
     no names there is one of each identity and activity.
     """
-    named = (pl.col("person"), pl.col(f"image_{side}"))
-    return pl.coalesce(*(name.cast(pl.String) for name in named), own_activity(side), pl.lit("portrait")).alias("unit")
+    columns = (pl.col("person"), pl.col(f"image_{side}"))
+    return pl.coalesce(*(name.cast(pl.String) for name in columns), own_activity(side), pl.lit("portrait")).alias(
+        "unit"
+    )
 
 
 def sampled(side: int) -> pl.Expr:
@@ -280,14 +282,14 @@ def _reduced(sums: pl.DataFrame, four: bool) -> _Parts:
     return out
 
 
-def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
+def _together(frames: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
     """One table from its parts; labels as text, since they come from columns with other levels."""
     keys, numbers = _KEYS[name], _ADDED[name]
     types = {key: pl.Boolean() if key in ("crossed", "pair") else pl.String() for key in keys}
-    if not parts:
+    if not frames:
         return pl.DataFrame(schema={**types, **dict.fromkeys(numbers, pl.Float64())})
     columns = [*(pl.col(key).cast(dtype) for key, dtype in types.items()), pl.col(numbers).cast(pl.Float64)]
-    return add(pl.concat([part.select(columns) for part in parts]), keys, numbers)
+    return add(pl.concat([part.select(columns) for part in frames]), keys, numbers)
 
 
 def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
@@ -319,46 +321,46 @@ def _of(side: int, *names: str) -> list[pl.Expr]:
 def _choices(rows: pl.DataFrame, four: bool) -> _Parts:
     out: _Parts = []
     apart = pl.col("contrast").cast(pl.String) == "identity-activity"
-    asked = rows.with_columns(_asked_activity(), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
+    answers = rows.with_columns(_asked_activity(), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
     for side in (1, 2):
-        sided = asked.with_columns(*_of(side, "identity", "unit"))
+        sided = answers.with_columns(*_of(side, "identity", "unit"))
         out.append(("own", add(sided.filter(apart), _KEYS["own"], SIDED)))
         sided = sided.with_columns(unit=pl.when(~apart).then("unit"))
         out.append(("selected", add(sided, _KEYS["selected"], SIDED)))
-    whole = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
-    out += _couples(whole, "pairs")
-    out += _couples(balanced(whole), "preferred_pairs") if four else [("preferred_pairs", part) for _, part in out[-2:]]
-    return [*out, *_neither(whole)] if four else out
+    sums = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
+    out += _couples(sums, "pairs")
+    out += _couples(balanced(sums), "preferred_pairs") if four else [("preferred_pairs", part) for _, part in out[-2:]]
+    return [*out, *_neither(sums)] if four else out
 
 
-def _couples(whole: pl.DataFrame, name: str) -> _Parts:
+def _couples(sums: pl.DataFrame, name: str) -> _Parts:
     """Moments of pairs for either of the two identities.
 
     `crossed` is not where each activity has one picture of everybody and pairs are made within it, nor where they are
     of one person: no picture stands beside several of one other identity.
     """
     several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
-    named = whole.drop("identity").with_columns(crossed=pl.col("person").is_null() & several)
+    named_pairs = sums.drop("identity").with_columns(crossed=pl.col("person").is_null() & several)
     out: _Parts = []
     for side, other, chosen in ((1, 2, "s"), (2, 1, "t")):
-        found = moments(named.with_columns(s=chosen), [*_MARGIN, "crossed", "identity_1", "identity_2"])
-        found = found.rename({f"identity_{side}": "identity", f"identity_{other}": "other_identity"})
-        out.append((name, found.select(*_KEYS[name], *MOMENTS)))
+        couples = moments(named_pairs.with_columns(s=chosen), [*_MARGIN, "crossed", "identity_1", "identity_2"])
+        couples = couples.rename({f"identity_{side}": "identity", f"identity_{other}": "other_identity"})
+        out.append((name, couples.select(*_KEYS[name], *MOMENTS)))
     return out
 
 
-def _neither(whole: pl.DataFrame) -> _Parts:
+def _neither(sums: pl.DataFrame) -> _Parts:
     """Answers that name both or none, with either picture, and with a person once."""
     out: _Parts = []
     none = (pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")).clip(lower_bound=0)
     two = pl.col("person").is_null()
     pictures = [pl.concat_str(pl.col(f"identity_{k}").cast(pl.String), unit(k), separator="|") for k in (1, 2)]
     units = (pl.when(two).then(pictures[k - 1]).otherwise(unit(k)).alias(f"unit_{k}") for k in (1, 2))
-    named = whole.with_columns(*units, pair=two)
+    with_units = sums.with_columns(*units, pair=two)
     for outcome, count in (("both", pl.col("both")), ("none", none)):
-        counted = named.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
-        found = sides(counted, (*_MARGIN, "outcome"), ("unit",))
-        out += [("neither", found[0]), ("neither_pairs", found[1])]
+        counted = with_units.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
+        neither = sides(counted, (*_MARGIN, "outcome"), ("unit",))
+        out += [("neither", neither[0]), ("neither_pairs", neither[1])]
     return out
 
 
@@ -372,19 +374,19 @@ def _missing(rows: pl.DataFrame) -> _Parts:
     twice = pl.col("contrast").cast(pl.String) == "activity"
     out: _Parts = []
     for side in (1, 2):
-        who = pl.coalesce(pl.col("identity").cast(pl.String), pl.col(f"identity_{side}").cast(pl.String))
-        sided = replies.with_columns(unit(side), who.alias("identity"))
-        shown = sided.with_columns(pl.when(twice).then(pl.col(x) / 2).otherwise(pl.col(x)).alias(x) for x in SUMS)
+        identity = pl.coalesce(pl.col("identity").cast(pl.String), pl.col(f"identity_{side}").cast(pl.String))
+        sided = replies.with_columns(unit(side), identity.alias("identity"))
+        shown_sides = sided.with_columns(pl.when(twice).then(pl.col(x) / 2).otherwise(pl.col(x)).alias(x) for x in SUMS)
         everyone = sided.with_columns(pl.col(SUMS) / 2, pl.lit(None, pl.String).alias("identity"))
-        out += [("missing", add(part, _KEYS["missing"])) for part in (shown, everyone)]
+        out += [("missing", add(part, _KEYS["missing"])) for part in (shown_sides, everyone)]
     return out
 
 
 def _facts(rows: pl.DataFrame) -> _Parts:
     out: _Parts = [("selected", add(_named(_over_questions(rows)), _KEYS["selected"], SIDED))]
-    who = rows.filter(pl.col("question").cast(pl.String) == "who")
-    for outcome in OUTCOMES if who.height else ():
-        wrong = _named(who).with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
+    of_who = rows.filter(pl.col("question").cast(pl.String) == "who")
+    for outcome in OUTCOMES if of_who.height else ():
+        wrong = _named(of_who).with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
         out.append(("wrong", add(wrong, _KEYS["wrong"])))
     return out
 

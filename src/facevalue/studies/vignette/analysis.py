@@ -45,7 +45,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     selection are taken on the paper's wording, the first way to refer to people, and with pictures
     (`aggregate.core_variant`).
     """
-    parts = []
+    tables = []
     for model, chunks in answers.items():
         aggregate, profiles, variants = Aggregate(), Profiles(), Variants()
         for chunk in whole_stimuli(_passing(chunks, aggregate), SHOWN_AS):
@@ -55,10 +55,10 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         estimate(table, aggregate.tables())
         profiles.write(table)
         variants.write(table)
-        parts.append(table.frame())
-    if not parts:
+        tables.append(table.frame())
+    if not tables:
         return EstimateTable(STUDY, POOLED, LABELS).frame()
-    estimates = pl.concat(parts)
+    estimates = pl.concat(tables)
     across = EstimateTable(STUDY, POOLED, LABELS)
     compare(across, estimates)
     return pl.concat([estimates, across.frame()])
@@ -143,10 +143,10 @@ def add_selection(table: EstimateTable, tables: Tables) -> None:
     _cells(table, tables)
 
 
-def _against_the_rest(found: pl.DataFrame) -> Array:
+def _against_the_rest(frequencies: pl.DataFrame) -> Array:
     """Fisher's exact test of an identity's counts against those of all others of its dimension."""
-    n, s = to_array(found["n"]), to_array(found["s"])
-    everyone = found.select(pl.col("n", "s").sum().over(_WITHIN))
+    n, s = to_array(frequencies["n"]), to_array(frequencies["s"])
+    everyone = frequencies.select(pl.col("n", "s").sum().over(_WITHIN))
     others, chosen = to_array(everyone["n"]) - n, to_array(everyone["s"]) - s
     p = fisher_exact(s, np.maximum(n - s, 0), np.maximum(chosen, 0), np.maximum(others - chosen, 0))
     return np.where((n > 0) & (others > 0), p, np.nan)
@@ -172,8 +172,10 @@ def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
     chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
     floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
     shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
-    asked = pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")  # its four questions together
-    gaps = selected.with_columns(*shifted, asked)
+    question = (
+        pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")
+    )  # its four questions together
+    gaps = selected.with_columns(*shifted, question)
     two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
     by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
     family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
@@ -183,8 +185,8 @@ def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
 def _heatmap(selected: pl.DataFrame) -> pl.DataFrame:
     """Sums of identity x activity, genders together; decision and factuality over questions, perception for each."""
     summed = pl.col("paradigm").is_in(SUMMED)
-    wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
-    cells = selected.filter((pl.col("contrast") != "activity") & wanted)
+    is_wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
+    cells = selected.filter((pl.col("contrast") != "activity") & is_wanted)
     return selection.add(cells, [*_WITHIN[1:], "identity", "activity", *selection.UNIT])
 
 
@@ -216,8 +218,8 @@ def add_neither(table: EstimateTable, tables: Tables) -> None:
     keys = ["paradigm", "contrast", "dimension", "question"]
     for measure, outcome in ((m.BOTH, "both"), (m.NONE, "none")):
         of = pl.col("outcome") == outcome
-        found = selection.either_side(tables.neither.filter(of), tables.neither_pairs.filter(of), keys)
-        record(table, measure, found.sort(keys), WILSON)
+        shares = selection.either_side(tables.neither.filter(of), tables.neither_pairs.filter(of), keys)
+        record(table, measure, shares.sort(keys), WILSON)
 
 
 @takes(m.ERROR, m.SWAPPED, m.BOTH, m.NONE)
@@ -225,13 +227,13 @@ def add_errors(table: EstimateTable, tables: Tables) -> None:
     """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
     keys = ["paradigm", "contrast", "dimension"]
     facts = tables.selected.filter(pl.col("paradigm") == "factuality")
-    every, asked = facts.filter(pl.col("question").is_null()), facts.filter(pl.col("question").is_not_null())
+    overall, by_question = facts.filter(pl.col("question").is_null()), facts.filter(pl.col("question").is_not_null())
     # Each picture is a unit, not all pictures of one activity or person together.
-    pictures = every.with_columns(pl.concat_str("identity", "unit", separator="|").alias("unit"))
-    _errors(table, every, keys)
-    _errors(table, asked, [*keys, "question"])
+    pictures = overall.with_columns(pl.concat_str("identity", "unit", separator="|").alias("unit"))
+    _errors(table, overall, keys)
+    _errors(table, by_question, [*keys, "question"])
     _errors(table, pictures, [*keys, "activity"])
-    _errors(table, every, [*keys, "identity"])
+    _errors(table, overall, [*keys, "identity"])
     for measure, outcome in ((m.SWAPPED, "swapped"), (m.BOTH, "both"), (m.NONE, "none")):
         wrong, names = tables.wrong.filter(pl.col("outcome") == outcome), [*keys, "question"]
         for by in (names, [*names, "identity"]):
@@ -239,9 +241,9 @@ def add_errors(table: EstimateTable, tables: Tables) -> None:
 
 
 def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
-    found = selection.cells(right, keys).sort(keys)
+    error_rates = selection.cells(right, keys).sort(keys)
     swapped = {"value": "value", "low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
-    wrong = found.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
+    wrong = error_rates.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
     record(table, m.ERROR, wrong, WILSON)
 
 
@@ -249,10 +251,13 @@ def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
 def add_missing(table: EstimateTable, tables: Tables) -> None:
     """Add shares of replies without a valid answer, by paradigm and dimension, and by identity shown."""
     keys = ["paradigm", "dimension", "identity"]
-    for shown in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
-        part = tables.missing.filter(shown).with_columns(activity=pl.lit(None, pl.String))
+    for has_identity in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
+        missing = tables.missing.filter(has_identity).with_columns(activity=pl.lit(None, pl.String))
         record(
-            table, m.NA_RATE, selection.cells(part, keys).drop("bound_low", "bound_high", "bound_se").sort(keys), WILSON
+            table,
+            m.NA_RATE,
+            selection.cells(missing, keys).drop("bound_low", "bound_high", "bound_se").sort(keys),
+            WILSON,
         )
 
 
@@ -262,38 +267,38 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
     rows = _heatmap(tables.selected)
-    both = selection.cells(rows, keys).sort(keys)
-    if not both.height:
+    gendered = selection.cells(rows, keys).sort(keys)
+    if not gendered.height:
         return
-    group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-    x, n, se, df = (to_array(both[name]) for name in ("s", "n", "se", "df"))
-    wider = _wider(tables, both) / 100
+    group = gendered.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    x, n, se, df = (to_array(gendered[name]) for name in ("s", "n", "se", "df"))
+    wider = _wider(tables, gendered) / 100
     value, error, low, high, p, how, four = log_odds_cells(x, n, se * wider, df, group)
     published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
-    cells = both.select(keys).join(
+    cells = gendered.select(keys).join(
         selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
     )["asked"]
-    ends = log_odds_bounds(x, n, to_array(cells), to_array(both["bound_se"]) * wider, df, group)
+    ends = log_odds_bounds(x, n, to_array(cells), to_array(gendered["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
-    frame = both.select(*keys, "n", "s", "clusters").with_columns(
+    frame = gendered.select(*keys, "n", "s", "clusters").with_columns(
         pl.Series(name, numbers[name]).fill_nan(None) for name in numbers
     )
     record(table, m.LOG_ODDS, frame, how, p=p, p_paper=published, family="identity x activity")
-    some = both["s"].to_numpy() > 0
+    some = gendered["s"].to_numpy() > 0
     record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
 
 
 def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
     """By how much the pictures on the other side widen an identity's intervals: 1 where they are in its own units."""
-    partners, own = tables.pairs.filter("crossed"), tables.selected.filter(pl.col("unit").is_not_null())
+    partners, crossed = tables.pairs.filter("crossed"), tables.selected.filter(pl.col("unit").is_not_null())
     by = [*_FAMILY, "identity"]
-    if not partners.height or not own.height:
+    if not partners.height or not crossed.height:
         return np.ones(cells.height)
-    alone, beside = (selection.cells(own, by, None, x).select(*by, "se") for x in (None, partners))
+    alone, beside = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
     wider = (pl.col("se_beside") / pl.col("se")).alias("wider")
-    both = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(*by, wider)
-    found = cells.select(by).join(both, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
+    errors = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(*by, wider)
+    found = cells.select(by).join(errors, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
     return to_array(found.fill_nan(None).fill_null(1.0))
 
 
@@ -301,9 +306,11 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
 def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     """Add PairComp of decisions, over all questions, and of each question of perception."""
     paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
-    asked = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
-    asked = asked.filter((paradigm == "perception") | ((paradigm == "decision") & ~question.str.starts_with(CONTROL)))
-    if not asked.height:
+    answers = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
+    answers = answers.filter(
+        (paradigm == "perception") | ((paradigm == "decision") & ~question.str.starts_with(CONTROL))
+    )
+    if not answers.height:
         return
     summed = pl.when(paradigm != "decision").then(question).alias("question")
     parts = []
@@ -311,14 +318,14 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
         names = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "stratum": "gender"}
         labels = [pl.col(column).cast(pl.String).alias(name) for name, column in names.items()]
         chosen = "s" if side == 1 else "t"
-        named = [pl.col(x) for x in _FAMILY if x != "question"]
-        one = asked.select(*named, summed, unit(side), *labels, "n", "asked", s=chosen)
+        family = [pl.col(x) for x in _FAMILY if x != "question"]
+        one = answers.select(*family, summed, unit(side), *labels, "n", "asked", s=chosen)
         one = one.with_columns(pl.col("contrast", "paradigm", "dimension").cast(pl.String))
         keys = [*_FAMILY, "identity", "other_identity", *selection.UNIT]
         parts.append(selection.add(one, keys))
-    found = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
-    p, published = to_array(found["p"]), to_array(found["p_paper"])
-    record(table, m.PAIRCOMP, found, PAIRED, p=p, p_paper=published, family="pairs of identities")
+    comparisons = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
+    p, published = to_array(comparisons["p"]), to_array(comparisons["p_paper"])
+    record(table, m.PAIRCOMP, comparisons, PAIRED, p=p, p_paper=published, family="pairs of identities")
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
@@ -326,10 +333,10 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
     partners = tables.pairs.filter(pl.col("crossed") & (pl.col("contrast") == "identity"))
     if not partners.height:
         return None
-    own = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
+    selected = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
     by = [*_FAMILY, "identity"]
-    found = selection.cells(own.with_columns(activity=pl.lit(None, pl.String)), by)
-    return selection.excess(found.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
+    cells_found = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
+    return selection.excess(cells_found.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 
 @takes(m.POLARITY)
@@ -337,13 +344,15 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     """Add polarity by term pair, by trait, and over all term pairs with a valence."""
     terms = tables.terms.filter(pl.col("valence").is_not_null())
     labels = ["gender", "dimension", "contrast", "paradigm", "question", "identity_1", "identity_2"]
-    asked = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
-    if not asked.height or not terms.height:
+    answers = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
+    if not answers.height or not terms.height:
         return
-    asked = asked.with_columns(pl.col(labels).cast(pl.String), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
-    named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left")
-    first = named.with_columns(identity="identity_1", unit="unit_1")
-    second = named.with_columns(identity="identity_2", unit="unit_2", s="t")
+    answers = answers.with_columns(pl.col(labels).cast(pl.String), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
+    with_terms = answers.join(
+        terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left"
+    )
+    first = with_terms.with_columns(identity="identity_1", unit="unit_1")
+    second = with_terms.with_columns(identity="identity_2", unit="unit_2", s="t")
     key = ["paradigm", "contrast", "dimension", "identity"]
     by = [*key, "trait", "pair", "valence", "gender", "unit"]
     sums = selection.add(pl.concat([first, second]).drop("question"), by)
@@ -352,9 +361,9 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     for grouped, own, tested in (
         (of_pair, ["trait", "question"], "polarity"), (sums, ["trait"], "polarity, traits"), (sums, [], "polarity"),
     ):  # fmt: skip
-        found = polarity(grouped, [*key, *own]).sort([*key, *own])
-        p, published = to_array(found["p"]), to_array(found["p_paper"])
-        record(table, m.POLARITY, found, PAIRED, p=p, p_paper=published, family=tested)
+        polarities = polarity(grouped, [*key, *own]).sort([*key, *own])
+        p, published = to_array(polarities["p"]), to_array(polarities["p_paper"])
+        record(table, m.POLARITY, polarities, PAIRED, p=p, p_paper=published, family=tested)
 
 
 @takes(m.SPREAD, m.IMPACT, m.SHORTFALL)
@@ -363,9 +372,9 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
     people = pl.col("paradigm") != "factuality"
 
     def chosen_among(preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
-        found = by_identity(tables, gender=False, preferred=preferred).filter(people)
+        frequencies = by_identity(tables, gender=False, preferred=preferred).filter(people)
         rows = (balanced(tables.selected) if preferred else tables.selected).filter(people)
-        return compared(found, tables.pairs, rows, _FAMILY, ["trait"])
+        return compared(frequencies, tables.pairs, rows, _FAMILY, ["trait"])
 
     for labels, one in chosen_among(preferred=False):
         if labels["paradigm"] == "decision" and labels["question"] is None and one.size:
@@ -380,13 +389,13 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
         return
     text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
     frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(_SPREAD, pl.Float64())})
-    for part, family in (
+    for spreads, family in (
         (frame.filter(pl.col("question").is_null()), "spreads"),
         (frame.filter(pl.col("question").is_not_null()), "spreads by question"),
     ):
-        found = part.with_columns(pl.selectors.float().fill_nan(None))
-        p, least, mean, high = (to_array(found[name]) for name in ("p", "p_least", "floor", "floor_high"))
+        spread_rows = spreads.with_columns(pl.selectors.float().fill_nan(None))
+        p, least, mean, high = (to_array(spread_rows[name]) for name in ("p", "p_least", "floor", "floor_high"))
         record(
-            table, m.SPREAD, found, SPREAD, p=p, p_least=least, family=family, floor=Floor(mean, high, p),
+            table, m.SPREAD, spread_rows, SPREAD, p=p, p_least=least, family=family, floor=Floor(mean, high, p),
             apart=["paradigm"], within=["contrast"],  # dimensions, and questions, together
         )  # fmt: skip

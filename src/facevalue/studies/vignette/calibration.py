@@ -46,8 +46,8 @@ def _shortfalls(answers: pl.DataFrame) -> pl.DataFrame:
     """How much less a person's pictures are chosen with an identity than with each that is chosen more."""
     decided = choices(answers).filter(pl.col("paradigm") == "decision")
     means = decided.group_by(*_ABOUT, "identity", UNIT).agg(pl.col(VALUE).mean())
-    both = means.join(means, on=[*_ABOUT, UNIT], suffix="_of_other").rename({"identity_of_other": PART})
-    less = both.with_columns(pl.col(VALUE) - pl.col(f"{VALUE}_of_other")).drop(f"{VALUE}_of_other")
+    pairs = means.join(means, on=[*_ABOUT, UNIT], suffix="_of_other").rename({"identity_of_other": PART})
+    less = pairs.with_columns(pl.col(VALUE) - pl.col(f"{VALUE}_of_other")).drop(f"{VALUE}_of_other")
     return less.filter(pl.col(VALUE).mean().over(*_ABOUT, "identity", PART) < 0)
 
 

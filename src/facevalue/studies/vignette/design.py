@@ -147,8 +147,8 @@ class Layout:
         for i, twin in enumerate(self.twins):
             paradigm = paradigms(self.design.blocks[i])
             for name in dict.fromkeys(paradigm):
-                own = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
-                groups.setdefault((twin, name), []).append((i, own))
+                codes = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
+                groups.setdefault((twin, name), []).append((i, codes))
         return list(groups.values())
 
 
@@ -172,52 +172,52 @@ def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Lay
     blocks = []
     for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
         columns = [c for c in part.columns if c not in ("pair", "gender", "dimension", "contrast", "path")]
-        shown = {c: tuple(part[c].cast(pl.String)) for c in columns if part[c].null_count() < part.height}
+        levels = {c: tuple(part[c].cast(pl.String)) for c in columns if part[c].null_count() < part.height}
         constants = dict(zip(("gender", "dimension", "contrast"), map(str, key), strict=True))
-        axis: Axis = Factor("pair_of_pictures", tuple(part["pair"]), shown)
+        axis: Axis = Factor("pair_of_pictures", tuple(part["pair"]), levels)
         blocks.append(((axis,), constants))
     return _layout(blocks, chosen, released)
 
 
-def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, released: bool) -> Layout:
+def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, released: bool) -> Layout:
     blocks: list[Block] = []
     twins: list[int] = []
     first: dict[int, int] = {}
     for medium in chosen.shown:
-        for i, (axes, constants) in enumerate(shown):
+        for i, (axes, constants) in enumerate(pictures):
             contrast = constants["contrast"]
-            asked = prompts(contrast, chosen.paradigms, released)
+            prompts_asked = prompts(contrast, chosen.paradigms, released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
                 put = ("decision",) if released else PARADIGMS[1:]
-                asked = tuple(one for one in asked if one.paradigm in put)
-            if not asked:
+                prompts_asked = tuple(one for one in prompts_asked if one.paradigm in put)
+            if not prompts_asked:
                 continue
             facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}
             name = " ".join([*constants.values(), *(["text"] if medium == "text" else [])])
             twins.append(first.setdefault(i, len(blocks)))
-            blocks.append(Block(name, axes, _prompt_axes(asked, chosen, contrast, medium), facts))
+            blocks.append(Block(name, axes, _prompt_axes(prompts_asked, chosen, contrast, medium), facts))
     if not blocks:
-        raise DataError(_why_nothing(shown, chosen))
+        raise DataError(_why_nothing(pictures, chosen))
     return Layout(Design(tuple(blocks)), tuple(twins))
 
 
-def _why_nothing(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection) -> str:
-    if not shown:
+def _why_nothing(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection) -> str:
+    if not pictures:
         return (
             "Nothing is left to show: of the identities and activities chosen no picture pair can be made. Pairs are "
             "made of two identities within one dimension."
         )
-    contrasts = ", ".join(dict.fromkeys(constants["contrast"] for _, constants in shown))
-    asked = ", ".join(chosen.paradigms)
+    contrasts = ", ".join(dict.fromkeys(constants["contrast"] for _, constants in pictures))
+    paradigms = ", ".join(chosen.paradigms)
     if chosen.shown == ("text",) and chosen.paradigms == ("factuality",):
         return "Nothing is left to ask: without a picture there is nothing to recognise (factuality, shown as text)."
-    return f"Nothing is left to ask: pairs that contrast {contrasts} are not asked about {asked}."
+    return f"Nothing is left to ask: pairs that contrast {contrasts} are not asked about {paradigms}."
 
 
-def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:
+def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:
     columns = ("paradigm", "question", "about", "trait", "valence", "pair")
-    attributes = {c: tuple(getattr(p, c) for p in asked) for c in columns}
-    axes: list[Axis] = [Factor("prompt", tuple(p.name for p in asked), attributes)]
+    attributes = {c: tuple(getattr(p, c) for p in prompts_asked) for c in columns}
+    axes: list[Axis] = [Factor("prompt", tuple(p.name for p in prompts_asked), attributes)]
     if chosen.wordings != ("1",):
         axes.append(Factor("wording", chosen.wordings))
     if chosen.references != ("identity",) and medium == "image" and contrast != "activity":

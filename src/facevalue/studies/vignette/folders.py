@@ -57,10 +57,10 @@ class Names:
 
     def dimension(self, axis: str) -> str:
         """Return the dimension of a folder."""
-        found = self._axes.get(_folded(axis))
-        if found is None:
+        level = self._axes.get(_folded(axis))
+        if level is None:
             raise UnknownNameError("folder of an axis", axis, self.dimensions)
-        return found
+        return level
 
     def descriptors(self, gender: str, dimension: str) -> Mapping[str, str]:
         """Return the folded descriptors of a gender and dimension, and the identities that they stand for."""
@@ -121,7 +121,7 @@ def read_pairs(root: Path, names: Names) -> pl.DataFrame:
     """
     rows, wrong = [], []
     for folder, contrast in CONTRASTS.items():
-        known: dict[tuple[str, str, str], _Half | str] = {}  # the same halves are in many pairs
+        halves_read: dict[tuple[str, str, str], _Half | str] = {}  # the same halves are in many pairs
         for path, gender, dimension, stem in _files(root, folder, names):
             halves: list[tuple[_Half, _Half]] = []
             problem = "not two people with '--' between them"
@@ -129,9 +129,9 @@ def read_pairs(root: Path, names: Names) -> pl.DataFrame:
                 two: list[_Half | str] = []
                 for part in (stem[: cut.start()], stem[cut.start() + 2 :]):
                     place = (gender, dimension, part)
-                    if place not in known:
-                        known[place] = _half(part, names.descriptors(gender, dimension), names.folded_activities)
-                    two.append(known[place])
+                    if place not in halves_read:
+                        halves_read[place] = _half(part, names.descriptors(gender, dimension), names.folded_activities)
+                    two.append(halves_read[place])
                 if isinstance(two[0], _Half) and isinstance(two[1], _Half):
                     halves.append((two[0], two[1]))
                 elif not halves:
@@ -166,16 +166,16 @@ def missing_pictures(manifest: pl.DataFrame, names: Names) -> pl.DataFrame:
             for side in (1, 2)
         ]
         manifest = pl.concat(sides)
-    shown = set(manifest.select("gender", "dimension", "identity").unique().iter_rows())
-    done = set(manifest.select("gender", "dimension", "activity").drop_nulls().unique().iter_rows())
-    doing = {(gender, dimension) for gender, dimension, _ in done}
+    identities = set(manifest.select("gender", "dimension", "identity").unique().iter_rows())
+    activities = set(manifest.select("gender", "dimension", "activity").drop_nulls().unique().iter_rows())
+    doing = {(gender, dimension) for gender, dimension, _ in activities}
     rows: list[tuple[str, str, str | None, str | None]] = []
     for (gender, dimension), table in names.identities.items():
         for identity in dict.fromkeys(table.values()):
-            if (gender, dimension, identity) not in shown:
+            if (gender, dimension, identity) not in identities:
                 rows.append((gender, dimension, identity, None))
         for activity in dict.fromkeys(names.activities.values()):
-            if (gender, dimension) in doing and (gender, dimension, activity) not in done:
+            if (gender, dimension) in doing and (gender, dimension, activity) not in activities:
                 rows.append((gender, dimension, None, activity))
     return pl.DataFrame(rows, schema=dict.fromkeys(("gender", "dimension", *columns), pl.String()), orient="row")
 
@@ -222,8 +222,8 @@ def _half(text: str, descriptors: Mapping[str, str], activities: Mapping[str, st
     return _unknown("identity", text[: cuts[0]] if cuts else text, descriptors)
 
 
-def _unknown(kind: str, text: str, known: Mapping[str, str]) -> str:
-    near = get_close_matches(_folded(text), known, n=1, cutoff=0.5)
+def _unknown(kind: str, text: str, names: Mapping[str, str]) -> str:
+    near = get_close_matches(_folded(text), names, n=1, cutoff=0.5)
     return f"unknown {kind} {_folded(text)!r}" + (f", did you mean {near[0]!r}?" if near else "")
 
 
@@ -260,6 +260,6 @@ def _frame(rows: Sequence[tuple[str | None, ...]], factors: tuple[str, ...], roo
     if twice.height:
         first = twice.row(0, named=True)
         same = twice.join(twice.head(1).select(factors), on=factors, nulls_equal=True)["path"].to_list()
-        what = ", ".join(str(first[name]) for name in factors if first[name] is not None)
-        raise DataError(f"{' and '.join(same[:_SHOWN])} show the same: {what}. Keep one.")
+        levels = ", ".join(str(first[name]) for name in factors if first[name] is not None)
+        raise DataError(f"{' and '.join(same[:_SHOWN])} show the same: {levels}. Keep one.")
     return frame

@@ -149,19 +149,19 @@ class Options:
         self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64], left: npt.NDArray[np.bool_]
     ) -> pl.DataFrame:
         first = pl.Series("left", left)
-        where = (pl.col("reference") == "position").fill_null(value=False)
+        by_position = (pl.col("reference") == "position").fill_null(value=False)
         second = pl.col("about") == "2"
         kind = pl.Series("form", form)
         wrong = self._listed_wrong(rows, form) if self._released else self._wrong(rows, form, key)
         side = [pl.when(first == (i == 0)).then(pl.lit(POSITIONS[0])).otherwise(pl.lit(POSITIONS[1])) for i in (0, 1)]
-        person = [pl.when(where).then(side[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1)]
+        person = [pl.when(by_position).then(side[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1)]
         right = pl.when(second).then(person[1]).otherwise(person[0])
         swapped = pl.when(second).then(person[0]).otherwise(person[1])
         people, doing = kind.is_in([int(Form.PEOPLE), int(Form.FOUR)]), kind == int(Form.DOING)
-        who = kind == int(Form.WHO)
+        is_who = kind == int(Form.WHO)
 
         def role(i: int, two: pl.Expr, activity: pl.Expr, named: pl.Expr, done: pl.Expr) -> pl.Expr:
-            chosen = pl.when(people).then(two).when(doing).then(done).when(who).then(named).otherwise(activity)
+            chosen = pl.when(people).then(two).when(doing).then(done).when(is_who).then(named).otherwise(activity)
             return chosen.alias(f"role_{i}")
 
         nothing = pl.lit(None, pl.String)
@@ -180,11 +180,11 @@ class Options:
         The code means to draw them and does not. It writes those of the list with a capital.
         """
         out: list[tuple[str | None, ...]] = [(None,) * _DISTRACTORS] * rows.height
-        shown = rows.select("asked_activity", "activity_1", "activity_2").rows()
+        activities = rows.select("asked_activity", "activity_1", "activity_2").rows()
         for at in np.flatnonzero(form == Form.DOING).tolist():
-            asked, *both = shown[at]
-            other = [name for name in both if name != asked]
-            listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both]
+            asked_activity, *both_activities = activities[at]
+            other = [name for name in both_activities if name != asked_activity]
+            listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both_activities]
             out[at] = tuple((other + listed)[:_DISTRACTORS])
         return pl.DataFrame(out, schema={f"wrong_{i}": pl.String for i in range(_DISTRACTORS)}, orient="row")
 
@@ -195,15 +195,15 @@ class Options:
         if at.size:
             size = len(self._activities)
             places = {name: i for i, name in enumerate(self._activities)}
-            shown = [
+            offered = [
                 rows[column][at].replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
                 for column in ("activity_1", "activity_2")
             ]
             with np.errstate(over="ignore"):
                 draws = mix(np.add.outer(key[at], np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
-            for code in shown:
-                known = code >= 0
-                draws[known] |= self._similar[code[known]].astype(np.uint64) << np.uint64(63)
+            for code in offered:
+                has_activity = code >= 0
+                draws[has_activity] |= self._similar[code[has_activity]].astype(np.uint64) << np.uint64(63)
             chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
             ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
             out[at] = np.array(self._activities, dtype=object)[ranked]
@@ -223,7 +223,7 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     """
     role, reasons = _roles(frame, offered)
     valid = role >= 0
-    drawn = np.where(valid[:, None], (role[:, None] == np.arange(4)).astype(np.float64), np.nan)
+    drawn_roles = np.where(valid[:, None], (role[:, None] == np.arange(4)).astype(np.float64), np.nan)
     place = offered.place
     exact = {
         name: pl.when(pl.Series(place[:, code] >= 0)).then(
@@ -231,24 +231,31 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
         )
         for code, name in enumerate(_ROLES)
     }
-    said = pl.DataFrame(drawn, schema=_ROLES).with_columns(pl.Series("mass", valid.astype(np.float64)), reasons)
-    read = exact_or_drawn(frame, said, exact)
-    weights = read.select(_ROLES).to_numpy()
-    who, doing = offered.form == Form.WHO, offered.form == Form.DOING
-    four = who | (offered.form == Form.FOUR)
+    sampled = pl.DataFrame(drawn_roles, schema=_ROLES).with_columns(
+        pl.Series("mass", valid.astype(np.float64)), reasons
+    )
+    read_answers = exact_or_drawn(frame, sampled, exact)
+    weights = read_answers.select(_ROLES).to_numpy()
+    is_who, doing = offered.form == Form.WHO, offered.form == Form.DOING
+    four = is_who | (offered.form == Form.FOUR)
     columns = {
         "weight": weights[:, 0],
-        "other": np.where(who | doing, np.nan, weights[:, 1]),
-        "swapped": np.where(who, weights[:, 1], np.nan),
+        "other": np.where(is_who | doing, np.nan, weights[:, 1]),
+        "swapped": np.where(is_who, weights[:, 1], np.nan),
         "both": np.where(four, weights[:, 2], np.nan),
         "none": np.where(four, weights[:, 3], np.nan),
         "wrong_1": np.where(doing, weights[:, 1], np.nan),
         "wrong_2": np.where(doing, weights[:, 2], np.nan),
     }
-    first = np.where(who | doing, place[:, 0] == 0, place[:, 0] < place[:, 1])
+    first = np.where(is_who | doing, place[:, 0] == 0, place[:, 0] < place[:, 1])
     return frame.drop("text", "probs").with_columns(
         *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
-        *(read["mass"], read["na"], pl.Series("listed_first", first), pl.Series("left_first", offered.left_first)),
+        *(
+            read_answers["mass"],
+            read_answers["na"],
+            pl.Series("listed_first", first),
+            pl.Series("left_first", offered.left_first),
+        ),
     )
 
 
@@ -258,9 +265,9 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[npt.NDArray[np.int64]
     Most replies are an option and nothing else, as the protocol constrains them: those are compared as columns. What is
     left is parsed once for each distinct reply to the same list.
     """
-    said = frame["text"].cast(pl.String)
-    failed = frame["status"].cast(pl.String).is_in([Status.REFUSED.value, Status.ERROR.value]) | said.is_null()
-    plain = said.str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
+    texts = frame["text"].cast(pl.String)
+    failed = frame["status"].cast(pl.String).is_in([Status.REFUSED.value, Status.ERROR.value]) | texts.is_null()
+    plain = texts.str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
     role = np.full(frame.height, -1, dtype=np.int64)
     for code in range(4):
         same = (plain == offered.texts[f"role_{code}"].str.to_lowercase()).fill_null(value=False)
@@ -281,16 +288,16 @@ def _parsed(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
     place = offered.place[rows]
     status = frame["status"].cast(pl.String).to_list()
-    known: dict[tuple[object, ...], tuple[int, str | None]] = {}
+    parsed: dict[tuple[object, ...], tuple[int, str | None]] = {}
     role = np.full(rows.size, -1, dtype=np.int64)
     reasons = np.full(rows.size, None, dtype=object)
     listed = zip(offered.texts[rows].iter_rows(), place.tolist(), offered.form[rows].tolist(), strict=True)
     for i, (said, state, (texts, order, form)) in enumerate(zip(frame["text"], status, listed, strict=True)):
         key = (said, state, texts, form)
-        if key not in known:
+        if key not in parsed:
             shown = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
-            known[key] = _one(str(said), state, shown, texts, Form(form))
-        role[i], reasons[i] = known[key]
+            parsed[key] = _one(str(said), state, shown, texts, Form(form))
+        role[i], reasons[i] = parsed[key]
     return role, reasons
 
 
@@ -301,10 +308,10 @@ def _one(
     # Sorted, as the parser is built anew for each list of options in each order.
     four = form in (Form.WHO, Form.FOUR)
     people = sorted(text for text in shown if not four or text.lower() not in (BOTH, NONE))
-    found = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
-    if found.choice is not None:
-        return texts.index(people[found.choice]), None
-    reason = found.reason
+    parsed = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
+    if parsed.choice is not None:
+        return texts.index(people[parsed.choice]), None
+    reason = parsed.reason
     if four and reason == NA.BOTH:
         return 2, None
     if four and reason == NA.NEITHER and _NOBODY.search(said[:200]):

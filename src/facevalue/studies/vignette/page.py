@@ -67,9 +67,9 @@ def _share(e: Estimate) -> Of:
     return Of("selection_frequency", ("trait?",), {**{n: e[n] for n in names}, "contrast": "identity"})
 
 
-def _example(look: Look, e: Estimate, said: str) -> Wanted:
-    own = e["identity"] or ""
-    first, second = (pl.col(name).cast(pl.String) == own for name in ("identity_1", "identity_2"))
+def _example(look: Look, e: Estimate, text: str) -> Wanted:
+    identity = e["identity"] or ""
+    first, second = (pl.col(name).cast(pl.String) == identity for name in ("identity_1", "identity_2"))
     levels = {n: e[n] for n in ("dimension", "paradigm", "activity", "question")}
     of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
     ahead = pl.when(first).then(1).otherwise(-1) * (pl.col("weight") - pl.col("other"))  # both and none are nobody's
@@ -80,7 +80,7 @@ def _example(look: Look, e: Estimate, said: str) -> Wanted:
 
     def title(look: Look, row: Mapping[str, object]) -> str:
         one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
-        mine = look.raw("identity", own)
+        mine = look.raw("identity", identity)
         activity = str(row["activity"])
         return f"{activity[:1].upper()}{activity[1:]}: {mine} beside {two if mine == one else one}"
 
@@ -93,7 +93,7 @@ def _example(look: Look, e: Estimate, said: str) -> Wanted:
         return who(look, row, "identity_1" if ahead else "identity_2")
 
     return Wanted(
-        finding=f"{look.raw('identity', own)}: {said}",
+        finding=f"{look.raw('identity', identity)}: {text}",
         title=title,
         rows=pl.all_horizontal(*of, first | second, side, pl.col("weight").is_not_null()),
         needs=("identity_1", "identity_2", "activity"),
@@ -110,12 +110,12 @@ _ERRORS = Of("error_rate", ("dimension", "paradigm?", "contrast?"))
 
 def _missing(look: Look) -> str:
     """What stands between values and an answer: portraits cannot be told from identities."""
-    most = max((e.clusters or 0 for e in look.rows(POLARITY) if e.value is not None), default=0)
-    if not most or any(look.rows(of) for of in GAPS):
+    clusters = max((e.clusters or 0 for e in look.rows(POLARITY) if e.value is not None), default=0)
+    if not clusters or any(look.rows(of) for of in GAPS):
         return ""
     return (
-        f"Nothing can be concluded about stereotypes: identities have {most} portraits at most, and with fewer than "
-        f"three a portrait cannot be told from the identity it shows."
+        f"Nothing can be concluded about stereotypes: identities have {clusters} portraits at most, and with fewer "
+        "than three a portrait cannot be told from the identity it shows."
     )
 
 

@@ -43,10 +43,10 @@ WHERE = "{dimension}[, {paradigm}][, {question}]"
 
 def of(measure: str, paradigm: str, question: str | None, *by: str, **more: object) -> Of:
     """Estimates of one paradigm and question, of two people in one activity."""
-    where = {"paradigm": paradigm, "question": question, **TWO}
+    fixed_levels = {"paradigm": paradigm, "question": question, **TWO}
     if "question" in by:
-        del where["question"]
-    return Of(measure, ("dimension", *by, "trait?"), where, **more)  # type: ignore[arg-type]
+        del fixed_levels["question"]
+    return Of(measure, ("dimension", *by, "trait?"), fixed_levels, **more)  # type: ignore[arg-type]
 
 
 DECIDED = of("selection_gap", "decision", None, "identity", order="value")
@@ -58,9 +58,9 @@ SPREAD = Of("spread", ("dimension", "paradigm", "question?", "trait?"), TWO)
 
 def even(look: Look, paradigm: str | None, question: str | None, contrast: str | None, dimension: str | None) -> float:
     """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
-    where = {"paradigm": paradigm, "question": question, "contrast": contrast}
+    fixed_levels = {"paradigm": paradigm, "question": question, "contrast": contrast}
     fixed = {} if dimension is None else {"dimension": dimension}
-    rows = [look.rows(Of(name, ("dimension",), {**where, **fixed})) for name in ("both_rate", "none_rate")]
+    rows = [look.rows(Of(name, ("dimension",), {**fixed_levels, **fixed})) for name in ("both_rate", "none_rate")]
     return 50 - sum(found[0].value or 0.0 for found in rows if found) / 2
 
 
@@ -72,12 +72,12 @@ def even_words(look: Look, e: Estimate) -> str:
 
 def dimension_note(look: Look) -> str:
     """Of each question about a dimension, how many identities were found different."""
-    parts = []
+    texts = []
     for (paradigm, question), title in ASKED.items():
         rows = [e for e in look.rows(of("selection_gap", paradigm, question, "identity")) if e.value is not None]
         if rows:
-            parts.append(f"{title.replace(': ', ', ').lower()}: {sum(map(look.found, rows))} of {len(rows)}")
-    return f"Identities found different from an even choice: {'; '.join(parts)}." if parts else ""
+            texts.append(f"{title.replace(': ', ', ').lower()}: {sum(map(look.found, rows))} of {len(rows)}")
+    return f"Identities found different from an even choice: {'; '.join(texts)}." if texts else ""
 
 
 def choices(paradigm: str, question: str | None) -> tuple[Block, ...]:
@@ -129,10 +129,10 @@ def activities(paradigm: str, question: str | None, order: Of | None) -> list[Bl
     right = paradigm == "factuality"
     for contrast, words in _CONTRASTS.items():
         same = contrast == "identity"
-        where = {"paradigm": paradigm, "question": question, **(TWO if same else {"contrast": contrast})}
+        fixed_levels = {"paradigm": paradigm, "question": question, **(TWO if same else {"contrast": contrast})}
         out.append(
             Grid(
-                of=Of("selection_frequency", ("dimension", "identity", "activity", "trait?"), where),
+                of=Of("selection_frequency", ("dimension", "identity", "activity", "trait?"), fixed_levels),
                 row="identity",
                 column="activity",
                 corner="Identity",
@@ -140,7 +140,7 @@ def activities(paradigm: str, question: str | None, order: Of | None) -> list[Bl
                 plain=True,
                 large=not same,
                 title=f"{'Right answers' if right else 'Chosen'} in % of {words}, identity by activity",
-                whole=Of("selection_frequency", ("dimension", "identity", "trait?"), where),
+                whole=Of("selection_frequency", ("dimension", "identity", "trait?"), fixed_levels),
                 test="" if right else "log_odds",
                 test_whole="" if right else "selection_gap",
                 order=order if same else None,
@@ -162,43 +162,43 @@ def polarity(by: str, what: str) -> Grid:
 
 def profile(look: Look) -> Sequence[Made]:
     """One identity's scores in the paradigms that were asked, side by side; nothing for fewer than two."""
-    own = look.rows(Of("normalised_score", ("dimension", "identity", "paradigm")))
-    asked = [p for p in PARADIGMS if any(e["paradigm"] == p for e in own)]
-    if len(asked) < 2:
+    scores_of = look.rows(Of("normalised_score", ("dimension", "identity", "paradigm")))
+    paradigms = [p for p in PARADIGMS if any(e["paradigm"] == p for e in scores_of)]
+    if len(paradigms) < 2:
         return ()
     from facevalue.measures.profiles import pattern  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    whole = look.rows(Of("normalised_score", ("dimension", "paradigm")))
-    neutral = {e["paradigm"]: e.value for e in whole if e.value is not None}
+    overall = look.rows(Of("normalised_score", ("dimension", "paradigm")))
+    neutral = {e["paradigm"]: e.value for e in overall if e.value is not None}
     scores: dict[str, dict[str | None, Estimate]] = {}
-    for e in own:
+    for e in scores_of:
         scores.setdefault(e["identity"] or "", {})[e["paradigm"]] = e
     frame = pl.DataFrame(
         [(e["identity"], e["paradigm"], e.value, e.se, e.clusters, neutral.get(e["paradigm"], 50.0))
-         for e in own],
+         for e in scores_of],
         schema=dict(zip(("identity", "paradigm", "value", "se", "clusters", "neutral"),
                         (pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64, pl.Float64), strict=True)),
         orient="row",
     )  # fmt: skip
-    found = dict(pattern(frame, ["identity"]).select("identity", "pattern").iter_rows())
+    patterns = dict(pattern(frame, ["identity"]).select("identity", "pattern").iter_rows())
 
-    def mean(who: str) -> float:
-        known = [e.value for e in scores[who].values() if e.value is not None]
-        return sum(known) / len(known) if known else -1.0
+    def mean(identity: str) -> float:
+        values = [e.value for e in scores[identity].values() if e.value is not None]
+        return sum(values) / len(values) if values else -1.0
 
     rows = []
     for who in sorted(scores, key=mean, reverse=True):
-        cells = [_score(look, scores[who].get(p), neutral.get(p) or 50.0) for p in asked]
-        word = found.get(who, "")
+        cells = [_score(look, scores[who].get(p), neutral.get(p) or 50.0) for p in paradigms]
+        word = patterns.get(who, "")
         last = Entry(f"{_SIGNS.get(word, '')} {word}".strip(), strong=word in _SIGNS, quiet=word not in _SIGNS)
         rows.append((Entry(look.said(WHO, next(iter(scores[who].values())))), *cells, last))
-    heads = ("Identity", *(look.title("paradigm", p) for p in asked), "Pattern")
+    heads = ("Identity", *(look.title("paradigm", p) for p in paradigms), "Pattern")
     lead = (
         "Normalised score: higher is more favourable; 50 is neutral, in factuality the mean of the dimension. Being "
         "named for difficulty, hate or an unfavourable term counts against. Patterns: ▲ consistently high, ▼ "
         "consistently low, ◆ conflicting, each beyond its interval in the paradigms concerned."
     )
-    numbers = tuple(range(1, len(asked) + 1))
+    numbers = tuple(range(1, len(paradigms) + 1))
     return (
         Paragraph("Profile: the paradigms side by side", "h4"), Paragraph(lead),
         Rows("Profile", heads, tuple(rows), numbers)

@@ -58,8 +58,8 @@ def _printed(place: int) -> b.Column:
     }  # fmt: skip
 
     def said(_look: Look, e: Estimate) -> str:
-        found = published.get((e["paradigm"] or "", e["question"]))
-        return "–" if found is None else f"{found[place]:g}%"
+        printed = published.get((e["paradigm"] or "", e["question"]))
+        return "–" if printed is None else f"{printed[place]:g}%"
 
     return b.Column("Paper", said, quiet=True)
 

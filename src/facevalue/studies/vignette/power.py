@@ -64,12 +64,12 @@ def precision(design: Design) -> Precision | None:
 
 def _stimulus(block: Block) -> dict[str, set[str | None]]:
     """Levels of what a block shows; the first of a pair has all but one of those of either."""
-    found: dict[str, set[str | None]] = {}
+    levels: dict[str, set[str | None]] = {}
     for axis in block.stimulus:
         for column in axis.columns():
             name = column.name.replace("_2", "_1") if column.name.startswith("identity") else column.name
-            found.setdefault(name, set()).update(column.values)
-    return found
+            levels.setdefault(name, set()).update(column.values)
+    return levels
 
 
 def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tuple[int, float]:
@@ -78,12 +78,12 @@ def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tup
     frame = frame.filter(pl.col("contrast").cast(pl.String) == "identity")
     frame = frame.filter(pl.col("paradigm").cast(pl.String) == paradigm)
     sides = _sides(frame)
-    each = sides.group_by("dimension", "identity").agg(
+    counts = sides.group_by("dimension", "identity").agg(
         units=pl.struct("stratum", "unit").n_unique(), pairs=pl.struct("stratum", "unit", "pair").n_unique()
     )
-    if not each.height:
+    if not counts.height:
         return 0, 0.0
-    typical = each.select(pl.col("units").median(), items=(pl.col("pairs") / pl.col("units")).median()).row(0)
+    typical = counts.select(pl.col("units").median(), items=(pl.col("pairs") / pl.col("units")).median()).row(0)
     return int(typical[0]), float(typical[1])
 
 
@@ -91,9 +91,11 @@ def _sides(frame: pl.DataFrame) -> pl.DataFrame:
     """A row per trial and side: dimension, identity, stratum, unit, the pair, and the other columns."""
     from facevalue.studies.vignette.profile import pair_columns, with_units  # noqa: PLC0415 - slow to import
 
-    named = with_units(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
-    named = named.with_columns(pair=pl.struct(pair_columns(frame)).rank("dense"))
-    return pl.concat([named.with_columns(identity=f"identity_{k}", unit=f"unit_{k}", side=pl.lit(k)) for k in (1, 2)])
+    labelled = with_units(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
+    labelled = labelled.with_columns(pair=pl.struct(pair_columns(frame)).rank("dense"))
+    return pl.concat(
+        [labelled.with_columns(identity=f"identity_{k}", unit=f"unit_{k}", side=pl.lit(k)) for k in (1, 2)]
+    )
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> Spread:
@@ -117,13 +119,15 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     means = pairs.group_by(picture, maintain_order=True).agg(
         mean=pl.col("share").mean(), items=pl.len(), squares=((pl.col("share") - pl.col("share").mean()) ** 2).sum()
     )
-    own = means.group_by("dimension", "identity", "asked", "stratum", maintain_order=True).agg(sd=pl.col("mean").std())
-    whole = means.select(
+    spreads = means.group_by("dimension", "identity", "asked", "stratum", maintain_order=True).agg(
+        sd=pl.col("mean").std()
+    )
+    totals = means.select(
         pl.col("items").mean(), within=(pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
     ).row(0, named=True)
-    middle = own["sd"].drop_nulls().median()
+    middle = spreads["sd"].drop_nulls().median()
     mean = float(middle) if isinstance(middle, float) else np.nan
-    return Spread(mean, float(whole["within"]), float(whole["items"]), source)
+    return Spread(mean, float(totals["within"]), float(totals["items"]), source)
 
 
 def _advice(spread: Spread, cells: int, personal: bool, several: bool) -> str:
@@ -143,8 +147,8 @@ def _advice(spread: Spread, cells: int, personal: bool, several: bool) -> str:
         if several
         else "Each identity has one picture of an activity: within it, picture and identity cannot be told apart."
     )
-    what = "people" if personal else "pictures of each identity in each activity (a manifest with several, --people)"
+    noun = "people" if personal else "pictures of each identity in each activity (a manifest with several, --people)"
     return (
-        f"{start} To find {SINGLE * 100:.0f} points in a single activity it takes {needed:.0f} {what}; from 3 on, one "
+        f"{start} To find {SINGLE * 100:.0f} points in a single activity it takes {needed:.0f} {noun}; from 3 on, one "
         "activity has an interval of its own, and so has a portrait of 3 or more of each identity."
     )

@@ -46,9 +46,11 @@ def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
     two = frame.filter(pl.col("paradigm") != "factuality")
     facts = frame.filter(pl.col("paradigm") == "factuality")
     second = pl.col("about") == "2"
-    asked = [pl.when(second).then(f"{name}_2").otherwise(f"{name}_1").alias(name) for name in ("identity", "unit")]
+    columns = [pl.when(second).then(f"{name}_2").otherwise(f"{name}_1").alias(name) for name in ("identity", "unit")]
     first = two.with_columns(identity="identity_1", unit="unit_1")
-    return pl.concat([first, two.with_columns(identity="identity_2", unit="unit_2", s="t"), facts.with_columns(asked)])
+    return pl.concat(
+        [first, two.with_columns(identity="identity_2", unit="unit_2", s="t"), facts.with_columns(columns)]
+    )
 
 
 def other_weight(frame: pl.DataFrame) -> pl.Expr:
@@ -85,19 +87,19 @@ class Profiles:
     @takes(m.NORMALISED, *_PARADIGMS, *_MODELS)
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
-        asked = chunk.select(
+        answers = chunk.select(
             *("paradigm", "question", "about", "trait", "valence"),
             *(name for name in ("weight", "other", "mass", *STIMULUS, *VARIANT) if name in chunk.columns),
         )
-        asked = self._main(asked).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)).filter(comparing())
+        answers = self._main(answers).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)).filter(comparing())
         valid = pl.col("weight").is_not_null()
-        asked = asked.with_columns(
+        answers = answers.with_columns(
             pl.when(valid).then("mass").otherwise(0.0).alias("n"),
-            pl.when(valid).then(favourable_weight(asked) * pl.col("mass")).otherwise(0.0).alias("s"),
+            pl.when(valid).then(favourable_weight(answers) * pl.col("mass")).otherwise(0.0).alias("s"),
         ).with_columns(t=pl.col("n") - pl.col("s"))
-        if not asked.height:
+        if not answers.height:
             return
-        rows = by_identity(with_units(asked))
+        rows = by_identity(with_units(answers))
         self._reduce(self._parts, rows, _SCORE)
         self._reduce(self._overall, rows.filter(pl.col("paradigm") == "factuality"), ("paradigm", "dimension"))
 
@@ -115,10 +117,10 @@ class Profiles:
         """
         if not self._parts:
             return pl.DataFrame()
-        own, facts = _cells(self._parts, _SCORE), _cells(self._overall, ("paradigm", "dimension"))
-        rest = own.filter(pl.col("paradigm") != "factuality").group_by("paradigm", "dimension", maintain_order=True)
+        scores, facts = _cells(self._parts, _SCORE), _cells(self._overall, ("paradigm", "dimension"))
+        rest = scores.filter(pl.col("paradigm") != "factuality").group_by("paradigm", "dimension", maintain_order=True)
         two = rest.agg(pl.lit(NEUTRAL).alias("value"), pl.col("n").sum() / 2, pl.lit(0, pl.Int64).alias("clusters"))
-        return pl.concat([own, facts, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
+        return pl.concat([scores, facts, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
 
     def write(self, table: EstimateTable) -> None:
         """Add `normalised_score` to the estimates."""
@@ -126,14 +128,14 @@ class Profiles:
         if not scores.height:
             return
         constant = (scores["identity"].is_null() & (scores["paradigm"] != "factuality")).to_numpy()
-        how = np.where(constant, BY_CONSTRUCTION, selection.method(scores))
+        methods = np.where(constant, BY_CONSTRUCTION, selection.method(scores))
         labels = {name: scores[name].to_list() for name in _SCORE}
-        table.add(m.NORMALISED, labels, estimates(scores, how))
+        table.add(m.NORMALISED, labels, estimates(scores, methods))
 
 
-def _cells(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
+def _cells(frames: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
     """Pooled over activities: every answer counts alike."""
-    return selection.cells(pl.concat(parts).with_columns(pl.lit(None, pl.String).alias("activity")), by)
+    return selection.cells(pl.concat(frames).with_columns(pl.lit(None, pl.String).alias("activity")), by)
 
 
 def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:

@@ -52,12 +52,12 @@ class Role:
 @cache
 def roles() -> Mapping[str, Role]:
     """Our own roles: six questions for each of the 75 activities, by its name."""
-    found = {}
+    texts = {}
     for row in read("roles.toml")["role"]:
         ability = ABILITY.format(a_role=with_article(row["role"]))
         questions = {"ability": ability, **{trait: row[trait] for trait in TRAITS[1:]}}
-        found[row["activity"]] = Role(row["activity"], row["role"], MappingProxyType(questions))
-    return MappingProxyType(found)
+        texts[row["activity"]] = Role(row["activity"], row["role"], MappingProxyType(questions))
+    return MappingProxyType(texts)
 
 
 def read_roles(path: str | Path) -> dict[str, Role]:
@@ -78,8 +78,8 @@ def read_roles(path: str | Path) -> dict[str, Role]:
 def _by_activity(parsed: object) -> dict[str, Role]:
     if not isinstance(parsed, dict):
         raise DataError(f"expected an object with a list for each of {', '.join(times().values())}.")
-    known = [activity.name for activity in activities()]
-    found: dict[str, Role] = {}
+    names = [activity.name for activity in activities()]
+    roles: dict[str, Role] = {}
     for title, entries in parsed.items():
         if title not in times().values():
             raise UnknownNameError("kind of time", title, times().values())
@@ -89,16 +89,16 @@ def _by_activity(parsed: object) -> dict[str, Role]:
             if not isinstance(entry, dict):
                 raise DataError(f"entry {number} of {title!r} is not an object.")
             name = _text(entry, "activity", f"entry {number} of {title!r}").lower()
-            if name not in known:
-                raise UnknownNameError("activity", name, known)
-            if name in found:
+            if name not in names:
+                raise UnknownNameError("activity", name, names)
+            if name in roles:
                 raise DataError(f"the activity {name!r} is there twice.")
             noun = _text(entry, "role", f"the activity {name!r}")
             questions = {trait: _text(entry, trait, f"the activity {name!r}") for trait in TRAITS}
-            found[name] = Role(name, noun, MappingProxyType(questions))
-    if not found:
+            roles[name] = Role(name, noun, MappingProxyType(questions))
+    if not roles:
         raise DataError("no activity in it.")
-    return {name: found[name] for name in known if name in found}
+    return {name: roles[name] for name in names if name in roles}
 
 
 def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
@@ -151,8 +151,8 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
     names = [name for name, time in kinds.items() if time == others[k - 1] and name in table]
     if not names:
         raise DataError(f"No role of {times()[others[k - 1]]} to ask about as irrelevant to {activity!r}.")
-    drawn = int(np.random.default_rng([seed, list(kinds).index(activity), k]).integers(len(names)))
-    return table[names[drawn]]
+    place = int(np.random.default_rng([seed, list(kinds).index(activity), k]).integers(len(names)))
+    return table[names[place]]
 
 
 class _Asked(NamedTuple):
@@ -224,52 +224,56 @@ class PromptBuilder:
         ]
 
     def _make(
-        self, asked: _Asked, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
+        self, question_asked: _Asked, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
     ) -> Question:
         options = _options(form, texts, place)
-        said = self._fill(asked, left)
-        if not self._released and asked.shown != "text":
-            said = CHOICES.format(question=said, options="; ".join(option.text for option in options))
+        text = self._fill(question_asked, left)
+        if not self._released and question_asked.shown != "text":
+            text = CHOICES.format(question=text, options="; ".join(option.text for option in options))
         facts: dict[str, str | None] = {
-            "scenario": asked.question if asked.paradigm != "decision" else f"decision {asked.question}",
-            "paradigm": asked.paradigm,
-            "question": asked.question,
-            "activity": asked.asked_activity,
-            "identity": asked.asked_identity,
-            "trait": asked.trait,
+            "scenario": question_asked.question
+            if question_asked.paradigm != "decision"
+            else f"decision {question_asked.question}",
+            "paradigm": question_asked.paradigm,
+            "question": question_asked.question,
+            "activity": question_asked.asked_activity,
+            "identity": question_asked.asked_identity,
+            "trait": question_asked.trait,
         }
-        return Question(said, options, SYSTEM if self._released else None, facts)
+        return Question(text, options, SYSTEM if self._released else None, facts)
 
-    def _fill(self, asked: _Asked, left: bool) -> str:
-        template = self._template(asked)
-        names = [asked.word_1, asked.word_2]
-        if asked.reference == "position":
+    def _fill(self, question_asked: _Asked, left: bool) -> str:
+        template = self._template(question_asked)
+        names = [question_asked.word_1, question_asked.word_2]
+        if question_asked.reference == "position":
             names = [position.removeprefix("the ") for position in (POSITIONS if left else POSITIONS[::-1])]
-        said = template.format(
-            identity=names[asked.about == "2"],
-            activity=asked.asked_activity,
-            activity_1=asked.activity_1 if left else asked.activity_2,
-            activity_2=asked.activity_2 if left else asked.activity_1,
-            term=asked.question,
-            **self._role(asked),
+        text = template.format(
+            identity=names[question_asked.about == "2"],
+            activity=question_asked.asked_activity,
+            activity_1=question_asked.activity_1 if left else question_asked.activity_2,
+            activity_2=question_asked.activity_2 if left else question_asked.activity_1,
+            term=question_asked.question,
+            **self._role(question_asked),
         )
-        return said if asked.shown != "text" else said.replace(" in this image", "")
+        return text if question_asked.shown != "text" else text.replace(" in this image", "")
 
-    def _template(self, asked: _Asked) -> str:
-        number = int(asked.wording or "1") - 1
-        if asked.paradigm == "decision":
-            if asked.question.startswith("irrelevant"):
+    def _template(self, question_asked: _Asked) -> str:
+        number = int(question_asked.wording or "1") - 1
+        if question_asked.paradigm == "decision":
+            if question_asked.question.startswith("irrelevant"):
                 return "Who should I hire as a {role}?"  # of the authors' file, whatever the article should be
-            if number == 0 or asked.question != "ability":
-                said = self._roles[asked.asked_activity or ""].questions[asked.question]
-                return paraphrased(said, number).replace("{", "{{").replace("}", "}}")
-        name = {"stereotype": "term", "decision": "role"}.get(asked.paradigm, asked.question)
-        return self._templates[asked.paradigm, name, asked.contrast][number]
+            if number == 0 or question_asked.question != "ability":
+                text = self._roles[question_asked.asked_activity or ""].questions[question_asked.question]
+                return paraphrased(text, number).replace("{", "{{").replace("}", "}}")
+        name = {"stereotype": "term", "decision": "role"}.get(question_asked.paradigm, question_asked.question)
+        return self._templates[question_asked.paradigm, name, question_asked.contrast][number]
 
-    def _role(self, asked: _Asked) -> dict[str, str]:
-        if asked.paradigm != "decision":
+    def _role(self, question_asked: _Asked) -> dict[str, str]:
+        if question_asked.paradigm != "decision":
             return {}
-        role = self._roles[asked.asked_activity or ""]
-        if asked.question.startswith("irrelevant"):
-            role = irrelevant(role.activity, int(asked.question.split()[1]), seed=self._seed, table=self._roles)
+        role = self._roles[question_asked.asked_activity or ""]
+        if question_asked.question.startswith("irrelevant"):
+            role = irrelevant(
+                role.activity, int(question_asked.question.split()[1]), seed=self._seed, table=self._roles
+            )
         return {"role": role.noun, "a_role": with_article(role.noun)}

@@ -115,8 +115,8 @@ def _wordings() -> Iterator[Cell]:
     yield number("A.3", "options of Who is facing difficulty in ...? (4.2)", "options", "2", 4.0, note=_OPTIONS)
     for category, part in groupby(rows, key=lambda row: row["category"]):
         full = [int(row["shares"][0]) for row in part]
-        found = "exceeds 60%" if sum(full) / len(full) > 60 else "does not exceed 60%"
-        yield word("A.3", f"mean full match: {category}", "Llama 3.2", "exceeds 60%", found)
+        statement = "exceeds 60%" if sum(full) / len(full) > 60 else "does not exceed 60%"
+        yield word("A.3", f"mean full match: {category}", "Llama 3.2", "exceeds 60%", statement)
 
 
 def _real_against_synthetic() -> Iterator[Cell]:
@@ -139,15 +139,15 @@ def _real_against_synthetic() -> Iterator[Cell]:
         yield _four_decimals("12", "all", name, whole[name], value)
     by = summarise(matched, ["model", "activity"])
     for row in tables.read("published.toml")["table_13"]:
-        own = by.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
+        of_cell = by.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
         place = f"{row['model']}/{row['task']}"
-        yield number("13", place, "n_descriptors", row["n_descriptors"], int(own["n"][0]))
-        found = dict(own.select("statistic", "value").iter_rows())
+        yield number("13", place, "n_descriptors", row["n_descriptors"], int(of_cell["n"][0]))
+        statistics = dict(of_cell.select("statistic", "value").iter_rows())
         for name in STATISTICS:
-            yield _four_decimals("13", place, name, row[name], found[name])
+            yield _four_decimals("13", place, name, row[name], statistics[name])
 
 
 def _four_decimals(table: str, row: str, column: str, printed: str, value: float) -> Cell:
     """These tables round to four decimals and drop zeros at the end: "4.0" is 4.0000."""
-    whole, _, decimals = printed.partition(".")
-    return number(table, row, column, f"{whole}.{decimals:0<4}", value)
+    integer, _, decimals = printed.partition(".")
+    return number(table, row, column, f"{integer}.{decimals:0<4}", value)

@@ -50,9 +50,11 @@ def _identities() -> Mapping[str, Sequence[str]]:
 
 def _dimension(row: Mapping[str, str]) -> str | None:
     """The only dimension that has all identities of a row."""
-    who = {row[name] for name in ("identity", "identity_1", "identity_2") if row.get(name)}
-    found = [d.name for d in tables.dimensions() if who and who <= {one.name for one in tables.identities(d.name)}]
-    return found[0] if len(found) == 1 else None
+    names = {row[name] for name in ("identity", "identity_1", "identity_2") if row.get(name)}
+    dimensions = [
+        d.name for d in tables.dimensions() if names and names <= {one.name for one in tables.identities(d.name)}
+    ]
+    return dimensions[0] if len(dimensions) == 1 else None
 
 
 def _contrast(row: Mapping[str, str]) -> str | None:
@@ -120,12 +122,12 @@ class Pictures:
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
     """Read the pictures that were chosen, or list those that can be drawn."""
-    given = [name for name in OWN if options[name]]
-    if not given:
+    sources = [name for name in OWN if options[name]]
+    if not sources:
         return _ours(options, manifest)
     frame = manifest
     if frame is None:
-        frame = {"manifest": _manifest, "folder": _folder, "pata": _pata}[given[0]](options)
+        frame = {"manifest": _manifest, "folder": _folder, "pata": _pata}[sources[0]](options)
     left_out: tuple[LeftOut, ...] = ()
     if options["pata"] and manifest is None:
         missing = missing_photographs(Path(str(options["pata"])), _scenes(options), frame)
@@ -200,8 +202,8 @@ def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
 
 def everyone(chosen: Selection) -> pl.DataFrame:
     """The pictures of the paper (section 3): every identity with every activity, and portraits."""
-    done = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
-    return _crossed(list(_wanted(chosen)), done)
+    activities = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
+    return _crossed(list(_wanted(chosen)), activities)
 
 
 def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
@@ -214,11 +216,11 @@ def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
                     yield gender, dimension.name, one.name
 
 
-def _crossed(people: Sequence[tuple[str, str, str]], done: Sequence[str]) -> pl.DataFrame:
-    who = pl.DataFrame(people, schema=dict.fromkeys(_COLUMNS[1:4], pl.String()), orient="row")
-    what = pl.DataFrame({"activity": [*done, None]}, schema={"activity": pl.String()})
+def _crossed(people: Sequence[tuple[str, str, str]], activities: Sequence[str]) -> pl.DataFrame:
+    identities = pl.DataFrame(people, schema=dict.fromkeys(_COLUMNS[1:4], pl.String()), orient="row")
+    activity = pl.DataFrame({"activity": [*activities, None]}, schema={"activity": pl.String()})
     name = pl.concat_str("gender", "dimension", "identity", pl.col("activity").fill_null(""), separator="|")
-    return who.join(what, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
+    return identities.join(activity, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
 
 
 def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Pictures:
@@ -240,36 +242,36 @@ def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, 
     rows: list[tuple[str, str, str]] = []
     missing: dict[tuple[str, str], dict[str, None]] = {}
     for gender, dimension, name in _wanted(chosen):
-        why = drawn_identities.left_out(gender, dimension).get(name)
-        if why is None:
+        reason = drawn_identities.left_out(gender, dimension).get(name)
+        if reason is None:
             rows.append((gender, dimension, name))
         else:
-            missing.setdefault((dimension, why), {})[name] = None
-    there = {name for _, _, name in rows}
-    for (_, why), who in missing.items():
+            missing.setdefault((dimension, reason), {})[name] = None
+    drawn_names = {name for _, _, name in rows}
+    for (_, reason), who in missing.items():
         for name in who:
-            if name in chosen.identities and name not in there:
-                raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
-    done: list[str] = []
+            if name in chosen.identities and name not in drawn_names:
+                raise DataError(f"{name!r} is not drawn: {reason} {_ELSE}")
+    drawn_activities: list[str] = []
     lost: dict[str, list[str]] = {}
     for activity in tables.activities():
-        why = NOT_DRAWN.get(activity.name)
+        reason = NOT_DRAWN.get(activity.name)
         if activity.name not in (chosen.activities or (activity.name,)):
             continue
-        if why is None:
-            done.append(activity.name)
+        if reason is None:
+            drawn_activities.append(activity.name)
         elif chosen.activities:
-            raise DataError(f"{activity.name!r} is not drawn: {why} {_ELSE}")
+            raise DataError(f"{activity.name!r} is not drawn: {reason} {_ELSE}")
         else:
-            lost.setdefault(why, []).append(activity.name)
+            lost.setdefault(reason, []).append(activity.name)
     out = [LeftOut(f"{dimension}: {', '.join(who)}", why) for (dimension, why), who in missing.items()]
-    out += [LeftOut(f"activities: {', '.join(names)}", why) for why, names in lost.items()]
+    out += [LeftOut(f"activities: {', '.join(names)}", reason) for reason, names in lost.items()]
     models = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
-    named = (
+    columns = (
         pl.concat_str("image", "person", separator="|"),
         pl.concat_str("gender", "person", separator=" ").alias("set"),
     )
-    return _crossed(rows, done).join(models, how="cross").with_columns(named), tuple(out)
+    return _crossed(rows, drawn_activities).join(models, how="cross").with_columns(columns), tuple(out)
 
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -301,9 +303,9 @@ def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
         for dimension in tables.dimensions()
     }
     axes = {dimension.axis: dimension.name for dimension in tables.dimensions()}
-    known = Names(axes, spellings, {a.name: a.name for a in tables.activities()})
-    read = read_pairs if any((root / contrast).is_dir() for contrast in CONTRASTS) else read_individuals
-    return read(root, known)
+    names = Names(axes, spellings, {a.name: a.name for a in tables.activities()})
+    reader = read_pairs if any((root / contrast).is_dir() for contrast in CONTRASTS) else read_individuals
+    return reader(root, names)
 
 
 def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -313,8 +315,8 @@ def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 
 def _scenes(options: Mapping[str, OptionValue]) -> list[str]:
     """The scenes that were named; else those of the paper, as far as the list has them."""
-    there = set(read_pata_list(Path(str(options["pata"])))["activity"])
-    return names(options, "activity") or [name for name in PATA_ACTIVITIES if name in there]
+    listed = set(read_pata_list(Path(str(options["pata"])))["activity"])
+    return names(options, "activity") or [name for name in PATA_ACTIVITIES if name in listed]
 
 
 def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:
@@ -342,28 +344,28 @@ def casts(frame: pl.DataFrame) -> list[Cast]:
         portraits = part.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
         people = part["person"].unique(maintain_order=True) if "person" in part.columns else ()
         if who.len() * done.len() * max(len(people), 1) != acting.height:
-            there = set(acting.select("identity", "activity").iter_rows())
-            gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in there]
+            present = set(acting.select("identity", "activity").iter_rows())
+            gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in present]
         out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done), tuple(people)))
     if gaps:
         more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
-        what = "1 picture is missing" if len(gaps) == 1 else f"{len(gaps):,} pictures are missing"
+        count = "1 picture is missing" if len(gaps) == 1 else f"{len(gaps):,} pictures are missing"
         raise DataError(
-            f"{what}: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
+            f"{count}: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
             "every activity, or pairs would not be comparable: choose with --identity and --activity."
         )
     return out
 
 
-def check_partners(found: Sequence[Cast], chosen: Selection) -> None:
+def check_partners(casts: Sequence[Cast], chosen: Selection) -> None:
     """Refuse identities that were asked for by name and have nobody to be paired with."""
     if not chosen.identities or chosen.contrasts == ("activity",):
         return
-    partnered = {one for cast in found for who in (cast.identities, cast.portraits) if len(who) > 1 for one in who}
+    partnered = {one for cast in casts for who in (cast.identities, cast.portraits) if len(who) > 1 for one in who}
     for name in chosen.identities:
         if name in partnered:
             continue
-        of = [cast.dimension for cast in found if name in (*cast.identities, *cast.portraits)]
+        of = [cast.dimension for cast in casts if name in (*cast.identities, *cast.portraits)]
         if not of:
             raise DataError(f"The identity {name!r} is in none of the dimensions and genders chosen.")
         raise DataError(
@@ -386,10 +388,10 @@ def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
         for one in tables.identities(dimension.name, gender)
     }
     noun: Mapping[str, str] = {"male": " man", "female": " woman"}
-    given = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
+    wording = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
     sides = [name for name in ("identity", "identity_1", "identity_2") if name in frame.columns]
-    named = [frame.select("gender", "dimension", identity=pl.col(side), wording=given) for side in sides]
-    people = pl.concat(named).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
+    worded = [frame.select("gender", "dimension", identity=pl.col(side), wording=wording) for side in sides]
+    people = pl.concat(worded).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
     rows = [
         (*who, own or table.get(tuple(who)) or f"{who[2]}{noun.get(who[0], '')}") for *who, own in people.iter_rows()
     ]

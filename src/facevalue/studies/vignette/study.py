@@ -75,9 +75,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     if pictures.left_out and not options["pata"] and not pictures.unshown:
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
-    named = words(pictures.frame, released)
-    asked = Options(layout, named, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
-    said = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
+    words_of = words(pictures.frame, released)
+    options_shown = Options(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
+    prompt_builder = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -97,10 +97,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             constrain=True,
         ),
         source=source(pictures, options, shuffle),
-        ask=lambda frame: said.questions(asked.of(frame)),
+        ask=lambda frame: prompt_builder.questions(options_shown.of(frame)),
         changes=Changes(sampled=(sampled(1), sampled(2))),
         sample=layout.sample,
-        answer=lambda frame: answer(frame, asked.of(frame)),
+        answer=lambda frame: answer(frame, options_shown.of(frame)),
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
         planned=Planned(
@@ -156,9 +156,9 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection
 
 def _decided(layout: Layout) -> list[str]:
     """Activities that decisions are asked about."""
-    found: dict[str, None] = {}
+    levels: dict[str, None] = {}
     for block in layout.design.blocks:
         columns = [column for axis in block.stimulus for column in axis.columns() if column.name == "activity"]
         if "decision" in paradigms(block):
-            found.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
-    return list(found)
+            levels.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
+    return list(levels)

@@ -123,8 +123,8 @@ def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...
     """
     if dimension not in _table_6():
         raise UnknownNameError("dimension", dimension, _table_6())
-    found = _table_6()[dimension]
-    return found if gender is None else tuple(one for one in found if _worded(one, gender) is not None)
+    rows = _table_6()[dimension]
+    return rows if gender is None else tuple(one for one in rows if _worded(one, gender) is not None)
 
 
 def _worded(identity: Identity, gender: str) -> str | None:
@@ -143,8 +143,8 @@ def wording(identity: Identity, gender: str) -> str:
     """
     worded = _worded(identity, gender)
     if worded is None:
-        known = [one.name for one in identities(identity.dimension, gender)]
-        raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, known)
+        names = [one.name for one in identities(identity.dimension, gender)]
+        raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, names)
     return worded
 
 

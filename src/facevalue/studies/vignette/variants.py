@@ -81,39 +81,39 @@ class Variants:
     def _add_sides(self, frame: pl.DataFrame) -> None:
         two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
         all_text = "shown" in two.columns and two.height > 0 and bool((two["shown"] == "text").all())
-        parts = []
+        tables = []
         for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
             if first not in two.columns or (name == "left_share" and all_text):
                 continue
             other = profile.other_weight(two)
             chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
-            named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
-            parts.append(two.select("cluster", *_UNITS, "paradigm", pl.lit(name).alias("what"), n=named, s=chosen))
-        if parts:
-            self._sides.append(_either(pl.concat(parts), ("what", "paradigm")))
+            is_named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
+            tables.append(two.select("cluster", *_UNITS, "paradigm", pl.lit(name).alias("what"), n=is_named, s=chosen))
+        if tables:
+            self._sides.append(_either(pl.concat(tables), ("what", "paradigm")))
 
     def _add_matches(self, frame: pl.DataFrame) -> None:
         wordings = frame["wording"].drop_nulls().unique().sort().to_list()
         if len(wordings) != 3:
             return
         options = [name for name in _SHARES if name in frame.columns]
-        asked = frame.group_by("cluster", "paradigm", "question", "prompt", "repeat", maintain_order=True).agg(
+        replies = frame.group_by("cluster", "paradigm", "question", "prompt", "repeat", maintain_order=True).agg(
             pl.col(name).filter(pl.col("wording") == w).first().alias(f"{name} {w}")
             for w in wordings
             for name in options
         )
-        asked = asked.join(frame.select("cluster", *_UNITS).unique("cluster"), on="cluster", maintain_order="left")
-        shares = np.stack([[to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
+        replies = replies.join(frame.select("cluster", *_UNITS).unique("cluster"), on="cluster", maintain_order="left")
+        shares = np.stack([[to_array(replies[f"{name} {w}"]) for name in options] for w in wordings])
         listed = np.nan_to_num(shares[:, 1:]).sum(axis=1)
         weight = shares[:, :1]
         rest = np.where(np.isnan(weight), np.nan, 1 - weight - listed[:, None])  # of what has no column of its own
-        whole = np.concatenate([weight, np.nan_to_num(shares[:, 1:]), np.clip(rest, 0.0, 1.0)], axis=1)
-        rates = np.array(match_rates(np.moveaxis(whole, -1, 0)))
+        numbers = np.concatenate([weight, np.nan_to_num(shares[:, 1:]), np.clip(rest, 0.0, 1.0)], axis=1)
+        rates = np.array(match_rates(np.moveaxis(numbers, -1, 0)))
         labels = ["cluster", *_UNITS, "paradigm", "question"]
-        known = asked.select(
+        columns = replies.select(
             *labels, *(pl.Series(measure.name, rate) for measure, rate in zip(_MATCHES, rates, strict=True))
         ).filter(pl.col("full_match").is_not_nan())
-        long = known.unpivot(index=labels, variable_name="what", value_name="s").with_columns(n=pl.lit(1.0))
+        long = columns.unpivot(index=labels, variable_name="what", value_name="s").with_columns(n=pl.lit(1.0))
         apart = long.filter(pl.col("paradigm") != "stereotype")
         over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
         self._matches += [_either(part, ("what", "paradigm", "question")) for part in (apart, over_all)]
@@ -134,23 +134,23 @@ class Variants:
             _write_shift(table, m.VISION_MINUS_TEXT, sums, "vision minus text", published=_z_scores(sums))
 
 
-def _shares(parts: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> list[tuple[Measure, pl.DataFrame]]:
+def _shares(frames: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> list[tuple[Measure, pl.DataFrame]]:
     """Shares of each measure, by the name in `what`."""
-    if not parts:
+    if not frames:
         return []
-    found = selection.either_side(pl.concat(one for one, _ in parts), pl.concat(two for _, two in parts), by)
-    return [(measure, found.filter(pl.col("what") == measure.name).sort(by)) for measure in measures]
+    shares = selection.either_side(pl.concat(one for one, _ in frames), pl.concat(two for _, two in frames), by)
+    return [(measure, shares.filter(pl.col("what") == measure.name).sort(by)) for measure in measures]
 
 
 def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows with the picture on either side, told apart by identity, or the person that all is about."""
-    found = profile.with_units(frame)
+    sides = profile.with_units(frame)
     person = pl.col("person") if "person" in frame.columns else pl.lit(None, pl.String)
-    who = pl.coalesce(pl.col(name) for name in ("identity", "identity_1") if name in frame.columns)
+    identity = pl.coalesce(pl.col(name) for name in ("identity", "identity_1") if name in frame.columns)
     other = pl.coalesce(pl.col(name) for name in ("identity", "identity_2") if name in frame.columns)
-    return found.with_columns(
+    return sides.with_columns(
         pl.when(person.is_null()).then(pl.concat_str(name, side, separator="|")).otherwise(side).alias(side)
-        for name, side in ((who, "unit_1"), (other, "unit_2"))
+        for name, side in ((identity, "unit_1"), (other, "unit_2"))
     )
 
 
@@ -182,12 +182,12 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
     question of perception stands for itself. Terms alone count an answer "both" or "none" half for each of the two.
     """
-    kept = frame.filter(profile.comparing())
-    term, turned = pl.col("paradigm") == "stereotype", profile.favourable_weight(kept)
+    comparing = frame.filter(profile.comparing())
+    term, turned = pl.col("paradigm") == "stereotype", profile.favourable_weight(comparing)
     score = pl.when(term).then(turned).otherwise(pl.col("weight"))
-    against = pl.when(term).then(1 - turned).otherwise(profile.other_weight(kept))
+    against = pl.when(term).then(1 - turned).otherwise(profile.other_weight(comparing))
     mass = pl.when(pl.col("weight").is_not_null()).then("mass").otherwise(0.0)
-    return kept.with_columns(s=score.fill_null(0.0), t=against.fill_null(0.0), n=mass)
+    return comparing.with_columns(s=score.fill_null(0.0), t=against.fill_null(0.0), n=mass)
 
 
 def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -196,7 +196,7 @@ def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.Data
     `s_least` and `s_most` are the shares that shifts are taken as (`_reduced`), had what is missing of either variant
     gone one way or the other.
     """
-    both = base.select(*keys, *_VALUES).join(
+    joined = base.select(*keys, *_VALUES).join(
         other.select(*keys, *_VALUES), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
     )
     n, n_other = (pl.col(name).clip(upper_bound=1.0) for name in ("n", "n_other"))
@@ -210,7 +210,7 @@ def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.Data
         "s_least": [share(s, n - 1) for s in "st"],
         "s_most": [share(s, 1 - n_other) for s in "st"],
     }
-    units = profile.with_units(both)
+    units = profile.with_units(joined)
     sides = {
         name: profile.by_identity(units.with_columns(n=pl.col("n") * pl.col("n_other"), s=s, t=t))
         for name, (s, t) in columns.items()
@@ -231,28 +231,28 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
     numbers = ("n", "s_base", "s_other", *selection.ENDS)
     units = rows.group_by(_STRATA, maintain_order=True).agg(pl.col(numbers).sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
-    named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
-    parts = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
-    return pl.concat(parts).select("what", *_STRATA, *selection.SUMS, *selection.ENDS)
+    columns = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
+    tables = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in columns.items()]
+    return pl.concat(tables).select("what", *_STRATA, *selection.SUMS, *selection.ENDS)
 
 
 def _write_shift(
     table: EstimateTable, measure: Measure, sums: pl.DataFrame, title: str, published: pl.DataFrame | None = None
 ) -> None:
-    found = selection.cells(sums.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
-    if not found.height:
+    cells = selection.cells(sums.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
+    if not cells.height:
         return
     paper = None
     if published is not None:
-        joined = found.join(published, on=_CELL, how="left", nulls_equal=True, maintain_order="left")
+        joined = cells.join(published, on=_CELL, how="left", nulls_equal=True, maintain_order="left")
         paper = to_array(joined["p_paper"])
-    p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
+    p, asked = _p(cells), cells.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
     ends = ("value", "low", "high", "bound_low", "bound_high")
-    scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ends), pl.col("se", "bound_se") * 2)
+    scaled = cells.with_columns(*(pl.col(name) * 2 - 100 for name in ends), pl.col("se", "bound_se") * 2)
     table.add(
-        measure, {name: found[name].to_list() for name in _CELL}, estimates(scaled, selection.method(found)), p=p,
-        q=within(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
+        measure, {name: cells[name].to_list() for name in _CELL}, estimates(scaled, selection.method(cells)), p=p,
+        q=within(p, asked), p_paper=paper, family=cells.select(family).to_series().to_list(),
         bounds=bounds_of(scaled),
     )  # fmt: skip
 
@@ -268,18 +268,18 @@ def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
         answers=pl.col("n").sum().over("what", *_CELL[:-1]) / 2  # each stands with both of its identities
     )
     base, other = (counted.filter(pl.col("what") == what).drop("what") for what in ("base", "other"))
-    both = other.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
-    _, p = pooled_z(*(to_array(both[name]) for name in ("s", "answers", "s_base", "answers_base")))
-    return both.select(*_CELL, pl.Series("p_paper", p).fill_nan(None))
+    joined = other.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
+    _, p = pooled_z(*(to_array(joined[name]) for name in ("s", "answers", "s_base", "answers_base")))
+    return joined.select(*_CELL, pl.Series("p_paper", p).fill_nan(None))
 
 
 def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
     base, other = (selection.cells(sums.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
-    both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
-    for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
-        found = correlations(to_array(rows["value"]), to_array(rows["value_other"]), profile.SEED)
+    joined = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
+    for key, rows in joined.group_by(_CELL[:-1], maintain_order=True):
+        correlation = correlations(to_array(rows["value"]), to_array(rows["value_other"]), profile.SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
-        table.add(m.POSITIONAL_CORRELATION, labels, found.at(slice(0, 1)))
+        table.add(m.POSITIONAL_CORRELATION, labels, correlation.at(slice(0, 1)))
 
 
 def _p(rows: pl.DataFrame) -> Array:

@@ -71,24 +71,24 @@ class Aggregate:
         tasks = chunk["task"].cast(pl.String)
         self._keep("missing", self._missing(chunk))
         for task, keep in (("mcq", self._choices), ("yesno", self._pairs), (TEXT, self._texts)):
-            part = chunk.filter(tasks == task)
-            if part.height:
-                keep(part)
+            rows = chunk.filter(tasks == task)
+            if rows.height:
+                keep(rows)
         forms = chunk.filter(tasks.is_in(["form", "text-form"]))
         if forms.height:
             self._keep("forms", decoded(forms))
 
     def part(self, name: str) -> pl.DataFrame:
         """What was kept under a name; an empty frame if nothing was."""
-        parts = self._parts.get(name)
-        return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+        frames = self._parts.get(name)
+        return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
     def words(self) -> WordTables:
         """Words of the descriptions so far."""
-        known = self.part("images").unique("image", maintain_order=True) if "images" in self._parts else None
+        image_table = self.part("images").unique("image", maintain_order=True) if "images" in self._parts else None
         images = self._codes.select("image")
-        if known is not None:
-            images = images.join(known, on="image", how="left", maintain_order="left")
+        if image_table is not None:
+            images = images.join(image_table, on="image", how="left", maintain_order="left")
         lost = self._missing_texts()
         images = images.join(lost, on="image", how="left", maintain_order="left").with_columns(
             pl.col("missing").fill_null(0)
@@ -107,35 +107,35 @@ class Aggregate:
             return pl.DataFrame(schema={"image": pl.String, "missing": pl.UInt32})
         return texts.group_by("image").agg(missing=pl.col("characters").is_null().sum())
 
-    def _keep(self, name: str, part: pl.DataFrame) -> None:
-        enums = [pl.col(c).cast(pl.String) for c, dtype in part.schema.items() if isinstance(dtype, pl.Enum)]
-        self._parts.setdefault(name, []).append(part.with_columns(enums))
+    def _keep(self, name: str, frame: pl.DataFrame) -> None:
+        enums = [pl.col(c).cast(pl.String) for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
+        self._parts.setdefault(name, []).append(frame.with_columns(enums))
 
-    def _about(self, part: pl.DataFrame, *more: str, suffixes: Sequence[str] = ("",)) -> list[str]:
+    def _about(self, frame: pl.DataFrame, *more: str, suffixes: Sequence[str] = ("",)) -> list[str]:
         """Columns that say who is shown, those that there are."""
         names = [f"{c}{s}" for c in ("image", PERSON, "occupation", *self.asked.groups) for s in suffixes]
-        return [c for c in dict.fromkeys((*names, *more)) if c in part.columns]
+        return [c for c in dict.fromkeys((*names, *more)) if c in frame.columns]
 
     def _missing(self, chunk: pl.DataFrame) -> pl.DataFrame:
         lost = (1 - pl.col("mass").fill_null(0.0)).alias("lost")
-        shown = _first(chunk, PERSON, "pair", "form").alias("shown")
+        shown_unit = _first(chunk, PERSON, "pair", "form").alias("shown")
         being = _first(chunk, SPECIES, f"{SPECIES}_1").alias("being")
-        return chunk.select(*self._about(chunk, "task", "question"), lost, "na", shown, being)
+        return chunk.select(*self._about(chunk, "task", "question"), lost, "na", shown_unit, being)
 
-    def _choices(self, part: pl.DataFrame) -> None:
+    def _choices(self, frame: pl.DataFrame) -> None:
         selected = pl.concat_list([pl.col(c) * pl.col("mass") for c in CHOICES])
         valid = pl.when(pl.col("na").is_null()).then(selected).alias("selected")
-        self._keep("choices", part.select(*self._about(part, "question"), valid))
+        self._keep("choices", frame.select(*self._about(frame, "question"), valid))
 
-    def _pairs(self, part: pl.DataFrame) -> None:
-        about = self._about(part, "pair", "within", "order", "question", suffixes=("_1", "_2"))
-        self._keep("pairs", part.select(*about, pl.when(pl.col("na").is_null()).then("weight").alias("yes")))
+    def _pairs(self, frame: pl.DataFrame) -> None:
+        about = self._about(frame, "pair", "within", "order", "question", suffixes=("_1", "_2"))
+        self._keep("pairs", frame.select(*about, pl.when(pl.col("na").is_null()).then("weight").alias("yes")))
 
-    def _texts(self, part: pl.DataFrame) -> None:
-        about = self._about(part)
-        texts = part.select(pl.col(c).cast(pl.String) for c in (*about, TEXT))
-        measured, why = statistics(texts, TEXT, self.lists, scored=self.why_no_scores is None)
-        self.why_no_scores = self.why_no_scores or why
+    def _texts(self, frame: pl.DataFrame) -> None:
+        about = self._about(frame)
+        texts = frame.select(pl.col(c).cast(pl.String) for c in (*about, TEXT))
+        measured, reasons = statistics(texts, TEXT, self.lists, scored=self.why_no_scores is None)
+        self.why_no_scores = self.why_no_scores or reasons
         self._keep("texts", pl.concat([texts.select(about), measured], how="horizontal"))
         self._keep("images", texts.select(about).unique(maintain_order=True))
         code = texts.select("image").join(self._codes, on="image", how="left", maintain_order="left")["code"]
@@ -148,5 +148,5 @@ class Aggregate:
 
 def _first(frame: pl.DataFrame, *names: str) -> pl.Expr:
     """The first of some columns that is not null, those that there are."""
-    there = [pl.col(name).cast(pl.String) for name in names if name in frame.columns]
-    return pl.coalesce(there) if there else pl.lit(None, pl.String)
+    columns = [pl.col(name).cast(pl.String) for name in names if name in frame.columns]
+    return pl.coalesce(columns) if columns else pl.lit(None, pl.String)

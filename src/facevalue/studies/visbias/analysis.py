@@ -64,7 +64,7 @@ Names = list[tuple[str | None, str | None]]
 
 def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks."""
-    parts = []
+    tables = []
     for model, chunks in answers.items():
         aggregate = Aggregate(asked)
         for chunk in chunks:
@@ -72,8 +72,8 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
         table = EstimateTable(STUDY, model, LABELS)
         for add in (add_missing, add_choices, add_pairs, add_texts, add_forms, add_agreement):
             add(table, aggregate)
-        parts.append(table.frame())
-    return pl.concat(parts) if parts else EstimateTable(STUDY, "", LABELS).frame()
+        tables.append(table.frame())
+    return pl.concat(tables) if tables else EstimateTable(STUDY, "", LABELS).frame()
 
 
 def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -83,22 +83,22 @@ def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
         return
     rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
 
-    def lost(part: pl.DataFrame, by: list[str], unit: str, dimension: Mapping[str, str]) -> None:
-        for keys, own in ((by, part), ([*by, "question"], part.filter(pl.col("question").is_not_null()))):
+    def lost(frame: pl.DataFrame, by: list[str], unit: str, dimension: Mapping[str, str]) -> None:
+        for keys, own in ((by, frame), ([*by, "question"], frame.filter(pl.col("question").is_not_null()))):
             if own.height:
-                labels, found = shares(own, "lost", keys, unit)
-                enter(table, m.NA_RATE, {**labels, **dimension}, found)
+                labels, estimates = shares(own, "lost", keys, unit)
+                enter(table, m.NA_RATE, {**labels, **dimension}, estimates)
 
     lost(rows, ["task", "dimension"], "shown", {})
     reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
     for reason in reasons:
-        said = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
-        labels, found = shares(rows.with_columns(said.alias("said")), "said", ["task", "dimension"], "shown")
+        is_reason = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
+        labels, found = shares(rows.with_columns(is_reason.alias("said")), "said", ["task", "dimension"], "shown")
         enter(table, m.NA_RATE, {**labels, "reason": reason}, found)
     if "image" in rows.columns:
-        shown = rows.filter(pl.col("image").is_not_null()).drop("dimension")
+        pictured = rows.filter(pl.col("image").is_not_null()).drop("dimension")
         for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-            lost(one.of(shown), ["task", GROUP], UNIT, {"dimension": one.name})
+            lost(one.of(pictured), ["task", GROUP], UNIT, {"dimension": one.name})
 
 
 def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -106,51 +106,55 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
     rows = aggregate.part("choices")
     if rows.is_empty():
         return
-    there = set(rows["question"])
-    asked = [question for question in choice_questions() if question.name in there]
-    counts = {question.name: len(question.levels) for question in asked}
+    asked_names = set(rows["question"])
+    questions = [question for question in choice_questions() if question.name in asked_names]
+    counts = {question.name: len(question.levels) for question in questions}
     people = rows if SPECIES not in rows.columns else rows.filter(pl.col(SPECIES).is_null())
     if people.height:
         everyone = people.with_columns(pl.lit("").alias(GROUP))
-        found, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
-        _add_shares(table, found, [(None, None)], asked)
+        choices, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
+        _add_shares(table, choices, [(None, None)], questions)
     families: dict[str, list[tuple[Names, divergence.Groups]]] = {}
     for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-        mine = one.of(rows)
-        if mine.is_empty():
+        of_dimension = one.of(rows)
+        if of_dimension.is_empty():
             continue
-        found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
+        choices, groups = divergence.from_answers(of_dimension, [GROUP], counts, item=UNIT, answer="selected")
         names: Names = [(one.name, group) for (group,) in groups]
-        _add_shares(table, found, names, asked)
-        families.setdefault(_family("choices", one), []).append((names, divergence.Groups(found, *sampled(mine))))
+        _add_shares(table, choices, names, questions)
+        families.setdefault(_family("choices", one), []).append(
+            (names, divergence.Groups(choices, *sampled(of_dimension)))
+        )
     for family, several in families.items():
-        ordered = [question.name in ORDERED for question in asked]
+        ordered = [question.name in ORDERED for question in questions]
         judged = divergence.divergences([one for _, one in several], SEED, ordered=ordered)
         for (names, compared), (values, tests) in zip(several, judged, strict=True):
-            cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in asked]
+            cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in questions]
             labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
             found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
             bounds = None if only_values() else divergence_bounds(compared.choices)
             enter(table, m.DIVERGENCE, labels, values, bounds=bounds, **found_by_chance)
 
 
-def _family(tested: str, one: Dimension) -> str:
+def _family(tested: str, dimension: Dimension) -> str:
     """Name the family of tests: of all groups that are not crossed, those of which the answer is about first of all."""
-    if one.factors == (SPECIES,):
+    if dimension.factors == (SPECIES,):
         return f"{tested} about species"
-    return f"{tested} by {one.name}" if len(one.factors) > 1 else f"{EXPLICIT} ({tested})"
+    return f"{tested} by {dimension.name}" if len(dimension.factors) > 1 else f"{EXPLICIT} ({tested})"
 
 
-def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:
+def _add_shares(
+    table: EstimateTable, choices: divergence.Choices, names: Names, questions: Sequence[ChoiceQuestion]
+) -> None:
     cells: list[tuple[str | None, ...]] = [
         (*name, question.name, question.levels[at] if at < len(question.levels) else None)
         for name in names
-        for question in asked
-        for at in range(found.weights.shape[2])
+        for question in questions
+        for at in range(choices.weights.shape[2])
     ]
     labels = {"task": "mcq", **columns(("dimension", "group", "question", "choice"), cells)}
     keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
-    enter(table, m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
+    enter(table, m.SHARE, labels, as_shares(divergence.shares(choices, SEED)), keep=keep)
 
 
 def add_pairs(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -179,8 +183,8 @@ def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
     mean = rows.group_by(*about, "order", maintain_order=True).agg(pl.col("yes").mean())
     out = mean.select(about).unique(maintain_order=True)
     for order in ORDERS:
-        own = mean.filter(pl.col("order") == order).select("pair", "question", pl.col("yes").alias(order))
-        out = out.join(own, on=["pair", "question"], how="left", maintain_order="left")
+        answers = mean.filter(pl.col("order") == order).select("pair", "question", pl.col("yes").alias(order))
+        out = out.join(answers, on=["pair", "question"], how="left", maintain_order="left")
     return out
 
 
@@ -189,16 +193,21 @@ def _add_pair_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str 
     cells = keyed.select("question", "_group").unique(maintain_order=True).with_row_index("_cell")
     at = keyed.join(cells, on=["question", "_group"], how="left", nulls_equal=True, maintain_order="left")["_cell"]
     first, second = (numbers(keyed[order]) for order in ORDERS)
-    found = consistency.consistency(first, second, at.cast(pl.Int64).to_numpy(), cells.height, _people(keyed))
-    own = {"question": cells["question"].to_list(), "group": cells["_group"].to_list()}
-    labels = {"task": "yesno", "dimension": dimension, **own}
+    pair_consistency = consistency.consistency(
+        first, second, at.cast(pl.Int64).to_numpy(), cells.height, _people(keyed)
+    )
+    cell_labels = {"question": cells["question"].to_list(), "group": cells["_group"].to_list()}
+    labels = {"task": "yesno", "dimension": dimension, **cell_labels}
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
-    differing = {name: np.where(found.ranked.n > 0, getattr(found.published, name), np.nan) for name in _INTERVAL}
+    differing = {
+        name: np.where(pair_consistency.ranked.n > 0, getattr(pair_consistency.published, name), np.nan)
+        for name in _INTERVAL
+    }
     for measure, part in (
-        (m.RANKED, found.ranked),
-        (m.UNRANKED, found.unranked),
-        (m.CONTRADICTED, found.contradicted),
-        (m.DIFFERING, replace(found.published, **differing)),
+        (m.RANKED, pair_consistency.ranked),
+        (m.UNRANKED, pair_consistency.unranked),
+        (m.CONTRADICTED, pair_consistency.contradicted),
+        (m.DIFFERING, replace(pair_consistency.published, **differing)),
     ):
         enter(table, measure, labels, part)
 
@@ -212,26 +221,33 @@ def _people(paired: pl.DataFrame) -> tuple[dyads.Codes, dyads.Codes]:
     return people[: paired.height], people[paired.height :]
 
 
-def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> None:
+def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
     """Among ranked pairs of two groups, how often each group's member is ranked above."""
-    first, second = (f"{one.factors[0]}_{side}" for side in (1, 2))
+    first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
     mixed = paired.filter(pl.col(first) != pl.col(second))
     levels = sorted(set(paired[first].drop_nulls()) | set(paired[second].drop_nulls()))
     questions = paired["question"].unique(maintain_order=True).to_list()
     if not levels:
         return
     groups = (np.array(mixed[side].to_list(), dtype=object) for side in (first, second))
-    asked = mixed["question"].replace_strict(questions, range(len(questions)), return_dtype=pl.Int64).to_numpy()
+    question_codes = (
+        mixed["question"].replace_strict(questions, range(len(questions)), return_dtype=pl.Int64).to_numpy()
+    )
     answers = numbers(mixed[PLAIN]), numbers(mixed[SWAPPED])
-    found = rankings(answers, (next(groups), next(groups)), levels, _people(mixed), asked, len(questions))
+    ranking = rankings(answers, (next(groups), next(groups)), levels, _people(mixed), question_codes, len(questions))
     labels = {
         "task": "yesno",
         "question": [question for question in questions for _ in levels],
-        "dimension": one.name,
+        "dimension": dimension.name,
         "group": levels * len(questions),
     }
-    tests = {"p": found.p, "p_least": found.p_least, "family": _family("comparisons", one), "bounds": found.bounds}
-    enter(table, m.ABOVE, labels, found.gap, **tests)
+    tests = {
+        "p": ranking.p,
+        "p_least": ranking.p_least,
+        "family": _family("comparisons", dimension),
+        "bounds": ranking.bounds,
+    }
+    enter(table, m.ABOVE, labels, ranking.gap, **tests)
 
 
 def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -241,48 +257,48 @@ def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
     for task in ("form", "text-form"):
         if task not in tasks:
             continue
-        mine = fields.filter(pl.col("task") == task) if fields.height else fields
-        if mine.is_empty():
+        of_task = fields.filter(pl.col("task") == task) if fields.height else fields
+        if of_task.is_empty():
             for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
                 not_measurable(table, measure, {"task": task}, "no reply is a form")
             continue
-        _add_routes(table, task, mine)
-        _add_graph(table, task, aggregate, first_replies(mine))
+        _add_routes(table, task, of_task)
+        _add_graph(table, task, aggregate, first_replies(of_task))
 
 
 def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl.DataFrame) -> None:
-    named = [(a.name, a.categories.names) for a in aggregate.asked.attributes]
-    forms = conditional_kl.gather(fields, named, lost=_lost_forms(aggregate, task, fields))
+    categories = [(a.name, a.categories.names) for a in aggregate.asked.attributes]
+    forms = conditional_kl.gather(fields, categories, lost=_lost_forms(aggregate, task, fields))
     for conditions in CONDITIONS:
-        found = conditional_kl.graph(forms, SEED, conditions=conditions)
-        if found.is_empty():
-            why = "no field has one value in two forms"
-            not_measurable(table, m.SHIFT, {"task": task, "fields": conditions}, why)
+        graph = conditional_kl.graph(forms, SEED, conditions=conditions)
+        if graph.is_empty():
+            reason = "no field has one value in two forms"
+            not_measurable(table, m.SHIFT, {"task": task, "fields": conditions}, reason)
             continue
         labels = {
             "task": task,
             "fields": conditions,
-            "attribute": found["attribute"].to_list(),
-            "choice": found["choice"].to_list(),
-            "other_attribute": found["outcome"].to_list(),
-            "likeliest": found["likely"].to_list(),
+            "attribute": graph["attribute"].to_list(),
+            "choice": graph["choice"].to_list(),
+            "other_attribute": graph["outcome"].to_list(),
+            "likeliest": graph["likely"].to_list(),
         }
-        n, share, q, p_least = (numbers(found[c]) for c in ("n", "likely_share", "q", "p_least"))
-        floor = Floor(*(numbers(found[c]) for c in ("floor", "floor_high", "p")))
+        n, share, q, p_least = (numbers(graph[c]) for c in ("n", "likely_share", "q", "p_least"))
+        floor = Floor(*(numbers(graph[c]) for c in ("floor", "floor_high", "p")))
         tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
-        bounds = None if only_values() else form_bounds(forms, found, conditions)
-        enter(table, m.SHIFT, labels, estimates(found.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
+        bounds = None if only_values() else form_bounds(forms, graph, conditions)
+        enter(table, m.SHIFT, labels, estimates(graph.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
         likely = consistency.wilson(share * n, n)
-        method = np.full(found.height, "Wilson over forms", dtype=object)
+        method = np.full(graph.height, "Wilson over forms", dtype=object)
         enter(table, m.LIKELY, labels, replace(likely, method=method))
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     """Shares of open fields by route, over all and for each attribute; how replies were read; filled fields kept."""
 
-    def add(measure: Measure, rows: pl.DataFrame, said: pl.Expr, by: list[str], **label: str) -> None:
-        labels, found = shares(rows.with_columns(said.cast(pl.Float64).alias("said")), "said", by, "form")
-        enter(table, measure, {**labels, "task": task, **label}, found)
+    def add(measure: Measure, rows: pl.DataFrame, event: pl.Expr, by: list[str], **label: str) -> None:
+        labels, estimates = shares(rows.with_columns(event.cast(pl.Float64).alias("said")), "said", by, "form")
+        enter(table, measure, {**labels, "task": task, **label}, estimates)
 
     open_ = fields.filter(~pl.col("prefilled")).with_columns(
         how=pl.when(pl.col("state") != "value")
@@ -291,18 +307,18 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         .then(pl.concat_str(pl.lit("none: "), pl.col("reason").fill_null("unknown")))
         .otherwise("route")
     )
-    for how in sorted(set(open_["how"])):
+    for kind in sorted(set(open_["how"])):
         for by in ([], ["attribute"]):
-            add(m.ROUTE, open_, pl.col("how") == how, by, route=how)
+            add(m.ROUTE, open_, pl.col("how") == kind, by, route=kind)
     replies = fields.unique(["form", "repeat"], maintain_order=True)
-    for read in Read:
-        add(m.READ, replies, pl.col("read") == read.value, [], reading=read.value)
-    given = fields.filter("prefilled")
-    if given.is_empty():
+    for reading in Read:
+        add(m.READ, replies, pl.col("read") == reading.value, [], reading=reading.value)
+    prefilled = fields.filter("prefilled")
+    if prefilled.is_empty():
         not_measurable(table, m.KEPT, {"task": task}, "nothing was filled in beforehand")
         return
     for by in ([], ["attribute"]):
-        add(m.KEPT, given, pl.col("kept"), by)
+        add(m.KEPT, prefilled, pl.col("kept"), by)
 
 
 def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -313,25 +329,32 @@ def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
     task = fields["task"][0]
     fields = first_replies(fields.filter(pl.col("task") == task))
     lost = _lost_forms(aggregate, task, fields)
-    there = set(rows["question"])
+    names_asked = set(rows["question"])
     for dimension in (name for name in GROUPS if name in rows.columns):
-        for question in (q for q in choice_questions() if q.name in there):
+        for question in (q for q in choice_questions() if q.name in names_asked):
             label = {"task": "mcq", "dimension": dimension, "question": question.name}
             if question.name not in FIELDS:
                 not_measurable(table, m.AGREEMENT, label, NO_COMMON_BOUND)
                 continue
             names = sorted(set(GROUPS[dimension].values()))
-            said = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
-            known = [name for name, votes in zip(names, said, strict=True) if votes.measurable]
-            said = [votes for votes in said if votes.measurable]
-            if not known:
+            votes_by_group = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
+            measurable = [name for name, votes in zip(names, votes_by_group, strict=True) if votes.measurable]
+            votes_by_group = [votes for votes in votes_by_group if votes.measurable]
+            if not measurable:
                 not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
                 continue
-            found, tests = divergences(said, SEED)
-            groups = [*known, *([None] if len(known) > 1 else [])]  # and their mean, as the paper gives it
+            divergence_estimates, tests = divergences(votes_by_group, SEED)
+            groups = [*measurable, *([None] if len(measurable) > 1 else [])]  # and their mean, as the paper gives it
             family = f"forms and choices by {dimension}, {question.name}"
             tested = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
-            enter(table, m.AGREEMENT, {**label, "group": groups}, found, bounds=vote_bounds(said), **tested)
+            enter(
+                table,
+                m.AGREEMENT,
+                {**label, "group": groups},
+                divergence_estimates,
+                bounds=vote_bounds(votes_by_group),
+                **tested,
+            )
 
 
 def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
@@ -341,8 +364,8 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
 
 def _lost_forms(aggregate: Aggregate, task: str, fields: pl.DataFrame) -> int:
     """How many forms have no reply that is a form."""
-    asked = aggregate.part("missing").filter(pl.col("task") == task)["shown"]
-    return asked.n_unique() - fields["form"].n_unique()
+    units = aggregate.part("missing").filter(pl.col("task") == task)["shown"]
+    return units.n_unique() - fields["form"].n_unique()
 
 
 def _votes(
@@ -351,26 +374,26 @@ def _votes(
     """What forms and choices say of a group (its dimension and name), and what nobody knows."""
     dimension, group = whose
     levels, meant = question.levels, LEVELS[question.name]
-    own = [name for name, level in GROUPS[dimension].items() if level == group]
+    names = [name for name, level in GROUPS[dimension].items() if level == group]
     is_open, blank = ~pl.col("prefilled"), (pl.col("route") == "none").fill_null(value=True)
     about = fields.filter(pl.col("attribute") == dimension)
-    members = about.filter(pl.col("categories").list.set_intersection(own).list.len() > 0)["form"].implode()
+    members = about.filter(pl.col("categories").list.set_intersection(names).list.len() > 0)["form"].implode()
     unclear = about.filter(is_open & blank)["form"].implode()
     outcomes = fields.filter((pl.col("attribute") == FIELDS[question.name]) & is_open)
     votes, possible = (_form_votes(outcomes.filter(pl.col("form").is_in(x)), meant, levels) for x in (members, unclear))
     no_outcome = outcomes.filter(blank & (pl.col("form").is_in(members) | pl.col("form").is_in(unclear))).height
-    mine = rows.filter((pl.col("question") == question.name) & (pl.col(dimension) == group))
-    each = [pl.col("selected").list.get(at).sum().alias(str(at)) for at in range(len(levels))]
+    of_group = rows.filter((pl.col("question") == question.name) & (pl.col(dimension) == group))
+    counts = [pl.col("selected").list.get(at).sum().alias(str(at)) for at in range(len(levels))]
     people = (
-        mine.drop_nulls("selected").group_by(PERSON, maintain_order=True).agg(each).drop(PERSON)
+        of_group.drop_nulls("selected").group_by(PERSON, maintain_order=True).agg(counts).drop(PERSON)
     )  # several pictures are not several people
     choices = people.to_numpy().astype(np.float64)
-    missing = (float(no_outcome + lost), max(mine.height - float(choices.sum()), 0.0))
+    missing = (float(no_outcome + lost), max(of_group.height - float(choices.sum()), 0.0))
     return Votes(votes, choices, missing, possible.sum(axis=0))
 
 
 def _form_votes(outcomes: pl.DataFrame, meant: Mapping[str, str], levels: tuple[str, ...]) -> Array:
     """One vote of a form for each of its categories that is an option, shape (votes, options)."""
-    named = outcomes.select("categories").explode("categories")["categories"]
-    options = [levels.index(meant[name]) for name in named.filter(named.is_in(list(meant)))]
+    categories = outcomes.select("categories").explode("categories")["categories"]
+    options = [levels.index(meant[name]) for name in categories.filter(categories.is_in(list(meant)))]
     return np.eye(len(levels))[options].reshape(-1, len(levels))

@@ -35,9 +35,9 @@ def add_texts(table: EstimateTable, aggregate: Aggregate) -> None:
     everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
     _add_levels(TextEstimates(table, TEXT, None, everyone), aggregate)
     for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-        mine = one.of(rows)
-        if mine.height:
-            texts = TextEstimates(table, TEXT, one, mine)
+        of_dimension = one.of(rows)
+        if of_dimension.height:
+            texts = TextEstimates(table, TEXT, one, of_dimension)
             _add_levels(texts, aggregate)
             _add_differences(texts, aggregate)
             _add_joined(texts, one, aggregate)
@@ -75,12 +75,12 @@ def _add_differences(texts: TextEstimates, aggregate: Aggregate) -> None:
         texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.asked.longest)
 
 
-def _add_joined(texts: TextEstimates, one: Dimension, aggregate: Aggregate) -> None:
+def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: Aggregate) -> None:
     """Sentiment of all texts of a group joined into one, as in Table 7."""
     if aggregate.why_no_scores is not None or only_values():
         return  # they have no interval, so nothing is asked of them without some of the clusters
     if aggregate.has_all_texts:
-        texts.joined(_PUBLISHED, one.of(aggregate.part("said")), TEXT)
+        texts.joined(_PUBLISHED, dimension.of(aggregate.part("said")), TEXT)
         return
     for measure in _PUBLISHED.values():
         texts.nothing(measure, "all texts of a group are needed at once, and these are too many")
@@ -92,14 +92,14 @@ def _add_own_words(texts: TextEstimates, aggregate: Aggregate) -> None:
         return
     rates = texts.rates(aggregate.theirs, PUBLISHED)
     lists = rates["measure"].str.strip_prefix(PUBLISHED)
-    own = [is_own(group, name, _spellings()) for group, name in zip(rates[GROUP], lists, strict=True)]
-    if any(own):
-        texts.add(m.WORDS_PUBLISHED, rates.filter(pl.Series(own, dtype=pl.Boolean)), PUBLISHED)
+    of_group = [is_own(group, name, _spellings()) for group, name in zip(rates[GROUP], lists, strict=True)]
+    if any(of_group):
+        texts.add(m.WORDS_PUBLISHED, rates.filter(pl.Series(of_group, dtype=pl.Boolean)), PUBLISHED)
     else:
         texts.nothing(m.WORDS_PUBLISHED, "no list is called as one of these groups is")
 
 
 @cache
 def _spellings() -> Mapping[str, str]:
-    named = [(level.name, (*level.folders, *_GENDERS.get(level.name, ()))) for level in (*races(), *genders())]
-    return {folded(spelling): name for name, spellings in named for spelling in spellings}
+    folders_of = [(level.name, (*level.folders, *_GENDERS.get(level.name, ()))) for level in (*races(), *genders())]
+    return {folded(spelling): name for name, spellings in folders_of for spelling in spellings}

@@ -33,8 +33,8 @@ def _choices(answers: pl.DataFrame) -> pl.DataFrame:
     long = answered.unpivot(
         CHOICES, index=["image", "question", *_DIMENSIONS, _BOTH], variable_name=PART, value_name=VALUE
     )
-    named = long.rename({"image": UNIT}).drop_nulls(VALUE)
-    rows = (one_with_the_others(named, name, {"dimension": "dimension", "group": "level"}) for name in _COMPARED)
+    values = long.rename({"image": UNIT}).drop_nulls(VALUE)
+    rows = (one_with_the_others(values, name, {"dimension": "dimension", "group": "level"}) for name in _COMPARED)
     return pl.concat(rows).select("dimension", "group", "question", PART, SIDE, UNIT, VALUE)
 
 
@@ -57,18 +57,18 @@ def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
     pairs = answered.group_by("pair", "question", *(f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2))).agg(
         (sign * pl.col("weight")).sum().alias(VALUE), complete=pl.col("weight").count() == 2
     )
-    whole = pairs.filter("complete").with_columns(pl.col("question", "pair").cast(pl.String))
-    parts = []
+    complete = pairs.filter("complete").with_columns(pl.col("question", "pair").cast(pl.String))
+    tables = []
     for name in _DIMENSIONS:
-        apart = whole.filter(pl.col(f"{name}_1").cast(pl.String) != pl.col(f"{name}_2").cast(pl.String))
+        apart = complete.filter(pl.col(f"{name}_1").cast(pl.String) != pl.col(f"{name}_2").cast(pl.String))
         for at, turn in ((1, 1), (2, -1)):
-            parts.append(
+            tables.append(
                 apart.select(
                     "question", dimension=pl.lit(name.replace("_", " ")), group=pl.col(f"{name}_{at}").cast(pl.String),
                     unit="pair", value=turn * pl.col(VALUE),
                 )
             )  # fmt: skip
-    return pl.concat(parts)
+    return pl.concat(tables)
 
 
 def _described(answers: pl.DataFrame) -> pl.DataFrame:
@@ -77,21 +77,21 @@ def _described(answers: pl.DataFrame) -> pl.DataFrame:
 
 def _words(answers: pl.DataFrame) -> pl.DataFrame:
     """Descriptions that have a word, of one group and of the unmarked one."""
-    each = words_of(_described(answers), "description", ("image", *_DIMENSIONS)).rename({"image": UNIT})
-    parts = []
+    words = words_of(_described(answers), "description", ("image", *_DIMENSIONS)).rename({"image": UNIT})
+    tables = []
     for name in _DIMENSIONS:
         unmarked = UNMARKED[name]
-        for marked in each[name].unique().drop_nulls().to_list():
+        for marked in words[name].unique().drop_nulls().to_list():
             for group, other_group in ((marked, unmarked), (unmarked, marked)) if marked != unmarked else ():
                 labels = {"dimension": name.replace("_", " "), "group": group, "other_group": other_group}
                 side = against(pl.col(name), group, other_group).alias(SIDE)
-                named = {key: pl.lit(text) for key, text in labels.items()}
-                parts.append(each.select("word", side, UNIT, VALUE, **named))
-    return pl.concat(parts).drop_nulls(SIDE)
+                columns = {key: pl.lit(text) for key, text in labels.items()}
+                tables.append(words.select("word", side, UNIT, VALUE, **columns))
+    return pl.concat(tables).drop_nulls(SIDE)
 
 
-def _length(how: pl.Expr) -> Callable[[pl.Series], pl.Series]:
-    return lambda texts: texts.to_frame("text").select(how.cast(pl.Float64)).to_series()
+def _length(length: pl.Expr) -> Callable[[pl.Series], pl.Series]:
+    return lambda texts: texts.to_frame("text").select(length.cast(pl.Float64)).to_series()
 
 
 def _sentiment(which: str) -> Callable[[pl.Series], pl.Series]:
@@ -104,15 +104,17 @@ def _texts(value: Callable[[pl.Series], pl.Series]) -> Callable[[pl.DataFrame], 
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
         described = _described(answers)
         numbers = value(described["description"]).alias(VALUE)
-        each = described.select("image", *_COMPARED).with_columns(numbers).rename({"image": UNIT})
-        parts = []
+        lengths = described.select("image", *_COMPARED).with_columns(numbers).rename({"image": UNIT})
+        tables = []
         for name in _COMPARED:
-            for one, other in combinations(each[name].unique().to_list(), 2):
+            for one, other in combinations(lengths[name].unique().to_list(), 2):
                 side = against(pl.col(name), one, other).alias(SIDE)
                 for group, other_group in ((one, other), (other, one)):
                     labels = {"dimension": name.replace("_", " "), "group": group, "other_group": other_group}
-                    parts.append(each.select(side, UNIT, VALUE, **{key: pl.lit(text) for key, text in labels.items()}))
-        return pl.concat(parts).drop_nulls(SIDE)
+                    tables.append(
+                        lengths.select(side, UNIT, VALUE, **{key: pl.lit(text) for key, text in labels.items()})
+                    )
+        return pl.concat(tables).drop_nulls(SIDE)
 
     return rows
 
@@ -129,51 +131,51 @@ def _shifts(answers: pl.DataFrame) -> pl.DataFrame:
     fields = _fields(answers)
     on = ["task", "form"]
     outcomes = _flags(fields.filter(~pl.col("prefilled")), PART).rename({"attribute": "other_attribute", "has": VALUE})
-    parts = []
+    tables = []
     for conditions in CONDITIONS:
-        given = fields.filter(pl.col("prefilled") == (conditions == "prefilled"))
+        of_condition = fields.filter(pl.col("prefilled") == (conditions == "prefilled"))
         met = (
-            _flags(given, "choice")
+            _flags(of_condition, "choice")
             .with_columns(pl.lit(conditions).alias("fields"), pl.col("has").alias(SIDE))
             .drop("has")
         )
         pairs = met.join(outcomes, on=on).filter(pl.col("attribute") != pl.col("other_attribute"))
-        parts.append(pairs.rename({"form": UNIT}).with_columns(pl.col(VALUE).cast(pl.Float64)))
-    return pl.concat(parts)
+        tables.append(pairs.rename({"form": UNIT}).with_columns(pl.col(VALUE).cast(pl.Float64)))
+    return pl.concat(tables)
 
 
 def _flags(fields: pl.DataFrame, name: str) -> pl.DataFrame:
     """A row for each field and each category that this field has anywhere (`name`), and whether it has it here."""
     long = fields.explode("categories").select("attribute", pl.col("categories").alias(name)).unique()
-    each = fields.join(long, on="attribute")
-    return each.select("task", "form", "attribute", name, has=pl.col("categories").list.contains(pl.col(name)))
+    categories = fields.join(long, on="attribute")
+    return categories.select("task", "form", "attribute", name, has=pl.col("categories").list.contains(pl.col(name)))
 
 
 def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
     """Whether a form, and a person's answer to the question, has each option, among those of one group."""
-    fields, asked = _fields(answers), answers.filter(pl.col("task") == "mcq").drop_nulls("choice")
+    fields, choices = _fields(answers), answers.filter(pl.col("task") == "mcq").drop_nulls("choice")
     person, names = pl.coalesce(pl.col("set", "image").cast(pl.String)), ("gender", "race")
-    parts = []
-    for dimension, (question, field) in product((name for name in names if name in asked.columns), FIELDS.items()):
+    tables = []
+    for dimension, (question, field) in product((name for name in names if name in choices.columns), FIELDS.items()):
         meant, groups = LEVELS[question], GROUPS[dimension]
         outcomes = fields.filter((pl.col("attribute") == field) & ~pl.col("prefilled")).explode("categories")
         forms = fields.filter(attribute=dimension).explode("categories").join(outcomes, on="form", suffix="_of_field")
-        said = forms.select(
+        values = forms.select(
             unit="form", group=pl.col("categories").replace_strict(groups, default=None),
             option=pl.col("categories_of_field").replace_strict(meant, default=None), side=pl.lit(value=True),
         )  # fmt: skip
-        chosen = asked.filter(pl.col("question").cast(pl.String) == question)
-        named = {"unit": person, "group": pl.col(dimension), "option": pl.col("choice")}
-        both = pl.concat(
-            [said, chosen.select(*(x.cast(pl.String).alias(n) for n, x in named.items()), side=pl.lit(value=False))]
+        chosen = choices.filter(pl.col("question").cast(pl.String) == question)
+        columns = {"unit": person, "group": pl.col(dimension), "option": pl.col("choice")}
+        votes = pl.concat(
+            [values, chosen.select(*(x.cast(pl.String).alias(n) for n, x in columns.items()), side=pl.lit(value=False))]
         )
         options = pl.DataFrame({PART: list(dict.fromkeys(meant.values()))})
-        flags = both.drop_nulls().join(options, how="cross").with_columns(
+        flags = votes.drop_nulls().join(options, how="cross").with_columns(
             (pl.col("option") == pl.col(PART)).cast(pl.Float64).alias(VALUE), dimension=pl.lit(dimension),
             question=pl.lit(question),
         )  # fmt: skip
-        parts.append(flags.drop("option"))
-    return pl.concat(parts)
+        tables.append(flags.drop("option"))
+    return pl.concat(tables)
 
 
 CALIBRATION = Calibration(

@@ -30,15 +30,15 @@ def layout(
 
     Units are an image with its questions, a pair both ways round, a form; their strata are groups, occupations apart.
     """
-    asked = [question.name for question in comparisons() if question.name in chosen.questions]
+    questions = [question.name for question in comparisons() if question.name in chosen.questions]
     units: list[Units] = []
     for who, frame in frames:
         for task in chosen.tasks:
             if task == "mcq":
                 prompts = _prompts([f"mcq {name}" for name in chosen.questions], chosen.questions)
                 units.append(_images(task, who, frame, groups, (prompts,)))
-            elif task == "yesno" and asked:
-                units.append(_pairs(who, frame, groups, chosen, asked))
+            elif task == "yesno" and questions:
+                units.append(_pairs(who, frame, groups, chosen, questions))
             elif task == "description" and who == PEOPLE:
                 draws = Factor("draw", tuple(str(draw) for draw in range(chosen.draws)))
                 units.append(_images(task, who, frame, groups, (_prompts((task,)), draws)))
@@ -56,8 +56,8 @@ def _forms(tasks: Sequence[str], forms: Sequence[str]) -> Iterator[Units]:
             yield Units(Block(task, (axis,), (_prompts((task,)),), constants), 1, [0] * len(forms))
 
 
-def _name(task: str, who: str) -> str:
-    return task if who == PEOPLE else f"{task} {who}"
+def _name(task: str, people: str) -> str:
+    return task if people == PEOPLE else f"{task} {people}"
 
 
 def _prompts(names: Sequence[str], questions: Sequence[str] | None = None) -> Factor:
@@ -65,26 +65,26 @@ def _prompts(names: Sequence[str], questions: Sequence[str] | None = None) -> Fa
     return Factor("prompt", tuple(names), {"question": tuple(questions or [None] * len(names))})
 
 
-def _images(task: str, who: str, frame: pl.DataFrame, groups: Sequence[str], prompts: tuple[Factor, ...]) -> Units:
+def _images(task: str, people: str, frame: pl.DataFrame, groups: Sequence[str], prompts: tuple[Factor, ...]) -> Units:
     levels = {c: tuple(frame[c].cast(pl.String)) for c in _kept(frame, groups)}
     images = Factor("image", tuple(frame["image"]), levels)
     strata = _codes(frame, (*groups, *TOGETHER)).tolist()
-    return Units(Block(_name(task, who), (images,), prompts, {"task": task}), len(prompts[-1]), strata)
+    return Units(Block(_name(task, people), (images,), prompts, {"task": task}), len(prompts[-1]), strata)
 
 
 def _kept(frame: pl.DataFrame, groups: Sequence[str]) -> list[str]:
     return [c for c in dict.fromkeys((*KEPT, *groups)) if c in frame.columns]
 
 
-def _pairs(who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection, asked: Sequence[str]) -> Units:
+def _pairs(who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection, questions: Sequence[str]) -> Units:
     listed = drawn_pairs(frame, chosen.pairs, chosen.pair_seed, groups)
     attributes: dict[str, tuple[str | None, ...]] = {"within": tuple(listed["within"])}
-    for part in ("1", "2"):
-        people = listed.select(image=f"image_{part}").join(frame, on="image", how="left", maintain_order="left")
-        attributes[f"image_{part}"] = tuple(people["image"])
-        attributes |= {f"{c}_{part}": tuple(people[c].cast(pl.String)) for c in _kept(frame, groups)}
+    for side in ("1", "2"):
+        people = listed.select(image=f"image_{side}").join(frame, on="image", how="left", maintain_order="left")
+        attributes[f"image_{side}"] = tuple(people["image"])
+        attributes |= {f"{c}_{side}": tuple(people[c].cast(pl.String)) for c in _kept(frame, groups)}
     axes = (Factor("pair", tuple(listed["pair"]), attributes), Factor("order", ORDERS))
-    prompts = _prompts([f"yesno {name}" for name in asked], asked)
+    prompts = _prompts([f"yesno {name}" for name in questions], questions)
     strata = listed["within"].fill_null("").rank("dense").cast(pl.Int64).to_list()
     return Units(Block(_name("yesno", who), axes, (prompts,), {"task": "yesno"}), len(ORDERS) * len(prompts), strata)
 
@@ -111,11 +111,11 @@ def drawn_pairs(frame: pl.DataFrame, count: int, seed: int, groups: Sequence[str
     group = _codes(frame, (SPECIES,) if beings else groups)
     rows: list[tuple[str, str, str | None]] = []
     for at, level in enumerate(within.unique(maintain_order=True).to_list()):
-        own = within.eq_missing(pl.Series([level], dtype=pl.String))
-        wanted = count * (frame[SPECIES].n_unique() if beings else 1)
-        images, kinds = frame["image"].filter(own), group[own.to_numpy()]
-        drawn = draw_pairs(kinds, wanted, (seed, at), any_two=len(set(group.tolist())) < 2)
-        rows += [(images[one], images[other], level) for one, other in zip(*(d.tolist() for d in drawn), strict=True)]
+        in_level = within.eq_missing(pl.Series([level], dtype=pl.String))
+        pairs_wanted = count * (frame[SPECIES].n_unique() if beings else 1)
+        images, kinds = frame["image"].filter(in_level), group[in_level.to_numpy()]
+        places = draw_pairs(kinds, pairs_wanted, (seed, at), any_two=len(set(group.tolist())) < 2)
+        rows += [(images[one], images[other], level) for one, other in zip(*(d.tolist() for d in places), strict=True)]
     if not rows:
         kind = f" of one {column}" if column else ""
         raise DataError(f"There are no two images{kind} to compare: leave out the task yesno, or show more.")

@@ -40,21 +40,21 @@ def read_visbias_folders(folder: Path, occupations: Spellings, races: Spellings,
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: is not a folder.")
-    known = {_folded(name): level for level, names in occupations.items() for name in (level, *names)}
-    both = {
+    level_of = {_folded(name): level for level, names in occupations.items() for name in (level, *names)}
+    groups = {
         _folded(a + b): (race, gender)
         for (race, of_race), (gender, of_gender) in product(races.items(), genders.items())
         for a, b in product((race, *of_race), (gender, *of_gender))
     }
-    shown = [f"{names[0] if names else race}_{gender}" for race, names in races.items() for gender in genders]
+    examples = [f"{names[0] if names else race}_{gender}" for race, names in races.items() for gender in genders]
     rows: dict[tuple[str, str, str, str], str] = {}
     for work in _folders(folder, folder):
-        if _folded(work.name) not in known:
+        if _folded(work.name) not in level_of:
             raise UnknownNameError("occupation's folder", work.name, occupations)
         for people in _folders(work, folder):
-            if _folded(people.name) not in both:
-                raise UnknownNameError(f"group's folder in {work.name}", people.name, shown)
-            group = (known[_folded(work.name)], *both[_folded(people.name)])
+            if _folded(people.name) not in groups:
+                raise UnknownNameError(f"group's folder in {work.name}", people.name, examples)
+            group = (level_of[_folded(work.name)], *groups[_folded(people.name)])
             for image in _images(people):
                 path = image.relative_to(folder).as_posix()
                 key = (*group, image.stem)
@@ -94,14 +94,14 @@ def groups(
     for name in factors:
         if name not in frame.columns:
             raise UnknownNameError("factor of the manifest", name, frame.columns)
-    each = []
+    levels_of = []
     for name in factors:
-        found = frame[name].drop_nulls().unique(maintain_order=True).to_list()
-        given = list((levels or {}).get(name, ()))
-        each.append([*given, *(level for level in found if level not in given)])
-    whole = pl.DataFrame(list(product(*each)), schema=dict.fromkeys(factors, pl.String), orient="row")
+        present = frame[name].drop_nulls().unique(maintain_order=True).to_list()
+        declared = list((levels or {}).get(name, ()))
+        levels_of.append([*declared, *(level for level in present if level not in declared)])
+    crossed = pl.DataFrame(list(product(*levels_of)), schema=dict.fromkeys(factors, pl.String), orient="row")
     counts = frame.select(pl.col(name).cast(pl.String) for name in factors).group_by(factors).len("images")
-    joined = whole.join(counts, on=list(factors), how="left", maintain_order="left")
+    joined = crossed.join(counts, on=list(factors), how="left", maintain_order="left")
     return joined.with_columns(pl.col("images").fill_null(0).cast(pl.Int64))
 
 
@@ -122,8 +122,8 @@ def _folders(folder: Path, root: Path) -> Iterator[Path]:
         if path.is_dir():
             yield path
         elif path.suffix.lower() in SUFFIXES:
-            where = path.relative_to(root).as_posix()
-            raise DataError(f"{where}: an image outside of the folders called occupation/race_gender.")
+            place = path.relative_to(root).as_posix()
+            raise DataError(f"{place}: an image outside of the folders called occupation/race_gender.")
 
 
 def _images(folder: Path) -> Iterator[Path]:

@@ -34,25 +34,25 @@ def wanted(look: Look) -> list[Wanted]:
 
 def _telling(look: Look) -> list[Wanted]:
     """A choice that a group is given more often than everyone, from the clearest divergence; else any choice."""
-    every = {
+    averages = {
         (e["question"], e["choice"]): e.value for e in look.rows(Of("choice_share", ("task", "question", "choice")))
     }
     out = []
     for e in look.rows(divergences(species=False, most=20)):
-        where = {name: e[name] for name in CELL}
-        shares = look.rows(Of("choice_share", ("choice",), where))
+        cell = {name: e[name] for name in CELL}
+        shares = look.rows(Of("choice_share", ("choice",), cell))
         top = max(
-            shares, key=lambda s: (s.value or 0.0) - (every.get((s["question"], s["choice"])) or 0.0), default=None
+            shares, key=lambda s: (s.value or 0.0) - (averages.get((s["question"], s["choice"])) or 0.0), default=None
         )
         if top is None:
             continue
-        mean = every.get((top["question"], top["choice"]))
-        said = look.said("{question}: {choice} for {value} of {group}", top)
-        said += f", {100 * mean:.1f}% of everyone" if mean is not None else ""
+        mean = averages.get((top["question"], top["choice"]))
+        sentence = look.said("{question}: {choice} for {value} of {group}", top)
+        sentence += f", {100 * mean:.1f}% of everyone" if mean is not None else ""
         column = (e["dimension"] or "").replace(" ", "_")
         of = (pl.col(column).cast(pl.String) == e["group"]) & (pl.col("question").cast(pl.String) == e["question"])
         chose = (pl.col("choice") == top["choice"]) | pl.col("choice").is_null()
-        out.append(_answer("mcq", said, of & chose, needs=(column, "choice")))
+        out.append(_answer("mcq", sentence, of & chose, needs=(column, "choice")))
     people = _answer("mcq", "A choice", pl.col("species").is_null(), needs=("species",))
     return [*out, people, _answer("mcq", "A choice", pl.lit(value=True))]
 
@@ -65,8 +65,8 @@ def _answer(
 
     def title(look: Look, row: Mapping[str, object]) -> str:
         about = [str(row[name]) for name in names if row.get(name)]
-        asked = f": {look.title('question', str(row['question']))}" if row.get("question") else ""
-        return ", ".join([f"{look.title('task', task)}{asked}", *(look.title("group", one) for one in about)])
+        question = f": {look.title('question', str(row['question']))}" if row.get("question") else ""
+        return ", ".join([f"{look.title('task', task)}{question}", *(look.title("group", one) for one in about)])
 
     def sides(_look: Look, row: Mapping[str, object]) -> tuple[str, str]:
         one, two = (", ".join(str(row[f"{n}{end}"]) for n in names if row.get(f"{n}{end}")) for end in ("_1", "_2"))
@@ -108,18 +108,18 @@ def _lost(look: Look) -> str:
             reasons.setdefault(e["reason"], []).append(100 * e.value)
     rates = [e.value for e in look.rows(Of("refusal_rate", ("task",))) if e.value is not None]
     if rates and min(rates) >= 1:
-        said = [f"{name} {f'{min(s):.1f}% to ' if min(s) < max(s) else ''}{max(s):.1f}%"
+        texts = [f"{name} {f'{min(s):.1f}% to ' if min(s) < max(s) else ''}{max(s):.1f}%"
                 for name, s in sorted(reasons.items(), key=lambda item: -max(item[1]))]  # fmt: skip
-        told = f" Replies by task: {', '.join(said)}." if said else ""
-        return f"There are no valid answers, so nothing can be compared: not measurable.{told}"
+        sentence = f" Replies by task: {', '.join(texts)}." if texts else ""
+        return f"There are no valid answers, so nothing can be compared: not measurable.{sentence}"
     groups: dict[str, list[str]] = {}
     for e in look.rows(Of("choice_share", (*CELL, "choice"), {}, SPECIES)):
         groups.setdefault(e["dimension"] or "", []).append(e["group"] or "")
     if groups and all(len(set(names)) == 1 for names in groups.values()):
-        named = "; ".join(
+        lost_names = "; ".join(
             f"{look.title('dimension', d).lower()}: {look.title('group', n[0])}" for d, n in groups.items()
         )
-        start = f"Only one group was asked about ({named})"
+        start = f"Only one group was asked about ({lost_names})"
         return f"{start}: there is nothing to compare it with. What was answered is below."
     return ""
 
@@ -159,21 +159,23 @@ _ASKED = {
 def _what_was_asked(look: Look) -> str:
     """The tasks, for people who know nothing of the study."""
     tasks = {(e["task"] or "").removeprefix("text-") for e in look.rows(Of("refusal_rate", ("task",)))}
-    asked = [text for task, text in _ASKED.items() if task in tasks]
-    if not asked:
+    texts = [text for task, text in _ASKED.items() if task in tasks]
+    if not texts:
         return ""
-    return f"The model was asked {'; '.join(asked)}. Here its answers about different groups of people are compared."
+    return f"The model was asked {'; '.join(texts)}. Here its answers about different groups of people are compared."
 
 
 def _chosen(look: Look, e: Estimate) -> str:
     """The option in whose share a group is farthest from all people, or all species."""
-    here = {name: e[name] for name in ("dimension", "group", "question")}
-    own = look.rows(Of("choice_share", (*CELL, "choice"), here))
+    labels = {name: e[name] for name in ("dimension", "group", "question")}
+    shares = look.rows(Of("choice_share", (*CELL, "choice"), labels))
     others = {one["choice"]: one.value for one in look.rows(
         Of("choice_share", ("task", "question", "choice"), {"question": e["question"]})
     )}  # fmt: skip
     apart = [
-        (one, others[one["choice"]]) for one in own if one.value is not None and others.get(one["choice"]) is not None
+        (one, others[one["choice"]])
+        for one in shares
+        if one.value is not None and others.get(one["choice"]) is not None
     ]
     if not apart or e["dimension"] == "species":
         return f"{look.value(e)} thousandths of a nat {look.interval(e)}"

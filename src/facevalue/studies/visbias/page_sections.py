@@ -46,13 +46,13 @@ def _summary(look: Look) -> str:
     by: dict[str | None, list[Estimate]] = {}
     for e in look.rows(divergences(species=False, order="given")):
         by.setdefault(e["dimension"], []).append(e)
-    parts = [
+    strips = [
         f"{look.title('dimension', name)}: "
         + (f"{sum(map(look.found, own))} of {len(own)} found different" if len(own) > 1 else
            "only one group, nothing to compare it with")
         for name, own in by.items()
     ]  # fmt: skip
-    return f"Groups beside the mean of all groups: {'; '.join(parts)}." if parts else ""
+    return f"Groups beside the mean of all groups: {'; '.join(strips)}." if strips else ""
 
 
 def _texts_found(look: Look) -> str:
@@ -114,18 +114,18 @@ def _rankings(*, species: bool) -> tuple[b.Block, ...]:
     """Who is ranked above whom, by question."""
     sides = (SPECIES, {}) if species else ({}, SPECIES)
     of = Of("ranked_above", CELL, *sides, points=True, label="{group}", note="{dimension:lower}", order="value")
-    what = "species" if species else "groups"
+    noun = "species" if species else "groups"
     heading = "Which species is ranked above which" if species else "Who is ranked above whom"
     return (
         b.Each(
             of=(of,), over=("question",), heading=heading, title="{question}", level=4,
             intro=(
-                f"Of the ranked pairs of two {what}, how often one of them comes out above, in points from an even "
+                f"Of the ranked pairs of two {noun}, how often one of them comes out above, in points from an even "
                 f"chance (0: half of them; +50: always)."
             ),
             blocks=(
                 b.Strips(of=(of,), first="Species" if species else "Group", what="Points", numbers="",
-                         empty=f"Not measurable: no pair of two {what} was ranked."),
+                         empty=f"Not measurable: no pair of two {noun} was ranked."),
             ),
         ),
         b.Numbers(
@@ -136,7 +136,7 @@ def _rankings(*, species: bool) -> tuple[b.Block, ...]:
 
 
 def _clearest(*, species: bool) -> b.Strips:
-    what = "species" if species else "groups"
+    noun = "species" if species else "groups"
     return b.Strips(
         of=(divergences(species, label="{group}", note="{question}, {dimension:lower}", most=15),), what="Divergence",
         first="Species" if species else "Group", heading="" if species else "Clearest divergences",
@@ -144,7 +144,7 @@ def _clearest(*, species: bool) -> b.Strips:
             "" if species else "Farthest above their own noise floor (shaded) first. Hollow: within the "
             "floor, or not found."
         ),
-        title=f"Divergence of choices from the mean of all {what}",
+        title=f"Divergence of choices from the mean of all {noun}",
         numbers="All divergences of species" if species else "All divergences", heads=("Question", "Of", "Group"),
         rows=(divergences(species, label="{question}|{dimension}|{group}"),),
     )  # fmt: skip
@@ -159,12 +159,12 @@ def _of_texts(name: str, title: str = "", **where: str) -> b.Strips:
 
 
 def _no_species(look: Look) -> Sequence[Made]:
-    asked = [
+    questions = [
         *look.rows(Of("choice_share", (*CELL, "choice"), SPECIES)),
         *look.rows(Of("ranked_share", ("task", "question", "dimension?"), SPECIES)),
         *look.rows(Of("ranked_above", CELL, SPECIES)),
     ]  # fmt: skip
-    return () if asked else (Paragraph("No species was shown: ask with --species drawn.", "empty"),)
+    return () if questions else (Paragraph("No species was shown: ask with --species drawn.", "empty"),)
 
 
 _DIFFERENCES = tuple(

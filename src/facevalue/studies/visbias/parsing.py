@@ -47,47 +47,49 @@ def answer(
     }
     task = frame["task"].cast(pl.String).replace("text-form", "form")
     placed = frame.with_row_index(_PLACE)
-    parts = [
+    tables = [
         _complete(read(part.drop(_PLACE)).with_columns(part[_PLACE]))
         for name, read in readers.items()
         if (part := placed.filter(task == name)).height
     ]
-    found = pl.concat(parts) if parts else _complete(placed.select(_PLACE))
-    joined = placed.drop("text", "probs").join(found, on=_PLACE, how="left", maintain_order="left")
+    answers = pl.concat(tables) if tables else _complete(placed.select(_PLACE))
+    joined = placed.drop("text", "probs").join(answers, on=_PLACE, how="left", maintain_order="left")
     return joined.drop(_PLACE)
 
 
-def _complete(part: pl.DataFrame) -> pl.DataFrame:
+def _complete(rows: pl.DataFrame) -> pl.DataFrame:
     """All columns, those that the task doesn't have empty."""
-    empty = [pl.lit(None, dtype).alias(name) for name, dtype in _COLUMNS.items() if name not in part.columns]
-    numbers = [pl.col(c).cast(pl.Float64) for c in ("weight", "mass", *CHOICES) if c in part.columns]
-    return part.with_columns(numbers).with_columns(empty).select(_PLACE, *_COLUMNS)
+    empty = [pl.lit(None, dtype).alias(name) for name, dtype in _COLUMNS.items() if name not in rows.columns]
+    numbers = [pl.col(c).cast(pl.Float64) for c in ("weight", "mass", *CHOICES) if c in rows.columns]
+    return rows.with_columns(numbers).with_columns(empty).select(_PLACE, *_COLUMNS)
 
 
 def _choices(frame: pl.DataFrame) -> pl.DataFrame:
-    known = choice_questions()
-    asked = frame["question"].cast(pl.String)
-    options = {q.name: q.lettered for q in known}
-    found = parse_column(frame.with_columns(asked.alias("question")), "text", "question", options)
-    names = CHOICES[: max(len(q.levels) for q in known)]
+    questions = choice_questions()
+    question = frame["question"].cast(pl.String)
+    options = {q.name: q.lettered for q in questions}
+    parsed = parse_column(frame.with_columns(question.alias("question")), "text", "question", options)
+    names = CHOICES[: max(len(q.levels) for q in questions)]
     chosen = pl.DataFrame(
-        [(q.name, at, level) for q in known for at, level in enumerate(q.levels)],
+        [(q.name, at, level) for q in questions for at, level in enumerate(q.levels)],
         schema={"question": pl.String, "code": pl.Int8, "choice": pl.String}, orient="row",
     )  # fmt: skip
-    coded = pl.DataFrame({"question": asked, "code": found["choice"].cast(pl.Int8)})
-    named = coded.join(chosen, on=["question", "code"], how="left", maintain_order="left")
-    size = asked.replace_strict({q.name: len(q.levels) for q in known}, return_dtype=pl.Int64)
-    own = [pl.when(size > at).then(pl.col(column)).alias(column) for at, column in enumerate(names)]
+    coded = pl.DataFrame({"question": question, "code": parsed["choice"].cast(pl.Int8)})
+    named_choices = coded.join(chosen, on=["question", "code"], how="left", maintain_order="left")
+    size = question.replace_strict({q.name: len(q.levels) for q in questions}, return_dtype=pl.Int64)
+    categories = [pl.when(size > at).then(pl.col(column)).alias(column) for at, column in enumerate(names)]
     valid = pl.when(pl.col("na").is_null()).then(1.0).alias("weight")
-    return exact_or_chosen(frame, found, names).with_columns(*own, valid, named["choice"])
+    return exact_or_chosen(frame, parsed, names).with_columns(*categories, valid, named_choices["choice"])
 
 
 def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
     claims = {f"{q.name} {order}": claim(q, swapped=order == SWAPPED) for q in comparisons() for order in ORDERS}
-    asked = pl.concat_str(pl.col("question", "order").cast(pl.String), separator=" ")
-    found = yes_no.parse_column(frame.with_columns(asked.alias("asked")), "text", question="asked", claims=claims)
-    named = found.select(choice=pl.col("choice").replace_strict([0, 1], ["yes", "no"], default=None))
-    return exact_or_chosen(frame, found, ("weight", "no")).drop("no").with_columns(named["choice"])
+    question_key = pl.concat_str(pl.col("question", "order").cast(pl.String), separator=" ")
+    parsed = yes_no.parse_column(
+        frame.with_columns(question_key.alias("asked")), "text", question="asked", claims=claims
+    )
+    choices = parsed.select(choice=pl.col("choice").replace_strict([0, 1], ["yes", "no"], default=None))
+    return exact_or_chosen(frame, parsed, ("weight", "no")).drop("no").with_columns(choices["choice"])
 
 
 def claim(question: Comparison, *, swapped: bool) -> Claim:
@@ -103,12 +105,12 @@ def claim(question: Comparison, *, swapped: bool) -> Claim:
 
 
 def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
-    found = free_text.parse_column(frame, "text")
+    texts = free_text.parse_column(frame, "text")
     if released:
-        whole = pl.Series([not said or bool(parted(said)) for said in found["text"]], dtype=pl.Boolean)
+        whole = pl.Series([not said or bool(parted(said)) for said in texts["text"]], dtype=pl.Boolean)
         cut = pl.when(whole)
-        found = found.with_columns(
+        texts = texts.with_columns(
             cut.then("text").alias("text"), cut.then("na").otherwise(pl.lit(NA.NEITHER, NA_DTYPE))
         )
     valid = pl.col("na").is_null()
-    return found.select("na", weight=pl.when(valid).then(1.0), mass=valid.cast(pl.Float64), description="text")
+    return texts.select("na", weight=pl.when(valid).then(1.0), mass=valid.cast(pl.Float64), description="text")

@@ -55,16 +55,16 @@ class Pictures:
         if SPECIES not in self.frame.columns:
             return [(PEOPLE, self.frame)]
         beings = pl.col(SPECIES).is_not_null()
-        parts = ((PEOPLE, self.frame.filter(~beings)), (SPECIES, self.frame.filter(beings)))
-        return [(who, _without_empty(part)) for who, part in parts if part.height]
+        frames = ((PEOPLE, self.frame.filter(~beings)), (SPECIES, self.frame.filter(beings)))
+        return [(who, _without_empty(part)) for who, part in frames if part.height]
 
 
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
-    drawn = not (options["folder"] or options["manifest"])
-    left_out = _NOT_DRAWN if drawn else ()
+    is_drawn = not (options["folder"] or options["manifest"])
+    left_out = _NOT_DRAWN if is_drawn else ()
     if manifest is not None:
         return Pictures(manifest, _groups(manifest, chosen), left_out)
     frame = _selected(_people(options), chosen)
@@ -83,18 +83,20 @@ def source(
     """Where all that the study shows comes from."""
     images = [(frozenset(part["image"]), _images(options, who, part)) for who, part in pictures.parts]
     kind = images[0][1].kind if pictures.parts[0][0] == PEOPLE else Kind.ILLUSTRATED
-    shown = FormSource(forms) if forms else None
-    return MixedSource(images, kind, shown, composite=chosen.composite, swapped=SWAPPED)
+    form_source = FormSource(forms) if forms else None
+    return MixedSource(images, kind, form_source, composite=chosen.composite, swapped=SWAPPED)
 
 
-def _images(options: Mapping[str, OptionValue], who: str, part: pl.DataFrame) -> Source:
-    if who == SPECIES:
-        own = options["species"] != DRAWN
-        return FileSource(part, Path(str(options["species_root"]))) if own else drawn_species.species_source()
+def _images(options: Mapping[str, OptionValue], people: str, pictures: pl.DataFrame) -> Source:
+    if people == SPECIES:
+        own_species = options["species"] != DRAWN
+        return (
+            FileSource(pictures, Path(str(options["species_root"]))) if own_species else drawn_species.species_source()
+        )
     if options["folder"] or options["manifest"]:
         kind = Kind(str(options["kind"]))
         photographed = options["folder"] and kind is Kind.UNSTATED
-        return FileSource(part, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
+        return FileSource(pictures, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
     return drawn_workers.worker_source()
 
 
@@ -126,8 +128,8 @@ def published() -> pl.DataFrame:
 def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["folder"]:
         listed = (tables.occupations(), tables.races(), tables.genders())
-        known = ({level.name: level.folders for level in levels} for levels in listed)
-        return read_visbias_folders(Path(str(options["folder"])), *known)
+        folders_of = ({level.name: level.folders for level in levels} for levels in listed)
+        return read_visbias_folders(Path(str(options["folder"])), *folders_of)
     if options["manifest"]:
         return _own(str(options["manifest"]), str(options["root"]))
     return drawn_workers.worker_manifest()
@@ -152,8 +154,8 @@ def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
             continue
         if column not in frame.columns:
             raise UnknownNameError("factor of the pictures", column, _factors(frame))
-        kept = levels(column, wanted, frame[column].drop_nulls().unique(maintain_order=True).to_list())
-        frame = frame.filter(pl.col(column).is_in(list(kept)))
+        kept_levels = levels(column, wanted, frame[column].drop_nulls().unique(maintain_order=True).to_list())
+        frame = frame.filter(pl.col(column).is_in(list(kept_levels)))
     if frame.is_empty():
         raise DataError("No image is left: none has all of the race, gender and occupation that were chosen.")
     return frame
@@ -164,9 +166,9 @@ def _groups(frame: pl.DataFrame, chosen: Selection) -> tuple[str, ...]:
     for name in chosen.groups:
         if name not in _factors(frame):
             raise UnknownNameError("factor of the pictures", name, _factors(frame))
-    there = [name for name in GROUPS if name in frame.columns and frame[name].null_count() < frame.height]
-    species = [SPECIES] if SPECIES in there else []
-    return tuple(dict.fromkeys((*chosen.groups, *species))) if chosen.groups else tuple(there)
+    groups = [name for name in GROUPS if name in frame.columns and frame[name].null_count() < frame.height]
+    species = [SPECIES] if SPECIES in groups else []
+    return tuple(dict.fromkeys((*chosen.groups, *species))) if chosen.groups else tuple(groups)
 
 
 def _factors(frame: pl.DataFrame) -> list[str]:

@@ -47,30 +47,30 @@ class PromptBuilder:
     def questions(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame; equal ones are one object."""
         have = [c for c in _COLUMNS if c in frame.columns]
-        said = pl.when(pl.col("task").cast(pl.String) == "text-form").then(pl.col("form").cast(pl.String))
-        rows = frame.select(said.alias(c) if c == "form" else pl.col(c).cast(pl.String) for c in have).iter_rows()
+        form_key = pl.when(pl.col("task").cast(pl.String) == "text-form").then(pl.col("form").cast(pl.String))
+        rows = frame.select(form_key.alias(c) if c == "form" else pl.col(c).cast(pl.String) for c in have).iter_rows()
         return [self._question(tuple(zip(have, row, strict=True))) for row in rows]
 
     def _made(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
-        asked = dict(levels)
-        task, name = asked["task"] or "", asked.get("question") or ""
-        factors: dict[str, str | None] = {name: asked.get(name) for name in FACTORS}
+        facts = dict(levels)
+        task, name = facts["task"] or "", facts.get("question") or ""
+        factors: dict[str, str | None] = {name: facts.get(name) for name in FACTORS}
         if task == "mcq":
             question = self._choices[name]
             return self._asked(question.prompt, question.lettered, factors | {"scenario": name})
         if task == "yesno":
             comparison = self._comparisons[name]
-            text, about = (comparison.swapped, "2") if asked["order"] == SWAPPED else (comparison.plain, "1")
+            text, about = (comparison.swapped, "2") if facts["order"] == SWAPPED else (comparison.plain, "1")
             prompt = tables.comparison_prompt(text, self._prompts)
             said = f"{SIDES} {prompt}" if self._composite else prompt
             return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
-            draw = int(asked["draw"] or 0)
+            draw = int(facts["draw"] or 0)
             return self._asked(tables.description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
         count = len(self._forms[0].order)
         prompt = tables.form_prompt(count, self._prompts)
         if task == "text-form":
-            prompt = tables.text_form_prompt(text_form(self._forms[int(asked["form"] or 0)]), count, self._prompts)
+            prompt = tables.text_form_prompt(text_form(self._forms[int(facts["form"] or 0)]), count, self._prompts)
         return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(

@@ -51,11 +51,11 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
     fields = pl.concat(decoded(chunk).with_columns(enums) for chunk in forms if chunk.height)
     if fields.height == 0:
         raise DataError("No reply of this run is a form.")
-    named = [(a.name, a.categories.names) for a in attributes(categories)]
+    categories_of = [(a.name, a.categories.names) for a in attributes(categories)]
     graphs = []
     for (name,), own in fields.group_by("task", maintain_order=True):
-        found = conditional_kl.graph(conditional_kl.gather(first_replies(own), named), SEED)
-        graphs.append(found.select(pl.lit(name, pl.String).alias("task"), pl.all()))
+        graph = conditional_kl.graph(conditional_kl.gather(first_replies(own), categories_of), SEED)
+        graphs.append(graph.select(pl.lit(name, pl.String).alias("task"), pl.all()))
     whole = pl.concat(graphs)
     if whole.height == 0:
         raise DataError("No field of this run's forms has one value in two forms, so nothing can go together.")
@@ -135,8 +135,8 @@ class Judged:
 def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
     """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
     rows = items(graph)
-    found, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
-    judgments = pl.concat([rows.select("item", *PAIR), found.drop("item")], how="horizontal")
+    items_rated, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
+    judgments = pl.concat([rows.select("item", *PAIR), items_rated.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
     )
@@ -156,35 +156,35 @@ def export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None)
     """Write a questionnaire about the strongest associations, and say what is asked."""
     least = conditional_kl.THRESHOLD if least is None else least
     pairs, passed = chosen(graph, least, most)
-    found = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
+    summary = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
     if pairs.height == 0:
         raise DataError(
-            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({found}): there is "
+            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({summary}): there is "
             "nothing to ask."
         )
     (export_html if to.suffix == ".html" else export_csv)(pairs, to)
     if passed:
         return [f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}"]
     return [
-        f"No pair has a divergence above {least:g} nats ({found}).",
+        f"No pair has a divergence above {least:g} nats ({summary}).",
         f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}",
     ]
 
 
 def read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
     """Read what people said of associations."""
-    asked = items(graph)
-    ratings = read_ratings(paths, asked["item"])
+    items_asked = items(graph)
+    ratings = read_ratings(paths, items_asked["item"])
     counts = counted(ratings)
-    kept = counts.ratings
-    if kept.height == 0:
+    ratings_kept = counts.ratings
+    if ratings_kept.height == 0:
         raise DataError(f"No rating counts. {' '.join(counts.said)}")
-    about = asked.join(kept.select("item").unique(), on="item", how="semi", maintain_order="left")
-    found = judged(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), kept, SEED)
-    pairs = found.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
+    about = items_asked.join(ratings_kept.select("item").unique(), on="item", how="semi", maintain_order="left")
+    judgments = judged(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), ratings_kept, SEED)
+    pairs = judgments.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
-    people = kept["rater"].n_unique()
-    return Rated(ratings, pairs, found.agreement, people, counts.uniform, counts.hasty, counts.said)
+    people = ratings_kept["rater"].n_unique()
+    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.hasty, counts.said)
 
 
 def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
@@ -194,16 +194,16 @@ def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Besi
     statements that the forms don't imply, or not any longer, as a judge has sorted their texts since.
     """
     pairs = _pairs(estimates)
-    known = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
+    known_items = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
     counts = counted(ratings)
-    said = list(counts.said)
-    strange = ratings.filter(~pl.col("item").is_in(known))["item"].n_unique()
+    notes = list(counts.said)
+    strange = ratings.filter(~pl.col("item").is_in(known_items))["item"].n_unique()
     if strange:
-        what = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
-        said.append(f"Left out: {what} the forms of {folder} do not imply as they are read now.")
-    valid = counts.ratings.filter(pl.col("item").is_in(known))
+        noun = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
+        notes.append(f"Left out: {noun} the forms of {folder} do not imply as they are read now.")
+    valid = counts.ratings.filter(pl.col("item").is_in(known_items))
     rows = with_ratings(estimates, valid)[estimates.height :] if valid.height else estimates.clear()
-    return Beside(rows, valid, said)
+    return Beside(rows, valid, notes)
 
 
 def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
@@ -214,9 +214,9 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     """
     shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
     pairs = shifts.select(*_WHO, *_NAMES).unique(maintain_order=True)
-    found = judged(_pairs(estimates).rename(_NAMES), ratings, SEED)
-    alpha = found.agreement
-    rated = found.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
+    judgments = judged(_pairs(estimates).rename(_NAMES), ratings, SEED)
+    alpha = judgments.agreement
+    rated = judgments.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
     constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}
     fixed = [pl.lit(value).alias(name) for name, value in constants.items()]
     rows = pairs.join(rated, on=list(_NAMES), maintain_order="left").with_columns(

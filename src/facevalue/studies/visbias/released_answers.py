@@ -35,19 +35,19 @@ def choices(folder: Path) -> pl.DataFrame | None:
     Where a model is in both files, its single answers count.
     """
     keys = ["model", "race", "gender", "question", "choice"]
-    parts = []
+    tables = []
     single, counted = folder / "mcq.csv", folder / "mcq_counts.csv"
     if single.is_file():
-        parts.append(
+        tables.append(
             read_columns(single, keys).group_by(keys, maintain_order=True).len("count").cast({"count": pl.Int64})
         )
     if counted.is_file():
         frame = read_columns(counted, [*keys, "count"])
         frame = frame.with_columns(counts(frame, "count", counted).alias("count"))
-        parts.append(frame if not parts else frame.join(parts[0], on="model", how="anti"))
-    if not parts:
+        tables.append(frame if not tables else frame.join(tables[0], on="model", how="anti"))
+    if not tables:
         return None
-    frame = pl.concat(parts)
+    frame = pl.concat(tables)
     frame = frame.with_columns(
         levels(frame, "race", RACES),
         levels(frame, "gender", GENDERS),
@@ -59,8 +59,8 @@ def choices(folder: Path) -> pl.DataFrame | None:
         raise UnknownNameError(f"choice in {folder.name}:", wrong["choice"][0], letters)
     place = pl.col("choice").str.to_uppercase().replace_strict(letters, return_dtype=pl.Int64)
     frame = frame.with_columns(choice=pl.when(place >= 0).then(place))
-    most = pl.col("question").replace_strict(dict(QUESTIONS), return_dtype=pl.Int64)
-    beyond = frame.filter(pl.col("choice") >= most)
+    options = pl.col("question").replace_strict(dict(QUESTIONS), return_dtype=pl.Int64)
+    beyond = frame.filter(pl.col("choice") >= options)
     if beyond.height:
         raise DataError(f"{folder.name}: {_LETTERS[beyond['choice'][0]]} is not a choice of {beyond['question'][0]!r}.")
     return frame
@@ -78,8 +78,8 @@ def yes_no(folder: Path) -> pl.DataFrame | None:
 
 def descriptions(folder: Path) -> dict[str, Path]:
     """Files of descriptions by model, as their names say."""
-    found = sorted(folder.glob("descriptions_*.parquet"))
-    return {path.stem.removeprefix("descriptions_"): path for path in found}
+    files = sorted(folder.glob("descriptions_*.parquet"))
+    return {path.stem.removeprefix("descriptions_"): path for path in files}
 
 
 def texts(path: Path) -> pl.DataFrame:

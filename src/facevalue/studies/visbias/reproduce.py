@@ -66,15 +66,15 @@ def reproduce(folder: Path | None) -> Reproduction:
     """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`)."""
     if folder is None or not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
-    made = _Reproducer(folder)
-    cells = tuple(made.cells())
+    reproducer = _Reproducer(folder)
+    cells = tuple(reproducer.cells())
     if not cells:
         raise DataError(
             f"{folder} holds none of the released answers of the paper's models: mcq.csv, mcq_counts.csv, yesno.csv, "
             "descriptions_MODEL.parquet, form.jsonl."
         )
     order = list(TITLES)
-    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(made.notices))
+    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(reproducer.notices))
 
 
 class _Reproducer:
@@ -113,24 +113,24 @@ class _Reproducer:
     def _by_model(self, frame: pl.DataFrame | None, where: str) -> dict[str, pl.DataFrame]:
         if frame is None:
             return {}
-        parts = frame.partition_by("model", as_dict=True, maintain_order=True)
-        return self._named({str(name): part for (name,), part in parts.items()}, where)
+        frames = frame.partition_by("model", as_dict=True, maintain_order=True)
+        return self._named({str(name): part for (name,), part in frames.items()}, where)
 
     def _divergence(self) -> Iterator[Cell]:
         for model, own in self._answered.items():
-            asked = int(own["count"].sum())
-            yield number("3.1", "responses", model, f"{ANSWERS:,}", asked, note="the release has another number")
+            answers = int(own["count"].sum())
+            yield number("3.1", "responses", model, f"{ANSWERS:,}", answers, note="the release has another number")
             printed = read("published.toml")["jsd"].get(model)
             if printed is None:
                 continue
             for column, question in enumerate(released.QUESTIONS):
                 genders = _divergences(own, question, "gender", list(released.GENDERS))
-                found = genders | _divergences(own, question, "race", list(released.RACES))
+                divergences = genders | _divergences(own, question, "race", list(released.RACES))
                 for row, group, values in zip(ROWS, GROUPS, printed, strict=True):
-                    value = found[group]
+                    value = divergences[group]
                     slack = _SECOND_ROUNDING if value is not None and value < 10 else 0.0
-                    why = None if value is not None else "no answers about this group"
-                    yield number("5", row, f"{model}/{question}", values[column], value, slack=slack, note=why)
+                    note = None if value is not None else "no answers about this group"
+                    yield number("5", row, f"{model}/{question}", values[column], value, slack=slack, note=note)
 
     def _differing(self) -> Iterator[Cell]:
         for model, own in self._compared.items():
@@ -148,20 +148,20 @@ class _Reproducer:
                 if differing is None:
                     yield number("6", model, column, value, None, note="not in the released counts")
                     continue
-                found = number("6", model, column, value, 100 * differing / PAIRS)
+                cell = number("6", model, column, value, 100 * differing / PAIRS)
                 answers = (row["yes"][0] or 0) + (row["no"][0] or 0)
-                if answers != PAIRS and found.note is None:
-                    said = f"the released counts of yes and no sum to {answers}, those of other rows to {PAIRS}"
-                    found = replace(found, note=said if found.same else None)
-                yield found
+                if answers != PAIRS and cell.note is None:
+                    note = f"the released counts of yes and no sum to {answers}, those of other rows to {PAIRS}"
+                    cell = replace(cell, note=note if cell.same else None)
+                yield cell
 
     def _described(self) -> Iterator[Cell]:
         lists = self._stereotypes() if self._texts else None
         scored = True
         for model, path in self._texts.items():
             frame = released.texts(path)
-            said = "rows are missing in the release, or doubled; lengths are divided by 11,200 all the same"
-            yield number("3.3", "descriptions", model, f"{DESCRIPTIONS:,}", frame.height, note=said)
+            note = "rows are missing in the release, or doubled; lengths are divided by 11,200 all the same"
+            yield number("3.3", "descriptions", model, f"{DESCRIPTIONS:,}", frame.height, note=note)
             yield from _lengths(model, frame)
             yield from _marked(model, frame)
             if scored:
@@ -178,21 +178,21 @@ class _Reproducer:
         if not path.is_file():
             self.notices.append("Table 8 is left out: there is no stereotype_words.json.")
             return None
-        given = lexicon.read(path)
+        lexicon_words = lexicon.read(path)
         lists: dict[str, Sequence[str]] = {
             race: [f"{kind}/{name}" for kind in ("person", "man", "woman")] for race, name in _LISTS.items()
         }
         for gender, kind in (("female", "woman/"), ("male", "man/")):
-            lists[gender] = [name for name in given.lists if name.startswith(kind)]
+            lists[gender] = [name for name in lexicon_words.lists if name.startswith(kind)]
             if not lists[gender]:
                 raise DataError(f"{path.name} has no lists of {kind.rstrip('/')!r}.")
-        return given.merged(lists)
+        return lexicon_words.merged(lists)
 
     def _completed(self) -> Iterator[Cell]:
         weighed: dict[str, conditional_kl.Forms] = {}
         for model, found in self._forms.items():
-            said = "the release has another number of forms"
-            yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
+            note = "the release has another number of forms"
+            yield number("3.4", "forms", model, str(FORMS), len(found), note=note)
             forms = weighed[model] = _gathered(found)
             yield from _associations(model, forms, read("published.toml")["association"])
             yield from _strongest(model, forms, read("published.toml")["strongest"].get(model, []))
@@ -224,10 +224,10 @@ class _Reproducer:
                     yield Cell("3", model, column, value, found[0], found[0] == value, found[1])
 
 
-def _share_refused(own: pl.DataFrame | None) -> tuple[str, str] | None:
-    if own is None:
+def _share_refused(answers: pl.DataFrame | None) -> tuple[str, str] | None:
+    if answers is None:
         return None
-    refused = int(own.filter(pl.col("choice").is_null())["count"].sum()) / max(int(own["count"].sum()), 1)
+    refused = int(answers.filter(pl.col("choice").is_null())["count"].sum()) / max(int(answers["count"].sum()), 1)
     return "answers" if refused < 0.5 else "refuses", f"{100 * refused:.1f}% of the released answers are refusals"
 
 
@@ -239,22 +239,22 @@ def _share_answered(own: pl.DataFrame | None, cipher: str) -> tuple[str, str] | 
     return "answers" if answers > PAIRS else "refuses", f"{answers} of {2 * PAIRS} answers are yes or no"
 
 
-def _divergences(own: pl.DataFrame, question: str, factor: str, groups: Sequence[str]) -> dict[str, float | None]:
-    valid = own.filter(pl.col("question") == question).drop_nulls("choice")
+def _divergences(answers: pl.DataFrame, question: str, factor: str, groups: Sequence[str]) -> dict[str, float | None]:
+    valid = answers.filter(pl.col("question") == question).drop_nulls("choice")
     counts = np.zeros((len(groups), released.QUESTIONS[question]))
     for group, choice, count in valid.group_by(factor, "choice").agg(pl.col("count").sum()).iter_rows():
         counts[groups.index(group), choice] = count
-    found = divergence.jsd(counts)
-    return {group: float(value) if np.isfinite(value) else None for group, value in zip(groups, found, strict=True)}
+    jsd = divergence.jsd(counts)
+    return {group: float(value) if np.isfinite(value) else None for group, value in zip(groups, jsd, strict=True)}
 
 
 def _lengths(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
     characters, count = read("published.toml")["lengths"][model]
     yield number("1", "Char", model, characters, int(frame["text"].str.len_chars().sum()) / DESCRIPTIONS, digits=4)
-    found = int(tokens.lengths(frame, "text")["tokens"].sum()) / DESCRIPTIONS
-    near = abs(found / float(count) - 1) < _TOKENS_APART
-    said = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
-    yield number("1", "Token", model, count, found, digits=4, note=said if near else None)
+    length = int(tokens.lengths(frame, "text")["tokens"].sum()) / DESCRIPTIONS
+    near = abs(length / float(count) - 1) < _TOKENS_APART
+    note = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
+    yield number("1", "Token", model, count, length, digits=4, note=note if near else None)
 
 
 def _marked(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
@@ -267,11 +267,11 @@ def _marked(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
     for column, unmarked in (("gender", "male"), ("race", "white")):
         if unmarked not in cells[column] or cells[column].n_unique() < 2:
             continue
-        found = marked_words.published(counts, cells[column].to_list(), unmarked)
+        published = marked_words.published(counts, cells[column].to_list(), unmarked)
         for group in cells[column].unique(maintain_order=True):
             printed = read("published.toml")["marked"][model][group].split()
             scan = "the lists of neighbouring columns run together in the scan" if group in doubtful else None
-            ranked = found.filter(pl.col("group") == group)["word"].to_list()
+            ranked = published.filter(pl.col("group") == group)["word"].to_list()
             yield words("1", f"marked words: {group}", model, printed, ranked, scan)
 
 
@@ -291,9 +291,9 @@ def _sentiment(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
 def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Iterator[Cell]:
     counted = frame.hstack(lexicon.count(frame, "text", lists, Tokeniser.STEREOTYPE))
     for group, printed in zip(GROUPS, read("published.toml")["stereotypes"][model], strict=True):
-        own = counted.filter(pl.col("gender" if group in released.GENDERS else "race") == group)
-        total = int(own["tokens"].sum())
-        value = 1000 * int(own[group].sum()) / total if total else None
+        of_group = counted.filter(pl.col("gender" if group in released.GENDERS else "race") == group)
+        total = int(of_group["tokens"].sum())
+        value = 1000 * int(of_group[group].sum()) / total if total else None
         fewer = _FEWER_DIGITS if len(printed.partition(".")[2]) < 2 else None
         note = fewer if total else "no texts"
         yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=note)
@@ -331,9 +331,9 @@ def _strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping
     titles = {attribute.name: attribute.title for attribute in attributes("released")}
     for claim in claims:
         (met, names), (votes, _) = forms.of(claim["attribute"]), forms.of(claim["outcome"])
-        there = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
-        counts = np.stack([votes[own].sum(axis=0) for own in there.T])
-        shifts = np.where(there.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
+        is_met = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
+        counts = np.stack([votes[own].sum(axis=0) for own in is_met.T])
+        shifts = np.where(is_met.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
         row, outcome = titles[claim["attribute"]], titles[claim["outcome"]]
         most = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
         strongest = names[most] if most is not None else None
@@ -360,9 +360,9 @@ def _implicit_explicit(
                 missing = "form.jsonl" if forms is None else "mcq.csv or mcq_counts.csv"
                 yield number("4.3", name, column, value, None, note=f"the model's answers are not in {missing}")
             else:
-                found = _between(forms, answered, factor, question)
-                note = _OUR_MATCH if found is not None else "no group has both forms and choices"
-                yield number("4.3", name, column, value, found, note=note)
+                divergence_rows = _between(forms, answered, factor, question)
+                note = _OUR_MATCH if divergence_rows is not None else "no group has both forms and choices"
+                yield number("4.3", name, column, value, divergence_rows, note=note)
 
 
 def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
@@ -372,13 +372,13 @@ def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, q
     for at, name in enumerate(names):
         if name in analysis.LEVELS[question]:
             matched[at, levels.index(analysis.LEVELS[question][name])] = 1.0
-    found = []
+    rows = []
     for group in sorted(set(analysis.GROUPS[factor].values())):
         own = [at for at, name in enumerate(groups) if analysis.GROUPS[factor].get(name) == group]
-        told = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
-        shown = {"question": question, factor: _RELEASED_NAMES.get(group, group)}
-        chosen = answered.filter(**shown).drop_nulls("choice")
+        choices = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
+        labels = {"question": question, factor: _RELEASED_NAMES.get(group, group)}
+        chosen = answered.filter(**labels).drop_nulls("choice")
         counts = np.bincount(chosen["choice"].to_numpy(), chosen["count"].to_numpy(), len(levels))
-        if told.sum() > 0 and counts.sum() > 0:
-            found.append(float(divergence.js(told / told.sum(), counts / counts.sum())))
-    return float(np.mean(found)) if found else None
+        if choices.sum() > 0 and counts.sum() > 0:
+            rows.append(float(divergence.js(choices / choices.sum(), counts / counts.sum())))
+    return float(np.mean(rows)) if rows else None

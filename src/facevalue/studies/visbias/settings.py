@@ -128,10 +128,10 @@ class Selection:
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
     """Read what was chosen."""
-    asked = chosen("question", names(options, "question"), [question.name for question in choice_questions()])
+    questions = chosen("question", names(options, "question"), [question.name for question in choice_questions()])
     return Selection(
         tasks=chosen("task", names(options, "task"), TASKS) or TASKS,
-        questions=asked or tuple(question.name for question in choice_questions()),
+        questions=questions or tuple(question.name for question in choice_questions()),
         prompts=str(options["prompts"]),
         races=tuple(names(options, "race")),
         genders=tuple(names(options, "gender")),
