@@ -23,6 +23,7 @@ from facevalue.protocol.takes import (
     Breakdown,
     Take,
 )
+from facevalue.protocol.tasks import Task, Tasks
 
 _BASE = "value of the base"
 
@@ -37,31 +38,35 @@ def calibration_of(protocol: Protocol) -> Calibration:
     """
     if protocol.extras.calibrate is not None:
         return protocol.extras.calibrate()
-    if protocol.stimuli is None or protocol.ask is None:
+    analysis = None if protocol.build is not None else protocol.study().analyse
+    if not isinstance(analysis, Tasks):
         raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
-    sets = protocol.stimuli.sets(protocol.study().manifest)
-    breakdown = Breakdown(sets, protocol.ask.question_factors)
-    scores = protocol.ask.reply.scores
-    factors = [name for take in protocol.takes for name in (*take.by, take.of) if name]
-    factors = [name for name in factors if name not in breakdown.of_prompt]
+    tasks = analysis.tasks
+    sets = tasks[0].breakdown.sets
+    factors = [
+        name
+        for task in tasks
+        for take in task.takes
+        for name in (*take.by, take.of)
+        if name and name not in task.breakdown.of_prompt
+    ]
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
         counted=NOUNS[sets.unit],
-        in_one_order=len(protocol.ask.reply.orderings) == 1,
+        in_one_order=all(len(task.axes.orderings) == 1 for task in tasks),
         rivals=tuple(
             Rival(
-                measure_name(take, breakdown, score, scores), _rows(take, breakdown, score),
+                measure_name(take, task.breakdown, score), _rows(take, task, score),
                 (pl.col("family").str.starts_with(take.named()),),
             )
-            for take in protocol.takes if take.measure != MEAN
-            for score in scores if not take.scores or score.name in take.scores
+            for task in tasks for take in task.takes if take.measure != MEAN for score in task.scores_of(take)
         ),
     )  # fmt: skip
 
 
-def _rows(take: Take, breakdown: Breakdown, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    contrast = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}[take.measure]
-    return lambda answers: contrast(_means(answers, breakdown, score), take, breakdown, score)
+def _rows(take: Take, task: Task, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    contrast, breakdown = _CONTRASTS[take.measure], task.breakdown
+    return lambda answers: contrast(_means(task.rows(answers), breakdown, score), take, breakdown, score)
 
 
 def _means(answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
@@ -119,3 +124,6 @@ def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl
 def _spreads(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
     contrasts = one_with_the_others(_looked_at(means, take, breakdown), take.of, {DIMENSION: take.of}, part=True)
     return contrasts.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)
+
+
+_CONTRASTS = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}

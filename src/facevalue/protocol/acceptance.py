@@ -9,10 +9,11 @@ from math import prod
 
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.definitions import INSTRUMENT, kind_of, margins, measure_name, size_names
+from facevalue.protocol.definitions import INSTRUMENT, kind_of, margins, measure_name, measures, size_names
 from facevalue.protocol.replies import Options, Score
 from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.takes import GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.tasks import Task
 
 MOST_ESTIMATES = 10_000
 """Estimates of one take."""
@@ -24,20 +25,35 @@ _SIMULATED = frozenset(("stated", "form_fields", "keywords", "filled", "asked_ab
 """Factors by which simulated models are told how to answer."""
 
 
-def check_whole(takes: Sequence[Take], breakdown: Breakdown, ask: Ask, repeats: int, most_tokens: int) -> None:
+def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
     """Refuse what is wrong with a declaration as a whole."""
-    scores = ask.reply.scores
     check_tokens(most_tokens)
-    check_names(breakdown, scores)
-    check_size(breakdown, ask, repeats)
-    with placed(ask.where):
-        check_wordings(ask)
-    if isinstance(ask.reply, Options):
-        with placed(ask.reply.where):
-            check_options(ask.reply, ask.slot_texts)
-    check_measures(takes, breakdown, scores)
-    check_apart(takes, breakdown, scores)
-    check_families(takes)
+    for task in tasks:
+        ask = task.ask
+        for take in task.takes:
+            with placed(take.where):
+                check_take(take, task.breakdown)
+                if take.margin is not None:
+                    check_margin(take, task)
+        check_names(task.breakdown, task.scores)
+        with placed(ask.where):
+            check_wordings(ask)
+        if isinstance(ask.reply, Options):
+            with placed(ask.reply.where):
+                check_options(ask.reply, ask.slot_texts)
+    check_size(tasks)
+    check_measures(tasks)
+    for task in tasks:
+        check_apart(task.takes, task.breakdown, task.scores)
+        check_families(task.takes)
+
+
+def check_margin(take: Take, task: Task) -> None:
+    """Refuse a margin that no value can lie beyond."""
+    from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
+
+    limits = margins((take,), task.breakdown, task.scores)
+    check_margins(limits, tuple(measures((take,), task.breakdown, task.scores).values()))
 
 
 def check_names(breakdown: Breakdown, scores: Sequence[Score]) -> None:
@@ -75,9 +91,10 @@ def check_tokens(most: int) -> None:
         raise DataError(f"max_tokens is the longest reply, 1 to {MOST_TOKENS:,} tokens, not {most:,}.")
 
 
-def check_size(breakdown: Breakdown, ask: Ask, repeats: int) -> None:
+def check_size(tasks: Sequence[Task]) -> None:
     """Refuse a study whose answers no memory holds."""
-    size = breakdown.sets.manifest.height * prod(len(factor) for factor in ask.factors()) * repeats
+    prompts = sum(prod(len(factor) for factor in task.ask.factors()) for task in tasks)
+    size = len(tasks[0].axes.images) * prompts * tasks[0].axes.repeats
     if size > MOST_REQUESTS:
         raise DataError(
             f"The study asks {size:,} requests; {MOST_REQUESTS:,} are the most. Show fewer pictures, or ask fewer "
@@ -115,7 +132,7 @@ def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Sc
     """Refuse two takes of which some estimates would have the same labels, so that nothing told them apart."""
     for (first, one), (second, two) in combinations(enumerate(takes, start=1), 2):
         for score in _both(one, two, scores):
-            if measure_name(one, breakdown, score, scores) != measure_name(two, breakdown, score, scores):
+            if measure_name(one, breakdown, score) != measure_name(two, breakdown, score):
                 continue
             if shared := _shared(one, two, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
@@ -123,23 +140,24 @@ def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Sc
                     raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
 
 
-def check_measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> None:
+def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, tuple[str, str]] = {}
-    for take in takes:
-        for score in _both(take, take, scores):
-            name, kind = measure_name(take, breakdown, score, scores), kind_of(take, breakdown)
-            for label in (name, *(size_names(name) if take.size else ())):
-                what = (kind if label == name else f"size of a {kind}", score.name)
-                if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
-                    other = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
-                    with placed(take.where):
-                        raise DataError(f"A {what[0]} and a {other} would both be called {label!r}. Rename one.")
-                if kinds[label] != what:
-                    raise DataError(
-                        f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
-                    )
-    margins(takes, breakdown, scores)
+    taken = ((task.breakdown, take, score) for task in tasks for take in task.takes for score in task.scores_of(take))
+    for breakdown, take, score in taken:
+        name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
+        for label in (name, *(size_names(name) if take.size else ())):
+            what = (kind if label == name else f"size of a {kind}", score.name)
+            if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
+                other = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
+                with placed(take.where):
+                    raise DataError(f"A {what[0]} and a {other} would both be called {label!r}. Rename one.")
+            if kinds[label] != what:
+                raise DataError(
+                    f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
+                )
+    for task in tasks:
+        margins(task.takes, task.breakdown, task.scores)
 
 
 def check_families(takes: Sequence[Take]) -> None:

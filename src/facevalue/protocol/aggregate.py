@@ -88,29 +88,47 @@ class Axes:
     size: int
 
 
+class Gathering:
+    """Scatters answers into arrays, chunk by chunk."""
+
+    def __init__(
+        self, axes: Axes, columns: Sequence[str] = ("weight",), dtype: type[np.floating[Any]] = np.float32
+    ) -> None:
+        shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
+        self._axes = axes
+        self._weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
+        self._mass: Values = np.full(shape, np.nan, dtype=dtype)
+        self._reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
+
+    def add(self, chunk: pl.DataFrame) -> None:
+        """Add a chunk of answers."""
+        axes = self._axes
+        image, item = level_codes(chunk["image"], axes.images), axes.items(chunk)
+        ordering = level_codes(chunk["ordering"], axes.orderings)
+        prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
+        for name, weights in self._weights.items():
+            weights[image, item, prompt] = chunk[name].to_numpy()
+        self._mass[image, item, prompt] = chunk["mass"].to_numpy()
+        reason = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
+        self._reasons[image, item, prompt] = reason.fill_null(0).to_numpy()
+
+    def aggregates(self) -> dict[str, Aggregate]:
+        """All answers so far, by score."""
+        made = Aggregate if len(self._weights) == 1 else _partly
+        return {name: made(weights, self._mass, self._reasons) for name, weights in self._weights.items()}
+
+
 def collect(
     chunks: Iterable[pl.DataFrame],
     axes: Axes,
     columns: Sequence[str] = ("weight",),
     dtype: type[np.floating[Any]] = np.float32,
 ) -> dict[str, Aggregate]:
-    """Scatter answers into arrays, chunk by chunk."""
-    shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
-    weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
-    mass: Values = np.full(shape, np.nan, dtype=dtype)
-    reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
+    """Scatter all answers into arrays."""
+    gathering = Gathering(axes, columns, dtype)
     for chunk in chunks:
-        image, item = level_codes(chunk["image"], axes.images), axes.items(chunk)
-        ordering = level_codes(chunk["ordering"], axes.orderings)
-        prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
-        for name in columns:
-            weights[name][image, item, prompt] = chunk[name].to_numpy()
-        mass[image, item, prompt] = chunk["mass"].to_numpy()
-        reason = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
-        reasons[image, item, prompt] = reason.fill_null(0).to_numpy()
-    if len(columns) == 1:
-        return {name: Aggregate(weights[name], mass, reasons) for name in columns}
-    return {name: _partly(weights[name], mass, reasons) for name in columns}
+        gathering.add(chunk)
+    return gathering.aggregates()
 
 
 def _partly(weights: Values, mass: Values, reasons: npt.NDArray[np.uint8]) -> Aggregate:

@@ -57,7 +57,7 @@ class Program:
     def estimator(self, score: Score, means: Array, answers: Aggregate | None = None) -> Estimator:
         """Estimator of one score of a model, or of the mean over models."""
         values = Shifts(self.breakdown.sets, means, largest=score.span)
-        return Estimator(self.breakdown, self.measures, self.scores, score, values, answers)
+        return Estimator(self.breakdown, self.measures, score, values, answers)
 
     def _take(self, table: EstimateTable, estimators: Sequence[Estimator]) -> None:
         for estimator in estimators:

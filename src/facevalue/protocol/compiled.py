@@ -1,34 +1,32 @@
 """Compilation of a protocol to a study: design, questions, answers, samples, estimates, precision."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from facevalue.answers import NA_DTYPE
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError, UnknownNameError, placed
-from facevalue.measures.base import Measure
+from facevalue.errors import DataError, placed
 from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol import settings as given
-from facevalue.protocol.acceptance import check_take, check_whole
-from facevalue.protocol.aggregate import Axes, collect
+from facevalue.protocol.acceptance import check_whole
+from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
-from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
+from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.offers import Compared
 from facevalue.protocol.planning import precision
-from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.sets import Sets
-from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
+from facevalue.protocol.side_by_side import OTHER, Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, SPREAD, Breakdown
+from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
@@ -44,42 +42,39 @@ _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "tria
 
 def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
     """Make the study of a protocol that says what is shown, asked and taken."""
-    stimuli, ask = protocol.stimuli, protocol.ask
+    stimuli = protocol.stimuli
     assert stimuli is not None
-    assert ask is not None
     options = given.located(options, ("folder",), ("manifest",))
     table = stimuli.table(options) if manifest is None else _stored(manifest)
-    narrowed = _narrowed(ask, options)
+    asks = _narrowed(protocol.asks, options)
     sets = stimuli.sets(table)
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
-    breakdown = Breakdown(sets, narrowed.question_factors)
-    _check_labels(breakdown, narrowed)
-    sides = isinstance(stimuli, Pairs)
-    seeds = given.seeds(options)
-    for take in protocol.takes:
-        with placed(take.where):
-            breakdown.check(take)
-            _check_score(take, narrowed, sides)
-            if manifest is None:  # of a run that has begun all is taken as it stands
-                check_take(take, breakdown)
-                if take.margin is not None:
-                    _check_margin(take, breakdown, narrowed)
-    with placed(narrowed.where):
-        picture_slots = narrowed.shown(breakdown.factors)
-    if manifest is None:
-        check_whole(protocol.takes, breakdown, narrowed, len(seeds), protocol.max_tokens)
-    design = _design(table, sets, narrowed, isinstance(stimuli, Rows))
-    axes = Axes(
-        table["image"].to_list(), narrowed.question_codes, list(narrowed.reply.orderings), len(seeds), _items(narrowed)
-    )
-    analysis = Analysis(protocol, breakdown, narrowed, axes, sides)
+    sides, seeds = isinstance(stimuli, Pairs), given.seeds(options)
+    breakdowns = {name: Breakdown(sets, ask.question_factors) for name, ask in asks.items()}
+    for name, ask in asks.items():
+        _check_labels(breakdowns[name], ask, name)
+    questioned = {name: (ask, breakdowns[name]) for name, ask in asks.items()}
+    takes = allotted(protocol.takes, questioned, protocol.asks, sides=sides)
+    tasks = []
+    for name, ask in asks.items():
+        axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
+        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
+    if manifest is None:  # of a run that has begun all is taken as it stands
+        check_whole(tasks, protocol.max_tokens)
+    questions = []
+    for task in tasks:
+        with placed(task.ask.where):
+            picture_slots = task.ask.shown(task.breakdown.factors)
+        questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
+    design = _design(table, tasks, isinstance(stimuli, Rows))
+    analysis = Tasks(tuple(tasks), tuple(questions))
     if protocol.page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
 
         check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED, "model"))
-    scores = narrowed.reply.scores
+    scores = [score for task in tasks for score in task.scores]
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}
     return Study(
@@ -93,12 +88,11 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         design=design,
         draws=Draws(seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens)),
         source=stimuli.source(table, options),
-        ask=Questions(narrowed, picture_slots, narrowed.reply.told),
+        ask=analysis.ask,
         sample=WholeUnits(
             design,
             sets,
-            _items(narrowed),
-            len(narrowed.reply.orderings),
+            {task.name: (_items(task.ask), len(task.ask.reply.orderings)) for task in tasks},
             "one unit asked one question",
             "Use fewer seeds.",
         ),
@@ -108,15 +102,15 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             measures=tuple(analysis.measures.values()),
             labels=analysis.labels,
             lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
-            declared=_declared(protocol, breakdown, narrowed),
+            declared=_declared(protocol, tasks),
         ),
-        planned=Planned(precision=precision(protocol.takes, breakdown, design, axes, scores)),
+        planned=Planned(precision=precision(tasks, design)),
         asked_together=(sets.key,),
         watched=Watched(
-            missing_by=_missing_by(breakdown),
+            missing_by=_missing_by(analysis),
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
-        extras=replace(protocol.extras, compare=_compared(protocol, breakdown, narrowed)),
+        extras=replace(protocol.extras, compare=_compared(protocol, tasks)),
         page=protocol.page or partial(_page, analysis),
     )
 
@@ -128,42 +122,29 @@ def _stored(manifest: pl.DataFrame) -> pl.DataFrame:
     return manifest
 
 
-def _check_score(take: Take, ask: Ask, sides: bool) -> None:
-    """Refuse a take that these answers do not allow."""
-    scores = {score.name: score for score in ask.reply.scores}
-    for name in take.scores:
-        if name not in scores:
-            raise UnknownNameError("score", name, scores)
-    if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
-        raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
-    if sides and (len(scores) > 1 or next(iter(scores.values())).span is None):
-        raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
-
-
-def _check_margin(take: Take, breakdown: Breakdown, ask: Ask) -> None:
-    """Refuse a margin that no value can lie beyond."""
-    from facevalue.measures.value_limits import check_margins  # noqa: PLC0415 - slow to import
-
-    scores = ask.reply.scores
-    check_margins(margins((take,), breakdown, scores), tuple(measures((take,), breakdown, scores).values()))
-
-
-def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:
-    """The question with only the levels that the user chose."""
-    chosen = {}
-    for factor in ask.named_factors:
-        if names := given.names(options, factor.name) if factor.name in options else ():
-            chosen[factor.name] = given.chosen(factor.name, names, list(factor.levels))
-    return ask.narrowed(chosen) if chosen else ask
+def _narrowed(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -> dict[str, Ask]:
+    """The tasks and, of each, the levels that the user chose."""
+    names = given.names(options, TASK) if TASK in options else ()
+    tasks = given.chosen(TASK, names, list(asks)) if names else list(asks)
+    levels: dict[str, list[str]] = {}
+    for task in tasks:
+        for factor in asks[task].named_factors:
+            levels[factor.name] = list(dict.fromkeys([*levels.get(factor.name, ()), *factor.levels]))
+    chosen = {
+        name: given.chosen(name, names, own)
+        for name, own in levels.items()
+        if (names := given.names(options, name) if name in options else ())
+    }
+    return {task: asks[task].narrowed(chosen) if chosen else asks[task] for task in tasks}
 
 
 def _items(ask: Ask) -> int:
     return int(np.prod([len(factor) for factor in ask.question_factors], dtype=np.int64))
 
 
-def _check_labels(breakdown: Breakdown, ask: Ask) -> None:
+def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
     """Refuse factors whose name means something else in the tables of answers and estimates."""
-    scores = {score.name for score in ask.reply.scores}
+    scores = {*(score.name for score in task_scores(task, ask)), *([TASK] if task else [])}
     columns = [name for name in breakdown.sets.manifest.columns if name not in _CARRIED_NOT]
     for name in [*columns, *breakdown.of_prompt]:
         if name in _RESERVED or name in (CONTRAST, DIMENSION):
@@ -175,124 +156,83 @@ def _check_labels(breakdown: Breakdown, ask: Ask) -> None:
             raise DataError(f"The factor {name!r} is one of the pictures and of the {place}. Rename one of them.")
 
 
-def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
-    """Bases, second bases and all others in blocks of their own."""
+def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:
+    """Bases, second bases and all others in blocks of their own, for each task."""
     carried = [name for name in table.columns if name not in _CARRIED_NOT]
+    sets = tasks[0].breakdown.sets
     bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
     rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))
-    constants = {"shown": "text"} if text else {}
-    blocks = []
+    images = {}
     for name, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
         if rows.size:
             pictures = table[np.sort(rows)]
-            image = Factor("image", tuple(pictures["image"]), {column: tuple(pictures[column]) for column in carried})
+            columns = {column: tuple(pictures[column]) for column in carried}
+            images[name] = Factor("image", tuple(pictures["image"]), columns)
+    blocks = []
+    for task in tasks:
+        constants = {"shown": "text"} if text else {}
+        constants |= {TASK: task.name} if task.name else {}
+        for number, (name, image) in enumerate(images.items()):
+            label = f"rows {number}" if text else name
+            label = f"{task.name}: {label}" if task.name else label
             kind = (name == "bases", name == "second bases")
-            blocks.append(Block("rows" if text else name, (image,), ask.factors(), constants, *kind))
-    return Design(tuple(replace(block, name=f"{block.name} {n}") if text else block for n, block in enumerate(blocks)))
+            blocks.append(Block(label, (image,), task.ask.factors(), constants, *kind))
+    return Design(tuple(blocks))
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """What becomes of the answers."""
-
-    protocol: "Protocol"
-    breakdown: Breakdown
-    ask: Ask
-    axes: Axes
-    sides: bool  # whether pairs are shown, so that scores are turned round where the base is on the left
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Columns that say what an estimate is of."""
-        return (*self.breakdown.factors, CONTRAST, DIMENSION)
-
-    @property
-    def measures(self) -> dict[str, Measure]:
-        """Definitions by name."""
-        taken = measures(self.protocol.takes, self.breakdown, self.ask.reply.scores)
-        return taken | instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
-
-    def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Scores, mass and reasons in place of text and probabilities."""
-        scored = self.ask.read(frame)
-        if self.sides:
-            score = self.ask.reply.scores[0]
-            raw = pl.col(score.name)
-            turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
-            scored = scored.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
-        return pl.concat(
-            [frame.drop("text", "probs"), scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
-        )
-
-    def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        """Estimate everything, per model and, with several models, for their mean."""
-        from facevalue.protocol.analysis import Program  # noqa: PLC0415 - scipy.stats takes a second to import
-        from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
-
-        reply, breakdown, measures = self.ask.reply, self.breakdown, self.measures
-        checks = partial(
-            judge_instrument, breakdown=breakdown, reply=reply, measures=measures, repeats=self.axes.repeats,
-        )  # fmt: skip
-        program = Program(
-            self.protocol.name, self.labels, breakdown, reply.scores, measures, self.protocol.takes, checks,
-        )  # fmt: skip
-        scores = [score.name for score in reply.scores]
-        extra = [FIRST, LETTER] if isinstance(reply, Options) else []
-        columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
-        aggregates = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
-        return program.estimate(aggregates)
-
-
-def _compared(protocol: "Protocol", breakdown: Breakdown, ask: Ask) -> Compared:
+def _compared(protocol: "Protocol", tasks: Sequence[Task]) -> Compared:
     """What is declared, or the first mean of an answer on a scale."""
     declared = protocol.extras.compare
     if declared.measure:
         return declared
-    scores = ask.reply.scores
-    means = [take for take in protocol.takes if take.measure == MEAN]
-    for take in means:
-        for score in scores:
-            if score.span is not None and (not take.scores or score.name in take.scores):
-                return replace(declared, measure=measure_name(take, breakdown, score, scores))
+    for task in tasks:
+        for take in task.takes:
+            for score in task.scores_of(take) if take.measure == MEAN else ():
+                if score.span is not None:
+                    return replace(declared, measure=measure_name(take, task.breakdown, score))
     return declared
 
 
-def _missing_by(breakdown: Breakdown) -> MissingBy:
+def _missing_by(analysis: Tasks) -> MissingBy:
     """Groups of pictures by each factor that several units share, and questions."""
-    sets = breakdown.sets
-    units = len(sets.identities)
+    breakdown = analysis.tasks[0].breakdown
+    units = len(breakdown.sets.identities)
     names = [
         name
         for name in breakdown.factors
         if name not in breakdown.of_prompt and len(breakdown.levels(name)) <= min(_MOST, units / 2)
     ]
-    several = (Grouped.of(name, sets.key) for name in names if len(breakdown.levels(name)) > 1)
-    return MissingBy(tuple(several), tuple(breakdown.asked))
+    several = (Grouped.of(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
+    asked = (name for task in analysis.tasks for name in task.breakdown.asked)
+    task = [TASK] if TASK in analysis.labels else []
+    return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *asked])))
 
 
-def _page(analysis: Analysis) -> "Page":
+def _page(analysis: Tasks) -> "Page":
     """What the report shows where the protocol does not say."""
-    from facevalue.protocol.default_page import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.protocol.default_page import page_of  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    return taken(analysis.protocol.takes, analysis.breakdown, analysis.ask.reply.scores)
+    return page_of(analysis.tasks)
 
 
-def _declared(protocol: "Protocol", breakdown: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
+def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":
     """Confirmatory families and margins of the takes, as what was declared before the run."""
-    scores = ask.reply.scores
-    limits = margins(protocol.takes, breakdown, scores)
-    confirmed = [take for take in protocol.takes if take.confirmatory and take.tested]
+    limits = {
+        name: margin for task in tasks for name, margin in margins(task.takes, task.breakdown, task.scores).items()
+    }
+    confirmed = [(task, take) for task in tasks for take in task.takes if take.confirmatory and take.tested]
     if not limits and not confirmed:
         return None
+    counts = Counter(take.named() for task, take in confirmed for _ in task.scores_of(take))
 
     def declare() -> "Preregistration":
         from facevalue.measures.multiple_testing import ALPHA, Family  # noqa: PLC0415 - slow to import
         from facevalue.measures.preregistration import Preregistration  # noqa: PLC0415
 
         families = []
-        for take in confirmed:
-            taken_scores = [score for score in scores if not take.scores or score.name in take.scores]
-            for score in taken_scores:
+        for task, take in confirmed:
+            breakdown = task.breakdown
+            for score in task.scores_of(take):
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
                 if take.measure == SPREAD:
@@ -300,8 +240,8 @@ def _declared(protocol: "Protocol", breakdown: Breakdown, ask: Ask) -> "Callable
                 elif take.of:
                     others = dict.fromkeys(other for _, other in breakdown.contrasts(take))
                     levels |= {take.of: ("*",), CONTRAST: tuple(others)}
-                name = take.named() if len(taken_scores) == 1 else f"{take.named()} ({score.name})"
-                measure = measure_name(take, breakdown, score, scores)
+                name = f"{take.named()} ({score.name})" if counts[take.named()] > 1 else take.named()
+                measure = measure_name(take, breakdown, score)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))
         text = protocol.text or repr(protocol.takes)
         return Preregistration(tuple(families), limits, ALPHA, hashlib.sha256(text.encode()).hexdigest(), text)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import polars as pl
 
@@ -27,6 +28,7 @@ from facevalue.protocol.takes import (
     Breakdown,
     Take,
 )
+from facevalue.protocol.tasks import TASK, Task
 
 _TITLES = {
     SHIFT: "Shifts from the base",
@@ -45,40 +47,57 @@ _LEADS = {
 }
 
 
-def taken(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> Page:
-    """The page of a study from what it takes: its first tested take leads, and each take has a section.
+class _Taken(NamedTuple):
+    """A take of one score, and its estimates."""
 
-    `takes`, `breakdown`, `scores`: what is measured, of what it can be broken down by, and of which answers.
+    take: Take
+    score: Score
+    of: Of
+
+
+def page_of(tasks: Sequence[Task]) -> Page:
+    """The page of a study from what it takes: its first tested take leads, and each family of takes has a section.
+
+    Where answers have several scores the headline is about those of the first family together: they share no unit.
     """
-    selections = [(take, _selections(take, breakdown, scores)) for take in takes]
-    lead = tuple(_lead(take, of) for take, of in selections if take.tested)
-    together: dict[str, list[tuple[Take, tuple[Of, ...]]]] = {}
-    for take, of in selections:
-        together.setdefault(_title(take), []).append((take, of))
+    taken = [_Taken(take, score, _selection(take, task, score))
+             for task in tasks for take in task.takes for score in task.scores_of(take)]  # fmt: skip
+    several = len({row.score.name for row in taken}) > 1
+    by_task = () if len(tasks) == 1 else (TASK,)
+    factors = list(dict.fromkeys(name for task in tasks for name in task.breakdown.factors))
+    tested = [row for row in taken if row.take.tested]
+    if several:
+        tested = [row for row in tested if row.take.named() == tested[0].take.named()]
+    together: dict[str, list[_Taken]] = {}
+    for row in taken:
+        together.setdefault(_title(row.take), []).append(row)
     sections = tuple(
-        _section(f"take-{number}", title, members) for number, (title, members) in enumerate(together.items(), start=1)
+        _section(f"take-{number}", title, members, several=several)
+        for number, (title, members) in enumerate(together.items(), start=1)
     )
     missing = Section(
         "missing", "Answers missing",
         (
             Strips(
-                of=(Of("na_rate", label="All replies"), *(Of("na_rate", (name,)) for name in breakdown.factors)),
+                of=(Of("na_rate", by_task, label="" if by_task else "All replies"),
+                    *(Of("na_rate", (*by_task, name)) for name in factors)),
                 first="Of", what="Rate", title="Replies without a valid answer", empty="Not measurable.",
             ),
-            Strips(of=(Of("na_spread", (DIMENSION,)),), first="Between", what="Spread", numbers="",
+            Strips(of=(Of("na_spread", (*by_task, DIMENSION)),), first="Between", what="Spread", numbers="",
                    title="Spread of missing answers between groups"),
         ),
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    others = {name: {OTHERS: "All others", LEVELS_MEAN: "The mean of all"} for take in takes if (name := take.of)}
+    others = {row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all"} for row in taken if row.take.of}
     return Page(
-        lead=lead,
+        lead=tuple(_lead(row, several=several) for row in tested),
+        together=several and len(tested) > 1,
         sections=(*sections, _EXAMPLES, missing),
         titles=others,
-        examples=partial(_wanted, [of for _, own in selections for of in own], {*breakdown.factors, *breakdown.asked}),
-        stated=(_wordings(breakdown), NO_SCORER),
-        units=Units(floor="Noise floor" if any(take.measure == SPREAD for take in takes[:1]) else ""),
+        examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
+        stated=(_wordings(tasks[0].breakdown), NO_SCORER),
+        units=Units(floor="Noise floor" if any(row.take.measure == SPREAD for row in taken[:1]) else ""),
     )
 
 
@@ -125,17 +144,14 @@ def _wordings(breakdown: Breakdown) -> Stated:
     )
 
 
-def _selections(take: Take, breakdown: Breakdown, scores: Sequence[Score]) -> tuple[Of, ...]:
-    """The estimates of a take, a selection for each score."""
+def _selection(take: Take, task: Task, score: Score) -> Of:
+    """The estimates of a take of one score."""
     by = {GAP: (*take.by, take.of, CONTRAST), SPREAD: (*take.by, DIMENSION)}.get(take.measure, take.by)
     if take.measure == GAP:
         form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} less {{{CONTRAST}:{take.of}}}"
     else:
         form = ", ".join(f"{{{name}}}" for name in by) or "Over everything"
-    taken_scores = [score for score in scores if not take.scores or score.name in take.scores]
-    return tuple(
-        Of(measure_name(take, breakdown, score, scores), by, label=form, order="value") for score in taken_scores
-    )
+    return Of(measure_name(take, task.breakdown, score), by, label=form, order="value")
 
 
 def _title(take: Take) -> str:
@@ -145,29 +161,39 @@ def _title(take: Take) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _lead(take: Take, of: tuple[Of, ...]) -> Findings:
-    effect = _EFFECTS.get(take.measure, "difference")
+def _lead(row: _Taken, *, several: bool) -> Findings:
+    effect = _EFFECTS.get(row.take.measure, "difference")
+    score = row.score.name.replace("_", " ")
+    name = f"{row.take.named()}, {score}" if several else row.take.named()
+    form = f"{score}, {{row}}: {{value}}" if several else "{row}: {value}"
     return Findings(
-        of=of,
-        noun=(effect, take.named()),
+        of=(row.of,),
+        noun=(effect, name),
         found=("differs from zero", "differ from zero"),
         unfound="does not differ from zero",
         same="zero",
         effect=effect,
-        strongest=("{row}: {value}", "{row}: {value}"),
-        title=f"Clearest: {take.named()}",
+        strongest=(form, form),
+        title=f"Clearest: {name}",
     )
 
 
-def _section(name: str, title: str, members: Sequence[tuple[Take, Sequence[Of]]]) -> Section:
+def _section(name: str, title: str, members: Sequence[_Taken], *, several: bool) -> Section:
     """Takes of one title, a table for each."""
-    alone = len(members) == 1
-    tables = tuple(_strips(take, one, alone=alone) for take, of in members for one in of)
-    return Section(name, title, tables, each_model=True, lead=_LEADS[members[0][0].measure])
+    alone = len({row.take for row in members}) == 1
+    tables = tuple(_strips(row, alone=alone, several=several) for row in members)
+    return Section(name, title, tables, each_model=True, lead=_LEADS[members[0].take.measure])
 
 
-def _strips(take: Take, of: Of, *, alone: bool) -> Strips:
-    """A table of a take; `alone`: whether no other take has its title."""
+def _strips(row: _Taken, *, alone: bool, several: bool) -> Strips:
+    """A table of a take; `alone`: whether no other take has its title; `several`: whether there are other scores."""
+    take = row.take
     first = ", ".join(take.by).capitalize() or "Of"
     title = _title(take) if alone else f"{_TITLES[take.measure]}: {', '.join(filter(None, (*take.by, take.of)))}"
-    return Strips(of=(of,), first=first, title=title, key=True, empty="Not measurable.")
+    heading = row.score.title if several else ""
+    return Strips(of=(row.of,), first=first, title=f"{title}: {_lower(heading)}" if heading else title,
+                  heading=heading, key=True, empty="Not measurable.")  # fmt: skip
+
+
+def _lower(title: str) -> str:
+    return title[:1].lower() + title[1:]

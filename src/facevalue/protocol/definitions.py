@@ -21,10 +21,9 @@ INSTRUMENT = (POSITION, LETTERED, SIDE_BIAS, NA_RATE, REFUSALS, NA_SPREAD)
 """Names of the checks of the instrument."""
 
 
-def measure_name(take: Take, breakdown: Breakdown, score: Score, scores: Sequence[Score]) -> str:
+def measure_name(take: Take, breakdown: Breakdown, score: Score) -> str:
     """Name of the measure of a take; that of the score follows where there are several."""
-    name = take.name or kind_of(take, breakdown)
-    return name if len(scores) == 1 else f"{name}_{score.name}"
+    return f"{take.name or kind_of(take, breakdown)}{score.suffix}"
 
 
 def size_names(name: str) -> tuple[str, str]:
@@ -61,7 +60,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
     out: dict[str, Measure] = {}
     for take in takes:
         for score in scores:
-            name, kind = measure_name(take, breakdown, score, scores), kind_of(take, breakdown)
+            name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
@@ -96,7 +95,7 @@ def margins(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]
         for score in scores:
             if take.margin is None or (take.scores and score.name not in take.scores):
                 continue
-            name = measure_name(take, breakdown, score, scores)
+            name = measure_name(take, breakdown, score)
             if out.setdefault(name, take.margin) != take.margin:
                 raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {take.margin:g}.")
     return out

@@ -49,7 +49,6 @@ class Estimator:
 
     breakdown: Breakdown
     measures: Mapping[str, Measure]
-    scores: Sequence[Score]
     score: Score
     values: Shifts  # mean scores and shifts
     answers: Aggregate | None  # where they are from; None for several models together
@@ -59,7 +58,7 @@ class Estimator:
         """Add the estimates of a take."""
         if take.scores and self.score.name not in take.scores:
             return
-        measure = self.measures[measure_name(take, self.breakdown, self.score, self.scores)]
+        measure = self.measures[measure_name(take, self.breakdown, self.score)]
         if not wanted([measure.name, *(size_names(measure.name) if take.size else ())]):
             return
         {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[

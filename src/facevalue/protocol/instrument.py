@@ -12,7 +12,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.definitions import LETTERED, NA_RATE, NA_SPREAD, POSITION, REFUSALS, SIDE_BIAS, SIDE_SCORE
-from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
+from facevalue.protocol.replies import FIRST, LETTER, Options, Reply, Score
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import add_spreads
@@ -24,11 +24,12 @@ def judge_instrument(
     answers: Mapping[str, Aggregate],
     breakdown: Breakdown,
     reply: Reply,
+    scores: Sequence[Score],
     measures: Mapping[str, Measure],
     repeats: int,
 ) -> None:
     """Add how far the instrument itself can be trusted."""
-    scored = answers[reply.scores[0].name]
+    scored = answers[scores[0].name]
     if isinstance(reply, Options):
         for name, column, letter in ((POSITION, FIRST, False), (LETTERED, LETTER, True)):
             if name in measures:
@@ -37,14 +38,14 @@ def judge_instrument(
                 weight = balanced(answers[column].weights, group)
                 add_overall(table, breakdown.sets, measures[name], weight - 1 / len(reply.texts))
     if SIDE_BIAS in measures:
-        score = reply.scores[0]
+        score = scores[0]
         add_overall(table, breakdown.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
     counts = {name: len(breakdown.levels(name)) for name in breakdown.factors}
     cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name, many in counts.items() if many <= MOST_LEVELS)]
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
-    if len(reply.scores) > 1:
+    if len(scores) > 1:
         rates = {
-            NA_RATE: _least([answers[score.name].na_rate for score in reply.scores]),
+            NA_RATE: _least([answers[score.name].na_rate for score in scores]),
             REFUSALS: scored.refusal_rate,
         }
     for name, rate in rates.items():

@@ -1,6 +1,7 @@
 """Own studies: TOML files that declare what is shown, asked and taken. Nothing in them is executed."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -21,6 +22,7 @@ from facevalue.protocol.replies import BOTH, ONE, Options, Reply, choice, rating
 from facevalue.protocol.settings import Setting
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.slots import OPTIONS
+from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.takes import Take
 from facevalue.protocol.toml_tables import Table, lines_of
@@ -36,7 +38,7 @@ MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
     *("name", "title", "version", "note", "citation", "like", "settings"),
-    *("pictures", "prompt", "factor", "item", "answer", "take", "sampling", "titles"),
+    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "sampling", "titles"),
 )
 _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
@@ -168,16 +170,10 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
     stimuli = _stimuli(top.table("pictures"), folder, within)
-    prompt = top.table("prompt")
-    prompt.known("text", "paraphrases", "system")
-    prompts = (prompt.text("text"), *prompt.names("paraphrases", ()))
     slots, items = _slots(top.table("factor", needed=False)), _items(top.tables("item"))
-    answer = top.table("answer")
-    with answer.at():
-        reply = _reply(answer, all(OPTIONS in text for text in prompts))
-    with prompt.at("text"):
-        ask = Ask(prompts, reply, slots, prompt.text("system", ""), items, prompt.where("text"))
-    seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), reply)
+    ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items), {})
+    replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
+    seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
     takes = tuple(_take(one) for one in top.tables("take"))
     titles = top.table("titles", needed=False)
     canonical = tomli_w.dumps(top.document())
@@ -192,23 +188,79 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
             content_note=top.text("note", ""),
             stimuli=stimuli,
             ask=ask,
+            tasks=tasks,
             takes=takes,
             seeds=seeds,
             temperature=temperature,
             max_tokens=max_tokens,
-            titles=slots | {key: titles.texts(key) for key in titles},
+            titles=slots | _task_slots(tasks) | {key: titles.texts(key) for key in titles},
             text=canonical,
         )
 
 
-def _sampling(table: Table, reply: Reply) -> tuple[tuple[int, ...], float, int]:
+def _ask(table: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> Ask:
+    """A question: its prompt and kind of answer, from the table that holds both."""
+    prompt, answer = table.table("prompt"), table.table("answer")
+    prompt.known("text", "paraphrases", "system")
+    prompts = (prompt.text("text"), *prompt.names("paraphrases", ()))
+    with answer.at():
+        reply = _reply(answer, all(OPTIONS in text for text in prompts))
+    with prompt.at("text"):
+        return Ask(prompts, reply, slots, prompt.text("system", ""), items, prompt.where("text"))
+
+
+def _tasks(top: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> dict[str, Ask]:
+    """Questions by task; factors and items of the study hold where a task has slots for them."""
+    for key in ("prompt", "answer"):
+        if key in top:
+            raise top.error(f"[{key}] is that of one question; the study has tasks: write [task.NAME.{key}].", key)
+    tasks, unfilled = {}, {*slots, *(["item"] if items else [])}
+    table = top.table("task")
+    for name in table:
+        task = table.table(name)
+        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name):
+            raise task.error(
+                f"The task {name!r} is not made of small letters, digits and underscores.", next(iter(task), "")
+            )
+        task.known("prompt", "answer", "factor", "item")
+        items_of: Sequence[Mapping[str, str]] = _items(task.tables("item"))
+        used = _named_slots(task)
+        slots_of = {key: levels for key, levels in slots.items() if key in used}
+        slots_of |= _slots(task.table("factor", needed=False))
+        if not items_of and items and used & set(items[0]):
+            items_of = items
+            unfilled.discard("item")
+        unfilled -= set(slots_of)
+        tasks[name] = _ask(task, slots_of, items_of)
+    if unfilled:
+        key = sorted(unfilled)[0]
+        raise top.error(
+            "No task has a slot for a column of the items." if key == "item" else
+            f"No task has a slot {{{key}}} for the factor {key!r}.", key if key == "item" else "factor"
+        )  # fmt: skip
+    return tasks
+
+
+def _named_slots(task: Table) -> set[str]:
+    """Slots of a task's prompts and options."""
+    prompt, answer = task.table("prompt"), task.table("answer")
+    options = answer.texts("options").values() if "options" in answer else ()
+    texts = (prompt.text("text"), *prompt.names("paraphrases", ()), *options)
+    return {name for text in texts for name in find_slots(text)}
+
+
+def _task_slots(tasks: Mapping[str, Ask]) -> dict[str, Mapping[str, str]]:
+    return {name: levels for ask in tasks.values() for name, levels in ask.slots.items()}
+
+
+def _sampling(table: Table, replies: Sequence[Reply]) -> tuple[tuple[int, ...], float, int]:
     """Seeds, temperature and the longest reply in tokens."""
     table.known("seeds", "temperature", "max_tokens")
     seeds, temperature = table.wholes("seeds", (1,)), table.number("temperature", 1.0)
     for name, value in (("seeds", [str(seed) for seed in seeds]), ("temperature", temperature)):
         with table.at(name):
             _check_drawing(name, value)
-    longest = table.whole("max_tokens", 16 if isinstance(reply, Options) else 512)
+    longest = table.whole("max_tokens", 16 if all(isinstance(reply, Options) for reply in replies) else 512)
     with table.at("max_tokens"):
         check_tokens(longest)
     return seeds, temperature, longest

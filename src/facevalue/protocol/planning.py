@@ -1,20 +1,21 @@
 """Planning: how far the units of a study differ in the effect that leads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.protocol.aggregate import Axes, collect
-from facevalue.protocol.definitions import measure_name, measures
+from facevalue.protocol.aggregate import collect
+from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import GAP, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.tasks import Task
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -56,29 +57,36 @@ def pooled_spread(groups: list[Array], source: str, growth: float = 0.0) -> Spre
     return Spread(mean, within, float(np.mean(items)), source, growth)
 
 
-def units_asked(design: Design, keys: list[str], tests: int = 1) -> Callable[[Codes], tuple[int, float]]:
+def units_asked(
+    design: Design, keys: list[str], tests: int = 1, rows: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+) -> Callable[[Codes], tuple[int, float]]:
     """From trial numbers to how many units they are about, and items of each in a test.
 
-    `keys`: name a unit, then its items. `tests`: among how many the items of a unit are shared out.
+    `keys`: name a unit, then its items. `tests`: among how many the items of a unit are shared out. `rows`: which
+    trials count; all by default.
     """
 
     def units(numbers: Codes) -> tuple[int, float]:
-        trials = design.trials(numbers, keys).unique(keys)
+        trials = (design.trials(numbers, keys) if rows is None else rows(design.trials(numbers))).unique(keys)
         many = trials[keys[0]].n_unique()
         return many, trials.height / many / tests
 
     return units
 
 
-def precision(
-    takes: tuple[Take, ...], breakdown: Breakdown, design: Design, axes: Axes, scores: tuple[Score, ...]
-) -> Precision | None:
+def precision(tasks: Sequence[Task], design: Design) -> Precision | None:
     """Describe the first test of the study to the planner; None where there is none that it can plan for."""
-    tested = [take for take in takes if take.tested and take.measure != SPREAD]
-    score = scores[0]
-    if not tested or score.span is None:
+    for task in tasks:
+        for take in task.takes:
+            if take.tested and take.measure != SPREAD:
+                return _of_take(task, take, task.scores_of(take)[0], design)
+    return None
+
+
+def _of_take(task: Task, take: Take, score: Score, design: Design) -> Precision | None:
+    if score.span is None:
         return None
-    take, sets = tested[0], breakdown.sets
+    breakdown, axes, sets = task.breakdown, task.axes, task.breakdown.sets
     between = take.measure == GAP and not breakdown.paired(take.of)
     cells = breakdown.rows(sets.varied if take.measure == SHIFT else breakdown.shown(take), take.by)
     columns = len(breakdown.columns(take.by))
@@ -86,7 +94,7 @@ def precision(
     items = len(breakdown.columns(breakdown.asked)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        phi = collect(chunks, axes, [score.name], np.float64)[score.name].phi
+        phi = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name].phi
         return _spread(phi, breakdown, take, source, between)
 
     factor = 2.0 if between else 1.0
@@ -96,7 +104,7 @@ def precision(
         default = Respondents(
             len(axes.orderings) * axes.repeats, 1 if score.unit == "probability" else STEPS, score.span
         )
-    measure = measure_name(take, breakdown, score, scores)
+    measure = measure_name(take, breakdown, score)
     return Precision(
         what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})",
         tests=max(tests, 1),
@@ -104,10 +112,10 @@ def precision(
         items=items,
         cluster=NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
-        units=units_asked(design, [sets.key, *breakdown.asked], columns),
+        units=units_asked(design, [sets.key, *breakdown.asked], columns, task.rows),
         spread=spread,
         default=default,
-        largest=measures((take,), breakdown, scores)[measure].limits[1],
+        largest=task.measures[measure].limits[1],
     )
 
 

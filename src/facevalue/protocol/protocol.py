@@ -38,6 +38,8 @@ class Protocol:
         What it lets the user choose. Without `build` they follow from the declaration.
     stimuli, ask, takes:
         What is shown, what is asked about it, what is measured of the answers.
+    tasks:
+        Several questions of different kinds, by name, in place of `ask`.
     columns:
         Makes what it reads of a manifest of the user's own pictures; by default that follows from `stimuli`.
     seeds, temperature, max_tokens:
@@ -77,6 +79,7 @@ class Protocol:
     settings: tuple[Setting, ...] = ()
     stimuli: "Stimuli | None" = None
     ask: "Ask | None" = None
+    tasks: "Mapping[str, Ask]" = field(default_factory=dict)
     takes: "tuple[Take, ...]" = ()
     columns: "Callable[[], tuple[Column, ...]]" = tuple
     seeds: tuple[int, ...] = (1,)
@@ -91,15 +94,18 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.build is not None:
             return
-        if self.stimuli is None or self.ask is None:
+        if self.stimuli is None or (self.ask is None and not self.tasks):
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
+        if self.ask is not None and self.tasks:
+            raise DataError(f"The study {self.name!r} asks one question, and several tasks besides: make it a task.")
         if not self.takes:
             raise DataError(f"The study {self.name!r} takes no measure.")
         if self.columns is tuple:
             from facevalue.protocol.stimuli import columns_of  # noqa: PLC0415 - it draws portraits, with NumPy
 
-            object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self.ask.of_pictures))
-        chosen = [factor.name for factor in self.ask.named_factors]
+            object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self._of_pictures))
+        asked = (factor.name for ask in self.asks.values() for factor in ask.named_factors)
+        chosen = list(dict.fromkeys([*(["task"] if self.tasks else []), *asked]))
         if not self.settings:
             choices = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
             sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
@@ -108,6 +114,16 @@ class Protocol:
         for name in chosen:
             if names.count(name) > 1:
                 raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
+
+    @property
+    def asks(self) -> "Mapping[str, Ask]":
+        """Questions by the name of their task; one that stands alone has none."""
+        return {"": self.ask} if self.ask is not None else self.tasks
+
+    @property
+    def _of_pictures(self) -> list[str]:
+        """Slots of prompts that pictures fill."""
+        return list(dict.fromkeys(name for ask in self.asks.values() for name in ask.of_pictures))
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others."""

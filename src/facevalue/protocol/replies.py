@@ -39,6 +39,7 @@ class Score:
     # Smallest and largest possible value; infinite where there is none
     low: float = -inf
     high: float = inf
+    suffix: str = ""  # of the names of its measures, where a study has several scores
 
     @property
     def span(self) -> float | None:

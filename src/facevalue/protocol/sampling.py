@@ -1,5 +1,6 @@
 """Samples of whole units: everything that is compared with each other is asked, or nothing of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,8 @@ class WholeUnits:
     """Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings."""
     sets: Sets
     """Units of its stimuli."""
-    items: int
-    prompts: int
-    """Items, and orderings of each."""
+    asked: Mapping[str, tuple[int, int]]
+    """Items of each task, and orderings of each; a study of one task has one without a name."""
     what: str
     mend: str
     """What the smallest sample is, and what would make it smaller, for people."""
@@ -35,28 +35,35 @@ class WholeUnits:
     def __call__(self, size: int, seed: int, repeats: int) -> Index:
         """Trial numbers of as many whole pairs as fit into so many requests, ascending."""
         units = len(self.sets.identities)
-        costs = np.bincount(self.sets.identity, minlength=units) * self.prompts * repeats
+        pictures = np.bincount(self.sets.identity, minlength=units) * repeats
+        orderings = np.repeat(*np.array(list(self.asked.values()), dtype=np.int64).T[::-1])
+        items = orderings.size
+        least = int(pictures.min() * orderings.min())
         turns = Permutation(units, seed)(np.arange(units))
-        item_order = Permutation(self.items, seed + 1)(np.arange(self.items))
-        is_asked = np.zeros((units, self.items), dtype=np.bool_)
+        item_order = Permutation(items, seed + 1)(np.arange(items))
+        is_asked = np.zeros((units, items), dtype=np.bool_)
         left = size
-        for turn in range(self.items):
-            count = fitting(costs[turns], left)
-            is_asked[turns[count], item_order[(count + turn) % self.items]] = True
-            left -= int(costs[turns[count]].sum())
-            if left < costs.min():
+        for turn in range(items):
+            item = item_order[(np.arange(units) + turn) % items]
+            costs = pictures[turns] * orderings[item]
+            fits = fitting(costs, left)
+            is_asked[turns[fits], item[fits]] = True
+            left -= int(costs[fits].sum())
+            if left < least:
                 break
         if not is_asked.any():
-            raise DataError(
-                f"A sample of {size:,} requests is too small: {self.what}, takes {int(costs.min()):,}. {self.mend}"
-            )
+            raise DataError(f"A sample of {size:,} requests is too small: {self.what}, takes {least:,}. {self.mend}")
         rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
+        firsts = dict(zip(self.asked, np.cumsum([0, *(many for many, _ in self.asked.values())]), strict=False))
         numbers = []
         for block, offset in zip(self.design.blocks, self.design.offsets, strict=False):
             images = block.stimulus[0].columns()[0].values
-            image, question = np.nonzero(is_asked[[rows[str(name)] for name in images]])
-            first = offset + (image * self.items + question) * self.prompts
-            numbers.append((first[:, None] + np.arange(self.prompts)).ravel())
+            task = block.constants.get("task", "")
+            many, prompts = self.asked[task]
+            of_task = is_asked[:, firsts[task] : firsts[task] + many]
+            image, question = np.nonzero(of_task[[rows[str(name)] for name in images]])
+            first = offset + (image * many + question) * prompts
+            numbers.append((first[:, None] + np.arange(prompts)).ravel())
         return np.sort(np.concatenate(numbers))
 
 

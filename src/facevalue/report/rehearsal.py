@@ -79,9 +79,9 @@ def _reduced(
     protocol: Protocol, study: Study, options: dict[str, OptionValue]
 ) -> tuple[dict[str, OptionValue], pl.DataFrame]:
     """Settings and pictures of a study of about `MOST` requests with every level of the pictures."""
-    assert protocol.ask is not None
     small = dict(options)
-    factors = {factor.name: len(factor) for factor in study.design.blocks[0].prompt}
+    prompts = {block.constants.get("task", ""): block.prompt for block in study.design.blocks}
+    sizes = [{factor.name: len(factor) for factor in factors} for factors in prompts.values()]
     if study.design.size * study.repeats <= MOST:
         return small, study.manifest
     seeds = small["seeds"]
@@ -89,16 +89,18 @@ def _reduced(
         small["seeds"] = seeds[:_SEEDS]
     units = _units(study)
     pictures = study.manifest.filter(pl.col(units.name).is_in(units.head(_FEW).implode())).height
-    per_picture = prod(factors.values()) * min(study.repeats, _SEEDS)
-    named = {factor.name: list(factor.levels) for factor in protocol.ask.named_factors}
-    for name in sorted(named, key=lambda name: -factors.get(name, 0)):
+    repeats = min(study.repeats, _SEEDS)
+    named = {factor.name: list(factor.levels) for ask in protocol.asks.values() for factor in ask.named_factors}
+    for name in sorted(named, key=lambda name: -max(factors.get(name, 0) for factors in sizes)):
         chosen = small.get(name)
         levels = (chosen if isinstance(chosen, list) else []) or named[name]
+        per_picture = sum(prod(factors.values()) for factors in sizes) * repeats
         fits = max(2, min(len(levels), MOST * len(levels) // (per_picture * pictures)))
         small[name] = levels[:fits]
-        per_picture = per_picture * len(levels[:fits]) // len(levels)
-    sizes = study.manifest[units.name].value_counts()
-    taken = pl.DataFrame(units).join(sizes, on=units.name, how="left", maintain_order="left")
+        sizes = [factors | ({name: len(levels[:fits])} if name in factors else {}) for factors in sizes]
+    per_picture = sum(prod(factors.values()) for factors in sizes) * repeats
+    counts = study.manifest[units.name].value_counts()
+    taken = pl.DataFrame(units).join(counts, on=units.name, how="left", maintain_order="left")
     fitting = taken.filter((pl.int_range(pl.len()) < _FEW) | (pl.col("count").cum_sum() * max(per_picture, 1) <= MOST))
     return small, study.manifest.filter(pl.col(units.name).is_in(fitting[units.name].implode()))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.design import Block
+from facevalue.design import Block, Design
 from facevalue.models.base import IMAGE_TOKENS
 from facevalue.prompts.interventions import stored
 from facevalue.protocol.study import LeftOut, Study
@@ -154,11 +154,11 @@ def plan(
         design_blocks, sample = (), None
         requests, stimuli, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
     elif sample is None:
-        requests, stimuli = design.size * repeats, int(design.stimulus_offsets[-1])
+        requests, stimuli = design.size * repeats, _pictures(design)
         by_block = np.diff(design.offsets)
     else:
         numbers = study.sample(sample, seed, repeats)
-        requests, stimuli = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
+        requests, stimuli = numbers.size * repeats, _pictures(design, numbers)
         by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
     questions = study.ask(design.trials(probe))
@@ -185,6 +185,16 @@ def plan(
         study.planned.left_out,
         tuple(p for block, p in blocks if block.added),
     )
+
+
+def _pictures(design: Design, numbers: npt.NDArray[np.int64] | None = None) -> int:
+    """Count what is shown: pictures by their name where blocks of the design share them, else stimuli."""
+    named = [block.stimulus[0].columns()[0] for block in design.blocks if len(block.stimulus) == 1]
+    if len(named) < len(design.blocks) or any(column.name != "image" for column in named):
+        return int(design.stimulus_offsets[-1] if numbers is None else np.unique(design.stimulus_numbers(numbers)).size)
+    if numbers is None:
+        return len({image for column in named for image in column.values})
+    return design.trials(numbers, ["image"])["image"].n_unique()
 
 
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:

@@ -88,7 +88,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
-        sample=WholeUnits(design, faces, len(names), len(orderings), WHOLE, "Choose fewer variations, or fewer seeds."),
+        sample=WholeUnits(
+            design, faces, {"": (len(names), len(orderings))}, WHOLE, "Choose fewer variations, or fewer seeds."
+        ),
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=("variations",)),

@@ -1,0 +1,250 @@
+"""Tasks: the questions of a study, each with a kind of answer of its own, and what is taken of the answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+import polars as pl
+
+from facevalue.answers import NA_DTYPE
+from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.measures.base import Measure
+from facevalue.protocol.aggregate import Aggregate, Axes, Gathering
+from facevalue.protocol.asks import Ask, Questions
+from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
+from facevalue.protocol.replies import FIRST, LETTER, Options, Score
+from facevalue.protocol.side_by_side import LEFT, SIDE
+from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.types import Question
+
+TASK = "task"
+"""Column of trials and label of estimates that says which of several tasks they are of."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question of a study, asked about all of its stimuli.
+
+    Attributes
+    ----------
+    study:
+        Name of the study.
+    name:
+        Of the task; empty where it is the only one.
+    ask, axes:
+        What is asked, and the arrays that its answers fill.
+    breakdown, takes:
+        What its answers can be broken down by, and what is taken of them.
+    sides:
+        Whether pairs are shown, so that scores are turned round where the base is on the left.
+    """
+
+    study: str
+    name: str
+    ask: Ask
+    axes: Axes
+    breakdown: Breakdown
+    takes: tuple[Take, ...]
+    sides: bool
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """Scores of the answers, named as in the study."""
+        return task_scores(self.name, self.ask)
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """Definitions by name."""
+        checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
+        return measures(self.takes, self.breakdown, self.scores) | checks
+
+    def scores_of(self, take: Take) -> list[Score]:
+        """Scores that a take is of."""
+        return [score for score in self.scores if not take.scores or score.name in take.scores]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that say what an estimate is of."""
+        return (*self.breakdown.factors, CONTRAST, DIMENSION)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of answers that are gathered."""
+        extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
+        return (*(score.name for score in self.scores), *extra, *([SIDE_SCORE] if self.sides else []))
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are about this task."""
+        return frame.filter(pl.col(TASK) == self.name) if self.name else frame
+
+    def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Scores, mass and reasons in place of text and probabilities."""
+        names = zip(self.ask.reply.scores, self.scores, strict=True)
+        scored = self.ask.read(frame).rename({score.name: named.name for score, named in names})
+        if self.sides:
+            score = self.scores[0]
+            raw = pl.col(score.name)
+            turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
+            scored = scored.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
+        return pl.concat(
+            [frame.drop("text", "probs"), scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
+        )
+
+    def estimate(self, answers: Mapping[str, Mapping[str, Aggregate]], labels: Sequence[str]) -> pl.DataFrame:
+        """Estimate everything of the answers of each model, and of several models together."""
+        from facevalue.protocol.analysis import Program  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
+
+        checks = partial(
+            judge_instrument, breakdown=self.breakdown, reply=self.ask.reply, scores=self.scores,
+            measures=self.measures, repeats=self.axes.repeats,
+        )  # fmt: skip
+        program = Program(self.study, tuple(labels), self.breakdown, self.scores, self.measures, self.takes, checks)
+        estimates = program.estimate(answers)
+        if not self.name:
+            return estimates
+        is_check = pl.col("measure").is_in(list(instrument_measures(self.ask.reply, "", sides=self.sides)))
+        return estimates.with_columns(pl.when(is_check).then(pl.lit(self.name)).alias(TASK))
+
+
+def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
+    """Scores of a question, named as in the study: those of a task by it.
+
+    Examples
+    --------
+    >>> from facevalue.protocol import Ask, rating
+    >>> task_scores("salary", Ask(("What would this person earn?",), rating(1, 5)))[0].suffix
+    '_salary'
+    """
+    scores = ask.reply.scores
+    if not name:
+        return scores if len(scores) == 1 else tuple(replace(score, suffix=f"_{score.name}") for score in scores)
+    names = [name] if len(scores) == 1 else [f"{name}_{score.name}" for score in scores]
+    return tuple(
+        replace(score, name=label, title=f"{score.title} ({name})", suffix=f"_{label}")
+        for label, score in zip(names, scores, strict=True)
+    )
+
+
+def allotted(
+    takes: Sequence[Take], questions: Mapping[str, tuple[Ask, Breakdown]], asks: Mapping[str, Ask], *, sides: bool
+) -> dict[str, tuple[Take, ...]]:
+    """Takes of each task: those whose scores are its own, or, where they name none, whose factors it has.
+
+    `questions`: the tasks that are asked. `asks`: all that are declared; what is taken of others alone is left out.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        A take is on what no task has, or one that its answers do not allow.
+    """
+    out: dict[str, list[Take]] = {name: [] for name in questions}
+    scores = {name: task_scores(name, ask) for name, (ask, _) in questions.items()}
+    for take in takes:
+        with placed(take.where):
+            known = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
+            for name in take.scores:
+                if name not in known:
+                    raise UnknownNameError("score", name, list(dict.fromkeys(known)))
+            refused: Exception | None = None
+            takers = 0
+            for task, (ask, breakdown) in questions.items():
+                names = tuple(s.name for s in scores[task] if s.name in take.scores or task in take.scores)
+                if take.scores and not names:
+                    continue
+                try:
+                    breakdown.check(take)
+                except UnknownNameError as error:
+                    if take.scores:
+                        raise
+                    refused = refused or error
+                    continue
+                _check_score(take, ask, sides=sides)
+                out[task].append(replace(take, scores=names) if names else take)
+                takers += 1
+            if refused and not takers and len(questions) == len(asks):
+                raise refused
+    if not any(out.values()):
+        raise DataError(f"Nothing is taken of the answers to {', '.join(questions)}: ask another task as well.")
+    return {name: tuple(own) for name, own in out.items()}
+
+
+def _check_score(take: Take, ask: Ask, *, sides: bool) -> None:
+    """Refuse a take that these answers do not allow."""
+    scores = ask.reply.scores
+    if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
+        raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
+    if sides and (len(scores) > 1 or scores[0].span is None):
+        raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """All tasks of a study: whose question each trial is, and whose answer."""
+
+    tasks: tuple[Task, ...]
+    questions: tuple[Questions, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that say what an estimate is of."""
+        names = [name for task in self.tasks for name in task.labels if name not in (CONTRAST, DIMENSION)]
+        task = [TASK] if self._several else []
+        return tuple(dict.fromkeys([*task, *names, CONTRAST, DIMENSION]))
+
+    @property
+    def _several(self) -> bool:
+        return bool(self.tasks[0].name)
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """Definitions by name; a check that several tasks have reaches as far as in any of them."""
+        out: dict[str, Measure] = {}
+        for task in self.tasks:
+            for name, measure in task.measures.items():
+                ends = zip(measure.limits, out.get(name, measure).limits, strict=True)
+                (low, other_low), (high, other_high) = ends
+                out[name] = replace(measure, limits=(min(low, other_low), max(high, other_high)))
+        return out
+
+    def ask(self, frame: pl.DataFrame) -> list[Question]:
+        """The question of each row of a trial frame."""
+        if not self._several:
+            return self.questions[0](frame)
+        rows = frame.with_row_index("(row)")
+        asked: dict[int, Question] = {}
+        for task, questions in zip(self.tasks, self.questions, strict=True):
+            of_task = task.rows(rows)
+            asked |= zip(of_task["(row)"].to_list(), questions(of_task), strict=True)
+        return [asked[row] for row in range(frame.height)]
+
+    def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Scores, mass and reasons in place of text and probabilities; null where another task has the score."""
+        if not self._several:
+            return self.tasks[0].answer(frame)
+        rows = frame.with_row_index("(row)")
+        answers = [task.answer(of_task) for task in self.tasks if (of_task := task.rows(rows)).height]
+        if not answers:
+            answers = [self.tasks[0].answer(rows)]
+        out = pl.concat(answers, how="diagonal").sort("(row)").drop("(row)")
+        names = dict.fromkeys(name for task in self.tasks for name in task.columns)
+        missing = [pl.lit(None, pl.Float64).alias(name) for name in names if name not in out.columns]
+        return out.with_columns(missing).select(*(name for name in out.columns if name not in names), *names)
+
+    def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        """Estimate everything, per model and, with several models, for their mean."""
+        gathered = {model: self._gather(chunks) for model, chunks in answers.items()}
+        tables = [
+            task.estimate({model: scores[task.name] for model, scores in gathered.items()}, self.labels)
+            for task in self.tasks
+        ]
+        return pl.concat(tables)
+
+    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, dict[str, Aggregate]]:
+        """Gather one model's answers by task and score."""
+        gatherings = {task.name: Gathering(task.axes, task.columns, np.float64) for task in self.tasks}
+        for chunk in chunks:
+            for task in self.tasks:
+                gatherings[task.name].add(task.rows(chunk))
+        return {name: gathering.aggregates() for name, gathering in gatherings.items()}
