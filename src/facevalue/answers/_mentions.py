@@ -5,6 +5,7 @@ Every pattern has bounded repetitions, so that finding takes time linear in the 
 
 import re
 from enum import Enum
+from functools import cache, cached_property
 from typing import NamedTuple, Self
 
 from facevalue.answers import _amounts
@@ -100,13 +101,12 @@ class Finder:
                     )
                 if not is_letter:
                     phrases.add(name)
-        self._phrases = _phrase_pattern(phrases)
+        self._phrases = phrases
         bare = [_joined(plain(option.label)) for option in options if len(option.label) == 1]
         bare = [name for name in bare if name in self._letters]
         self._places = _letter_patterns(self._letters, bare)
         self._tail = _tail(bare) if bare else None
         self._told = [frozenset(_words_of(option.text)) for option in options]
-        self._question = _question_pattern(len(options))
 
     def letter_alone(self, text: str) -> int | None:
         """Return the option whose letter, however decorated, is the whole text."""
@@ -121,8 +121,9 @@ class Finder:
             )
         if self._tail is not None:
             text = self._tail.sub(self._named, text)
-        if self._phrases is not None:
-            text = self._phrases.sub(lambda m: _mark(MentionKind.TEXT, self._words[_joined(m[0])]), text)
+        # Lists of options may be as many as replies, and compiling a list takes longer than looking for its words.
+        if any(all(word in text for word in words) for words in self._phrases):
+            text = self._phrase_pattern.sub(lambda m: _mark(MentionKind.TEXT, self._words[_joined(m[0])]), text)
 
         def replace(m: re.Match[str], kind: MentionKind) -> str:
             if cut and not m.string[m.end("letter") :].strip():
@@ -134,6 +135,10 @@ class Finder:
         for pattern in self._places[-1:]:
             text = pattern.sub(lambda m: replace(m, MentionKind.LOOSE), text)
         return text
+
+    @cached_property
+    def _phrase_pattern(self) -> re.Pattern[str]:
+        return _phrase_pattern(self._phrases)
 
     def _named(self, tail: re.Match[str]) -> str:
         """What stands behind a bare letter, marked if all its words are of one option and no other."""
@@ -147,13 +152,14 @@ class Finder:
         The question is a list of all options as shown that ends in a question mark, with no option named before it.
         Where it stands twice, nothing is dropped.
         """
-        if "?" not in marked or self._question is None:
+        pattern = _question_pattern(len(self._told)) if "?" in marked else None
+        if pattern is None:
             return marked, False
-        question = self._question.search(marked)
+        question = pattern.search(marked)
         if question is None or re.search(f"[{_MARKS}]", marked[: question.start()]):
             return marked, False
         rest = marked[question.end() :]
-        if self._question.search(rest):
+        if pattern.search(rest):
             return marked, False
         return rest, True
 
@@ -170,10 +176,8 @@ def _words_of(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", spelled(plain(name)))
 
 
-def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str] | None:
+def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str]:
     """Match any of the texts, the longest first, its words joined by anything short: "home owner", "home-owner"."""
-    if not phrases:
-        return None
     ordered = sorted(phrases, key=lambda words: (-len("".join(words)), words))
     texts = "|".join(r"[\W_]{0,3}".join(map(re.escape, words)) for words in ordered)
     return re.compile(
@@ -231,6 +235,7 @@ def _tail(bare: list[str]) -> re.Pattern[str]:
     )
 
 
+@cache
 def _question_pattern(count: int) -> re.Pattern[str] | None:
     """Match all options in the order shown, with a question mark behind, and the instruction that may follow it."""
     if count > 26:
