@@ -83,6 +83,9 @@ def check_options(reply: Options, filled: Sequence[str]) -> None:
         for name in (*slots(text), *(["options"] if OPTIONS in text else [])):
             if name not in filled:
                 raise UnknownNameError("slot of the options", name, filled)
+    for name in reply.keys:
+        if name not in filled:
+            raise UnknownNameError("column of the items that names an option", name, filled)
 
 
 def check_tokens(most: int) -> None:

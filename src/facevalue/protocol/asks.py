@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import cycle, product
 from math import prod
 
 import numpy as np
@@ -81,7 +81,7 @@ class Ask:
             raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
         if isinstance(self.reply, Options):
             with placed(self.reply.where):
-                self._check_options()
+                self._check_options(self.reply)
 
     def _check_names(self) -> None:
         for name, levels in self.slots.items():
@@ -104,9 +104,14 @@ class Ask:
             columns = ", ".join(f"{{{column}}}" for column in self.items[0])
             raise DataError(f"Neither the prompt nor an option has a slot for a column of the items ({columns}).")
 
-    def _check_options(self) -> None:
+    def _check_options(self, reply: Options) -> None:
         for levels in product(*(factor.levels for factor in self._option_factors)):
-            texts = [option.text for option in self.options(self._filling(levels), self.reply.orderings[0])]
+            filling = self._filling(levels)
+            for key in reply.keys:
+                if key in filling and filling[key] not in reply.texts:
+                    of = f"option (column {key!r} of {', '.join(levels)})"
+                    raise UnknownNameError(of, filling[key], reply.texts)
+            texts = [option.text for option in self.options(filling, reply.orderings[0])]
             if len(set(texts)) < len(texts):
                 twice = next(text for text in texts if texts.count(text) > 1)
                 raise DataError(f"Two options of {', '.join(levels)} have one wording, {twice!r}.")
@@ -124,7 +129,7 @@ class Ask:
     def _option_slots(self) -> list[str]:
         if not isinstance(self.reply, Options):
             return []
-        names = (name for text in self.reply.texts.values() for name in slots(text))
+        names = (*(name for text in self.reply.texts.values() for name in slots(text)), *self.reply.keys)
         return [name for name in dict.fromkeys(names) if name in self._texts]
 
     @cached_property
@@ -203,12 +208,12 @@ class Ask:
         if not isinstance(self.reply, Options) or not self._option_factors:
             return self.reply.read(frame)
         codes = _crossed(frame, (*self._option_factors, Factor(ORDERING, self.reply.orderings)))
-        options = [
-            self.options(self._filling(levels), ordering)
-            for *levels, ordering in product(*(f.levels for f in self._option_factors), self.reply.orderings)
-        ]
+        levels = product(*(f.levels for f in self._option_factors))
+        fillings = [filling for own in levels for filling in [self._filling(own)] for _ in self.reply.orderings]
+        orderings = cycle(self.reply.orderings)
+        options = [self.options(filling, ordering) for filling, ordering in zip(fillings, orderings, strict=False)]
         dtype = pl.UInt16 if len(options) < 2**16 else pl.UInt32
-        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, options))
+        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, options, fillings))
 
 
 def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:

@@ -346,10 +346,18 @@ def _choice(table: Table, slot: bool) -> Reply:
     if ("favourable" in table) == ("scores" in table):
         raise table.error("A choice has either one option that is favourable, or the scores of all.")
     order = table.text("orderings", (BOTH if len(options) == 2 else "rotations") if slot else ONE)
-    favourable = table.text("favourable") if "favourable" in table else table.numbers("scores")
+    favourable = table.text("favourable") if "favourable" in table else _scores(table)
     with table.at("favourable" if isinstance(favourable, str) else "scores"):
         reply = choice(options, favourable, order, letters=table.flag("letters", slot))
     return replace(reply, where=table.where("options"))
+
+
+def _scores(table: Table) -> Mapping[str, float] | Mapping[str, Mapping[str, float]]:
+    """What each option counts, or that by the name of a score."""
+    scores = table.table("scores")
+    if not any(isinstance(value, dict) for value in table.document()["scores"].values()):
+        return table.numbers("scores")
+    return {name: scores.numbers(name) for name in scores}
 
 
 def _yes_no(table: Table, slot: bool) -> Reply:
@@ -383,8 +391,11 @@ def _json(table: Table, _slot: bool) -> Reply:
         favourable = field.text("favourable") if "favourable" in field else field.numbers("scores")
         with field.at("favourable"):
             options = choice(field.texts("options"), favourable)
-        texts = {options.texts[key]: value for key, value in options.values.items()}
-        out[name] = Field(options.score.unit, options.score.low, options.score.high, texts)
+        if options.keys:
+            raise field.error("The options of a field are the same in all items: no column can name one.", "favourable")
+        scale = options.scales[0]
+        texts = {options.texts[key]: value for key, value in scale.values.items()}
+        out[name] = Field(scale.score.unit, scale.score.low, scale.score.high, texts)
     return Fields(out)
 
 

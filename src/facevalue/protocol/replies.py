@@ -16,12 +16,15 @@ from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
 from facevalue.answers.exact import LEAST_MASS
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.slots import slots
 from facevalue.types import Option
 
-Shown = tuple[str, Sequence[tuple[Option, ...]]]
-"""Name of a column of codes, and the options that were shown for each code."""
+Shown = tuple[str, Sequence[tuple[Option, ...]], Sequence[Mapping[str, str]]]
+"""Name of a column of codes, and for each code the options that were shown and what filled the slots of these."""
 FIRST, LETTER = "(first)", "(letter)"
 """Columns of answers: how much of the answer is the option shown first, and the one labelled (a)."""
+RIGHT = "right"
+"""Score of the share of right answers."""
 ONE, BOTH, ALL, ROTATIONS = "one", "both", "all", "rotations"
 ORDERS = (ONE, BOTH, ALL, ROTATIONS)
 MOST_OPTIONS = 20
@@ -45,6 +48,37 @@ class Score:
     def span(self) -> float | None:
         """Largest possible difference; None where there is no such."""
         return self.high - self.low if np.isfinite(self.high - self.low) else None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What each option counts on a score.
+
+    Attributes
+    ----------
+    score:
+        The score.
+    values:
+        By option, or by slot: what the option counts that is named in an item's column, as in `{"{right}": 1}`.
+    rest:
+        What options count that have no value; None where all have one.
+    """
+
+    score: Score
+    values: Mapping[str, float]
+    rest: float | None = None
+
+    @property
+    def slots(self) -> list[str]:
+        """Columns of items that name options."""
+        return [name for key in self.values for name in slots(key)]
+
+    def value(self, option: str, named: Mapping[str, str]) -> float:
+        """What an option counts where the slots name these."""
+        values = {named[key[1:-1]] if slots(key) else key: value for key, value in self.values.items()}
+        value = values.get(option, self.rest)
+        assert value is not None
+        return float(value)
 
 
 class Reply(Protocol):
@@ -76,11 +110,10 @@ class Reply(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """One of several options, each with a score: a choice, yes or no, a rating."""
+    """One of several options, which count something on one or more scales: a choice, yes or no, a rating."""
 
     texts: Mapping[str, str]  # wording by name, in the order in which they are declared
-    values: Mapping[str, float]
-    score: Score
+    scales: tuple[Scale, ...]
     order: str = ONE
     letters: bool = False  # whether options are labelled (a), (b) ...
     # How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
@@ -97,16 +130,23 @@ class Options:
             raise DataError(f"There are {len(self.texts)} options, and both orders are those of two: write rotations.")
         if self.order == ALL and len(self.texts) > _MOST_PERMUTED:
             raise DataError(f"All orders of {len(self.texts)} options are too many: write rotations.")
-        for name in self.values:
-            if name not in self.texts:
-                raise UnknownNameError("option", name, self.texts)
-        if set(self.values) != set(self.texts) or len(set(self.values.values())) < 2:
-            raise DataError("Each option has a score, and they are not all the same.")
+        for scale in self.scales:
+            for name in scale.values:
+                if name not in self.texts and not slots(name):
+                    raise UnknownNameError("option", name, self.texts)
+            counted = {*scale.values.values(), *([] if scale.rest is None else [scale.rest])}
+            if (scale.rest is None and set(scale.values) != set(self.texts)) or len(counted) < 2:
+                raise DataError("Each option has a score, and they are not all the same.")
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """The expected score of the answer."""
-        return (self.score,)
+        """The expected scores of the answer."""
+        return tuple(scale.score for scale in self.scales)
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns of items that name options, such as the right one."""
+        return list(dict.fromkeys(name for scale in self.scales for name in scale.slots))
 
     @cached_property
     def _orders(self) -> dict[str, tuple[Option, ...]]:
@@ -160,19 +200,30 @@ class Options:
         return self._orders[ordering]
 
     def read(self, frame: pl.DataFrame, shown: Shown | None = None) -> pl.DataFrame:
-        """Expected score of each answer, its mass, and how much of it is the option shown first or labelled (a).
+        """Expected scores of each answer, its mass, and how much of it is the option shown first or labelled (a).
 
-        `shown`: what was shown where options have slots.
+        `shown`: what was shown where options or scales have slots.
         """
         orderings = frame["ordering"].cast(pl.Enum(list(self._orders))).to_physical().to_numpy().astype(np.int64)
-        score_of = {_level(name): float(value) for name, value in self.values.items()}
-        table = np.array([[score_of[option.level] for option in options] for options in self._orders.values()])
+        codes, lists = orderings, [(options, dict[str, str]()) for options in self._orders.values()]
+        if shown is not None:
+            codes, lists = (
+                frame[shown[0]].to_numpy(),
+                [(options, dict(named)) for options, named in zip(shown[1], shown[2], strict=True)],
+            )
+        names = {_level(name): name for name in self.texts}
+        tables = {
+            scale.score.name: np.array(
+                [[scale.value(names[o.level], named) for o in options] for options, named in lists]
+            )
+            for scale in self.scales
+        }
         letter = np.array([self._place(name, self.letters) for name in self._orders])
         parsed = self._parsed(frame, shown)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
         at = np.maximum(choice, 0)
         seen = choice >= 0
-        score = np.where(seen, table[orderings, at], np.nan)
+        scores = {name: np.where(seen, table[codes, at], np.nan) for name, table in tables.items()}
         first, lettered = (np.where(seen, at == place, np.nan) for place in (0, letter[orderings]))
         mass, na = seen.astype(np.float64), parsed["na"]
         has_probs = frame["probs"].is_not_null()
@@ -180,17 +231,18 @@ class Options:
             exact = from_probs(frame, "probs", minimum=LEAST_MASS)
             rows = np.flatnonzero(exact["weights"].is_not_null().to_numpy())
             exact_rows = has_probs.to_numpy()
-            for column in (score, first, lettered, mass):
+            for column in (*scores.values(), first, lettered, mass):
                 column[exact_rows] = np.nan
             mass[exact_rows] = 0.0
             if rows.size:
                 weights = exact["weights"].gather(rows).explode().to_numpy().reshape(rows.size, -1)
-                score[rows] = (weights * table[orderings[rows]]).sum(axis=1)
+                for name, table in tables.items():
+                    scores[name][rows] = (weights * table[codes[rows]]).sum(axis=1)
                 first[rows] = weights[:, 0]
                 lettered[rows] = weights[np.arange(rows.size), letter[orderings[rows]]]
                 mass[rows] = np.where(exact["na"].is_null(), exact["mass"], 0.0)[rows]
             na = pl.select(pl.when(has_probs).then(exact["na"]).otherwise(na)).to_series()
-        columns = {self.score.name: score, "mass": mass, FIRST: first, LETTER: lettered}
+        columns = {**scores, "mass": mass, FIRST: first, LETTER: lettered}
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
@@ -204,13 +256,14 @@ class Options:
             }
             table = np.array(list(places.values()))
             orderings = frame["ordering"].cast(pl.Enum(list(places))).to_physical().to_numpy()
-            shown = table[orderings, np.maximum(parsed["choice"].fill_null(-1).to_numpy(), 0)]
-            choice = pl.when(parsed["choice"].is_not_null()).then(pl.Series(shown)).cast(pl.Int8)
+            place = table[orderings, np.maximum(parsed["choice"].fill_null(-1).to_numpy(), 0)]
+            choice = pl.when(parsed["choice"].is_not_null()).then(pl.Series(place)).cast(pl.Int8)
             return parsed.with_columns(choice.alias("choice"))
         if self.parser == "rating":
             frame = frame.with_columns(pl.col("text").str.replace_all(self._scale, "$1"))
-        column, options = shown or ("ordering", self._orders)
-        return parse_column(frame, "text", column, options)
+        if shown is None:
+            return parse_column(frame, "text", "ordering", self._orders)
+        return parse_column(frame, "text", shown[0], shown[1])
 
     @cached_property
     def _scale(self) -> str:
@@ -234,13 +287,20 @@ def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: s
     if favourable not in ("yes", "no"):
         raise UnknownNameError("favourable answer", favourable, ("yes", "no"))
     values = {name: float(name == favourable) for name in ("yes", "no")}
-    return Options({"yes": yes, "no": no}, values, _share(favourable), order, parser="yes-no")
+    return Options({"yes": yes, "no": no}, (Scale(_share(favourable), values),), order, parser="yes-no")
 
 
 def choice(
-    texts: Mapping[str, str], favourable: str | Mapping[str, float], order: str = ONE, *, letters: bool = True
+    texts: Mapping[str, str],
+    favourable: str | Mapping[str, float] | Mapping[str, Mapping[str, float]],
+    order: str = ONE,
+    *,
+    letters: bool = True,
 ) -> Options:
     """One of several options; the score is the share of the favourable one, or what each counts.
+
+    `favourable`: an option; the column of the items that names the right one, in braces; what each option counts; or
+    that by the name of a score. What has no value beside columns in braces counts 0.
 
     Raises
     ------
@@ -251,15 +311,33 @@ def choice(
     --------
     >>> choice({"hire": "hire", "reject": "reject"}, favourable="hire").scores[0].unit
     'probability'
+    >>> choice({"a": "{first}", "b": "{second}"}, favourable="{key}").scores[0].title
+    'Share of right answers'
     """
     if isinstance(favourable, str):
+        if slots(favourable):
+            right = Score(RIGHT, "Share of right answers", "probability", 0.0, 1.0)
+            return Options(texts, (Scale(right, {favourable: 1.0}, 0.0),), order, letters)
         if favourable not in texts:
             raise UnknownNameError("favourable option", favourable, texts)
         values = {name: float(name == favourable) for name in texts}
-        return Options(texts, values, _share(favourable), order, letters)
-    low, high = min(favourable.values(), default=0.0), max(favourable.values(), default=0.0)
-    score = Score("score", "Expected score of the answer", "points", low, high)
-    return Options(texts, favourable, score, order, letters)
+        return Options(texts, (Scale(_share(favourable), values),), order, letters)
+    named = {name: values for name, values in favourable.items() if isinstance(values, Mapping)}
+    if named and len(named) < len(favourable):
+        raise DataError("Scores are either what each option counts, or tables of that by the name of a score.")
+    flat = {name: value for name, value in favourable.items() if not isinstance(value, Mapping)}
+    scales = tuple(_scale(name, values) for name, values in (named or {"score": flat}).items())
+    return Options(texts, scales, order, letters)
+
+
+def _scale(name: str, values: Mapping[str, float]) -> Scale:
+    rest = 0.0 if any(map(slots, values)) else None
+    counted = [*values.values(), *([] if rest is None else [rest])]
+    title = "Expected score of the answer" if name == "score" else f"Expected score {name!r} of the answer"
+    score = Score(name, title, "points", min(counted, default=0.0), max(counted, default=0.0))
+    if name != "score" and set(counted) == {0, 1}:
+        score = Score(name, f"Share of answers that count as {name!r}", "probability", 0.0, 1.0)
+    return Scale(score, values, rest)
 
 
 def rating(low: int, high: int) -> Options:
@@ -274,7 +352,7 @@ def rating(low: int, high: int) -> Options:
         raise DataError(f"A rating has 2 to {MOST_OPTIONS} steps from 0 or more, not {low} to {high}.")
     steps = {str(step): str(step) for step in range(low, high + 1)}
     score = Score("rating", "Rating", "points", low, high)
-    return Options(steps, {name: float(name) for name in steps}, score, parser="rating")
+    return Options(steps, (Scale(score, {name: float(name) for name in steps}),), parser="rating")
 
 
 def _share(favourable: str) -> Score:
