@@ -13,6 +13,7 @@ from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import DrawnAudit, PlantedCondition
 from facevalue.calibration.runner import NOTHING
 from facevalue.protocol.protocol import Protocol
+from facevalue.studies.registry import PUBLISHED
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_a_sample_is_of_the_share_that_is_asked(audits: Audits) -> None:
     assert 0.4 < some / everything <= 0.5
 
 
-@pytest.mark.parametrize("name", studies.STUDIES)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_all_published_studies_read_planted_answers(name: str) -> None:
     protocol = studies.protocol(name)
     audits = Audits(protocol, calibration_of(protocol), 1)

@@ -66,6 +66,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "visbias": ["reproduce", "questionnaire", "judge"],
         "modscan": ["reproduce", "prompts"],
         "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
+        "gras": ["reproduce"],
     }
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.cli.new import example
 from facevalue.store import read_manifest
-from facevalue.studies import EXAMPLES
+from facevalue.studies import EXAMPLES, file_text
 from tests.cli.conftest import Command
 
 SMALL = ("--people", "8", "--seeds", "1")
@@ -77,12 +76,12 @@ def test_a_run_is_resumed_and_a_changed_study_is_not(written: Command) -> None:
     run(written, *asked, "--sample", "200")
     again = written("run", *asked, "--sample", "200")
     assert "stored already" in again.err
-    Path("hiring-screen.toml").write_text(example("hiring-screen").replace("interview", "talk"))
+    Path("hiring-screen.toml").write_text(file_text("hiring-screen").replace("interview", "talk"))
     changed = written("run", *asked, "--sample", "200")
     assert changed.status == 1
     assert "file of the study: one with the digest" in changed.err
     assert len(changed.err.splitlines()) == 1
-    Path("hiring-screen.toml").write_text("# only a comment more\n" + example("hiring-screen"))
+    Path("hiring-screen.toml").write_text("# only a comment more\n" + file_text("hiring-screen"))
     assert written("run", *asked, "--sample", "200").status == 0
 
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from facevalue.cli.new import example
 from facevalue.models.base import Capabilities
 from facevalue.protocol import own
 from facevalue.protocol.protocol import Protocol
@@ -17,6 +16,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
+from facevalue.studies import file_text
 from facevalue.studies.registry import published
 from facevalue.types import OptionValue, Request, Response, Status
 
@@ -59,7 +59,7 @@ def estimates_of(protocol: Protocol, options: Mapping[str, OptionValue], folder:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.DataFrame]:
     folder = tmp_path_factory.mktemp("runs")
-    (folder / f"{NAME}.toml").write_text(example(NAME))
+    (folder / f"{NAME}.toml").write_text(file_text(NAME))
     chosen: dict[str, OptionValue] = {"seeds": ["1"]}
     names = SCENARIOS.split(",")
     package = {**chosen, "faces": "12", "scenarios": list(names)}
@@ -88,7 +88,7 @@ def prompts(study: Study) -> set[tuple[str, str]]:
 
 def test_it_asks_what_the_package_asks() -> None:
     package = published("stylisticbias").study({"faces": "12"})
-    declared = own.parse(example(NAME)).study({"people": "12"})
+    declared = own.parse(file_text(NAME)).study({"people": "12"})
     assert prompts(declared) == prompts(package)
     assert (declared.draws.sampling, declared.draws.seeds) == (package.draws.sampling, package.draws.seeds)
 

@@ -12,7 +12,7 @@ from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import TITLED
 from facevalue.report.built import built
 from facevalue.report.sections import page_of
-from facevalue.studies.registry import STUDIES
+from facevalue.studies.registry import PUBLISHED
 from facevalue.studies.vignette.measures import LABELS
 from tests.report import made
 from tests.report import vignette_made as vm
@@ -52,7 +52,7 @@ def answer(frame: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
 
 
 def test_pages_are_of_studies_that_there_are() -> None:
-    assert all(page_of(name).sections for name in STUDIES)
+    assert all(page_of(name).sections for name in PUBLISHED)
 
 
 def test_every_label_of_the_study_can_be_asked_for() -> None:

@@ -15,7 +15,6 @@ from facevalue.protocol.takes import (
     DIMENSION,
     GAP,
     LEVELS_MEAN,
-    MEAN,
     OTHERS,
     PREFERENCE,
     SHIFT,
@@ -59,7 +58,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
                 measure_name(take, task.breakdown, score), _rows(take, task, score),
                 (pl.col("family").str.starts_with(take.named()),),
             )
-            for task in tasks for take in task.takes if take.measure != MEAN for score in task.scores_of(take)
+            for task in tasks for take in task.takes if take.measure in _CONTRASTS for score in task.scores_of(take)
         ),
     )  # fmt: skip
 

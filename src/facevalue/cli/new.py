@@ -1,6 +1,5 @@
 """`facevalue new`: a commented file to start one's own study from."""
 
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
 from facevalue.store.files import write_whole
-from facevalue.studies import EXAMPLES, STUDIES
+from facevalue.studies import DECLARED, EXAMPLES, STUDIES, file_text
 from facevalue.terminal import say
 
 
@@ -31,19 +30,14 @@ def new(file: Path, like: str) -> None:
         raise DataError(f"{file.name} does not end in .toml, which tells the file of a study from the name of one.")
     if file.exists():
         raise DataError(f"{file} already exists: name another file.")
-    if like in EXAMPLES:
-        text = example(like).replace(f'name = "{like}"', f'name = "{file.stem}"').replace(f"{like}.toml", file.name)
+    if like in (*EXAMPLES, *DECLARED):
+        text = file_text(like).replace(f'name = "{like}"', f'name = "{file.stem}"').replace(f"{like}.toml", file.name)
     elif like in STUDIES:
         text = published(STUDIES[like])
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
     say(f"{file}: edit it, then plan it with facevalue plan {file}")
-
-
-def example(name: str) -> str:
-    """Text of an example that comes with FaceValue."""
-    return resources.files("facevalue.studies").joinpath("examples", f"{name}.toml").read_text("utf-8")
 
 
 def published(protocol: Protocol) -> str:

@@ -9,10 +9,10 @@ from math import prod
 
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.definitions import INSTRUMENT, kind_of, margins, measure_name, measures, size_names
+from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
 from facevalue.protocol.replies import Options, Score
 from facevalue.protocol.slots import OPTIONS, slots
-from facevalue.protocol.takes import GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import BETWEEN, FLIP, GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, Breakdown, Take
 from facevalue.protocol.tasks import Task
 
 MOST_ESTIMATES = 10_000
@@ -70,9 +70,9 @@ def check_names(breakdown: Breakdown, scores: Sequence[Score]) -> None:
 
 def check_wordings(ask: Ask) -> None:
     """Refuse wordings of a question of which one lacks a slot that another has: they would ask different things."""
-    named = [{*slots(text), *([OPTIONS.strip("{}")] if OPTIONS in text else [])} for text in ask.prompts]
-    for number, own in enumerate(named):
-        if missing := sorted(set().union(*named) - own):
+    slots_by_wording = [{*slots(text), *([OPTIONS.strip("{}")] if OPTIONS in text else [])} for text in ask.prompts]
+    for number, slot_names in enumerate(slots_by_wording):
+        if missing := sorted(set().union(*slots_by_wording) - slot_names):
             which = "The text of the prompt" if number == 0 else f"Paraphrase {number}"
             raise DataError(f"{which} has no slot {{{missing[0]}}}, which another wording has: write it there, too.")
 
@@ -116,10 +116,10 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
                 f"The factor {name!r} has {many:,} levels; a {take.measure} tells {MOST_LEVELS:,} apart at most. Group "
                 "them by another factor."
             )
-    if take.measure == SPREAD and counts[take.of] > MOST_GROUPS:
+    if take.measure in BETWEEN and counts[take.of] > MOST_GROUPS:
         raise DataError(
-            f"The factor {take.of!r} has {counts[take.of]:,} levels; a spread is between {MOST_GROUPS} groups at most. "
-            "Group them by another factor."
+            f"The factor {take.of!r} has {counts[take.of]:,} levels; a {take.measure} is between {MOST_GROUPS} "
+            "groups at most. Group them by another factor."
         )
     cue = [name for name in breakdown.sets.cue if name in take.by]  # its columns go together and are not crossed
     cues = breakdown.sets.manifest.select(cue).n_unique() if cue else 1
@@ -149,8 +149,8 @@ def check_measures(tasks: Sequence[Task]) -> None:
     taken = ((task.breakdown, take, score) for task in tasks for take in task.takes for score in task.scores_of(take))
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
-        for label in (name, *(size_names(name) if take.size else ())):
-            what = (kind if label == name else f"size of a {kind}", score.name)
+        for label in (name, *companions(take, name)):
+            what = (kind if label == name else f"{'rate' if take.measure == FLIP else 'size'} of a {kind}", score.name)
             if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
                 other = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
                 with placed(take.where):
@@ -183,7 +183,7 @@ def _shared(one: Take, two: Take, breakdown: Breakdown) -> str:
     """What is to be done about two takes of one measure; empty where their labels differ."""
     by = ({*one.by}, {*two.by})
     if one.measure != GAP:
-        same = by[0] == by[1] and (one.measure != SPREAD or one.of == two.of)
+        same = by[0] == by[1] and (one.measure not in BETWEEN or one.of == two.of)
         return "leave one of them out." if same else ""
     if {*one.by, one.of} != {*two.by, two.of}:
         return ""

@@ -28,6 +28,7 @@ class Aggregate:
     # probabilities were read; NaN where nothing was asked
     mass: Values
     reasons: npt.NDArray[np.uint8]  # same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`)
+    repeats: int = 1
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
@@ -50,6 +51,10 @@ class Aggregate:
         valid = np.where(is_asked, self.mass, 0).astype(np.float64)
         weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
         return weight.sum(axis=2), valid.sum(axis=2), is_asked.sum(axis=2).astype(np.float64)
+
+    def by_prompt(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values of this shape, with orderings and repeats apart: (stimuli, items, orderings, repeats)."""
+        return values.reshape(*values.shape[:2], -1, self.repeats)
 
     @cached_property
     def na_rate(self) -> npt.NDArray[np.float64]:
@@ -114,8 +119,8 @@ class Gathering:
 
     def aggregates(self) -> dict[str, Aggregate]:
         """All answers so far, by score."""
-        made = Aggregate if len(self._weights) == 1 else _partly
-        return {name: made(weights, self._mass, self._reasons) for name, weights in self._weights.items()}
+        made, repeats = Aggregate if len(self._weights) == 1 else _partly, self._axes.repeats
+        return {name: made(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
 
 
 def collect(
@@ -131,10 +136,10 @@ def collect(
     return gathering.aggregates()
 
 
-def _partly(weights: Values, mass: Values, reasons: npt.NDArray[np.uint8]) -> Aggregate:
+def _partly(weights: Values, mass: Values, reasons: npt.NDArray[np.uint8], repeats: int) -> Aggregate:
     """One of several scores of the same answers: an answer that has others alone is none here."""
     lacks = np.isnan(weights) & (reasons == 0)
-    return Aggregate(weights, np.where(lacks, 0, mass), np.where(lacks, _REASONS[NA.NEITHER], reasons))
+    return Aggregate(weights, np.where(lacks, 0, mass), np.where(lacks, _REASONS[NA.NEITHER], reasons), repeats)
 
 
 def balanced(weights: Values, group: Codes) -> npt.NDArray[np.float64]:

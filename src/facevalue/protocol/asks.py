@@ -209,7 +209,12 @@ class Ask:
             return self.reply.read(frame)
         codes = _crossed(frame, (*self._option_factors, Factor(ORDERING, self.reply.orderings)))
         levels = product(*(f.levels for f in self._option_factors))
-        fillings = [filling for own in levels for filling in [self._filling(own)] for _ in self.reply.orderings]
+        fillings = [
+            filling
+            for levels_of_item in levels
+            for filling in [self._filling(levels_of_item)]
+            for _ in self.reply.orderings
+        ]
         orderings = cycle(self.reply.orderings)
         options = [self.options(filling, ordering) for filling, ordering in zip(fillings, orderings, strict=False)]
         dtype = pl.UInt16 if len(options) < 2**16 else pl.UInt32

@@ -25,7 +25,7 @@ from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import OTHER, Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, SPREAD, Breakdown
+from facevalue.protocol.takes import BETWEEN, CONTRAST, DIMENSION, MEAN, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
@@ -55,8 +55,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     breakdowns = {name: Breakdown(sets, ask.question_factors) for name, ask in asks.items()}
     for name, ask in asks.items():
         _check_labels(breakdowns[name], ask, name)
-    questioned = {name: (ask, breakdowns[name]) for name, ask in asks.items()}
-    takes = allotted(protocol.takes, questioned, protocol.asks, sides=sides)
+    takes = allotted(protocol.takes, breakdowns, protocol.asks, sides=sides)
     tasks = []
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
@@ -101,7 +100,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         estimates=Estimated(
             measures=tuple(analysis.measures.values()),
             labels=analysis.labels,
-            lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
+            lead=tuple(dict.fromkeys(take.named() for task in tasks for take in task.takes if take.tested)),
             declared=_declared(protocol, tasks),
         ),
         planned=Planned(precision=precision(tasks, design)),
@@ -131,8 +130,8 @@ def _narrowed(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -> di
         for factor in asks[task].named_factors:
             levels[factor.name] = list(dict.fromkeys([*levels.get(factor.name, ()), *factor.levels]))
     chosen = {
-        name: given.chosen(name, names, own)
-        for name, own in levels.items()
+        name: given.chosen(name, names, declared_levels)
+        for name, declared_levels in levels.items()
         if (names := given.names(options, name) if name in options else ())
     }
     return {task: asks[task].narrowed(chosen) if chosen else asks[task] for task in tasks}
@@ -203,9 +202,9 @@ def _missing_by(analysis: Tasks) -> MissingBy:
         if name not in breakdown.of_prompt and len(breakdown.levels(name)) <= min(_MOST, units / 2)
     ]
     several = (Grouped.of(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
-    asked = (name for task in analysis.tasks for name in task.breakdown.asked)
+    factors = (name for task in analysis.tasks for name in task.breakdown.asked)
     task = [TASK] if TASK in analysis.labels else []
-    return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *asked])))
+    return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))
 
 
 def _page(analysis: Tasks) -> "Page":
@@ -235,7 +234,7 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
             for score in task.scores_of(take):
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
-                if take.measure == SPREAD:
+                if take.measure in BETWEEN:
                     levels |= {DIMENSION: (take.of,)}
                 elif take.of:
                     others = dict.fromkeys(other for _, other in breakdown.contrasts(take))

@@ -10,14 +10,16 @@ import polars as pl
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
-from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.definitions import flip_names, measure_name
 from facevalue.protocol.examples import Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
+    BETWEEN,
     CONTRAST,
     DIMENSION,
+    FLIP,
     GAP,
     LEVELS_MEAN,
     MEAN,
@@ -25,6 +27,7 @@ from facevalue.protocol.takes import (
     PREFERENCE,
     SHIFT,
     SPREAD,
+    TALLY,
     Breakdown,
     Take,
 )
@@ -35,6 +38,8 @@ _TITLES = {
     MEAN: "Scores",
     GAP: "Differences",
     SPREAD: "Spreads between groups",
+    FLIP: "Flips of the answer",
+    TALLY: "Questions in which groups differ",
     PREFERENCE: "Preferences",
 }
 _EFFECTS = {SHIFT: "shift", PREFERENCE: "preference"}
@@ -43,6 +48,9 @@ _LEADS = {
     MEAN: "The answers themselves, before anything is compared.",
     GAP: "How far the answers to one level lie from those to another.",
     SPREAD: "How far the groups lie apart. A spread is never zero, even without any difference: see its noise floor.",
+    FLIP: "How often the answer differs from that about the base, beyond that about one picture asked twice.",
+    TALLY: "In how many questions the groups differ, by a test of each. Never zero, even without any difference: see "
+    "its noise floor.",
     PREFERENCE: "How far the answers lean to the picture beside the base.",
 }
 
@@ -60,8 +68,10 @@ def page_of(tasks: Sequence[Task]) -> Page:
 
     Where answers have several scores the headline is about those of the first family together: they share no unit.
     """
-    taken = [_Taken(take, score, _selection(take, task, score))
-             for task in tasks for take in task.takes for score in task.scores_of(take)]  # fmt: skip
+    rows_of_takes = (_Taken(take, score, _selection(take, task, score))
+             for task in tasks for take in task.takes for score in task.scores_of(take))  # fmt: skip
+    rows = {(row.of.measure, row.of.by, row.take.named()): row for row in reversed(list(rows_of_takes))}
+    taken = list(reversed(rows.values()))  # spreads of several factors are one selection
     several = len({row.score.name for row in taken}) > 1
     by_task = () if len(tasks) == 1 else (TASK,)
     factors = list(dict.fromkeys(name for task in tasks for name in task.breakdown.factors))
@@ -97,7 +107,7 @@ def page_of(tasks: Sequence[Task]) -> Page:
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         stated=(_wordings(tasks[0].breakdown), NO_SCORER),
-        units=Units(floor="Noise floor" if any(row.take.measure == SPREAD for row in taken[:1]) else ""),
+        units=Units(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
     )
 
 
@@ -146,7 +156,9 @@ def _wordings(breakdown: Breakdown) -> Stated:
 
 def _selection(take: Take, task: Task, score: Score) -> Of:
     """The estimates of a take of one score."""
-    by = {GAP: (*take.by, take.of, CONTRAST), SPREAD: (*take.by, DIMENSION)}.get(take.measure, take.by)
+    by = {GAP: (*take.by, take.of, CONTRAST), **dict.fromkeys(BETWEEN, (*take.by, DIMENSION))}.get(
+        take.measure, take.by
+    )
     if take.measure == GAP:
         form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} less {{{CONTRAST}:{take.of}}}"
     else:
@@ -162,16 +174,17 @@ def _title(take: Take) -> str:
 
 
 def _lead(row: _Taken, *, several: bool) -> Findings:
-    effect = _EFFECTS.get(row.take.measure, "difference")
+    effect, is_spread = _EFFECTS.get(row.take.measure, "difference"), row.take.measure in BETWEEN
+    verbs = ("is more than chance gives", "are more than chance gives")
     score = row.score.name.replace("_", " ")
     name = f"{row.take.named()}, {score}" if several else row.take.named()
     form = f"{score}, {{row}}: {{value}}" if several else "{row}: {value}"
     return Findings(
         of=(row.of,),
         noun=(effect, name),
-        found=("differs from zero", "differ from zero"),
-        unfound="does not differ from zero",
-        same="zero",
+        found=verbs if is_spread else ("differs from zero", "differ from zero"),
+        unfound="is not more than chance gives" if is_spread else "does not differ from zero",
+        same="what chance gives" if is_spread else "zero",
         effect=effect,
         strongest=(form, form),
         title=f"Clearest: {name}",
@@ -181,18 +194,31 @@ def _lead(row: _Taken, *, several: bool) -> Findings:
 def _section(name: str, title: str, members: Sequence[_Taken], *, several: bool) -> Section:
     """Takes of one title, a table for each."""
     alone = len({row.take for row in members}) == 1
-    tables = tuple(_strips(row, alone=alone, several=several) for row in members)
-    return Section(name, title, tables, each_model=True, lead=_LEADS[members[0].take.measure])
+    first = members[0]
+    tables = [_strips(row, alone=alone, several=several, key=row is first) for row in members]
+    for row, table in zip(members, tuple(tables), strict=True):
+        if row.take.measure == FLIP:
+            tables += [replace(table, of=(replace(row.of, measure=measure),), title=title, key=False)
+                       for measure, title in zip(flip_names(row.of.measures[0]), _FLIPS, strict=True)]  # fmt: skip
+    return Section(name, title, tuple(tables), each_model=True, lead=_LEADS[members[0].take.measure])
 
 
-def _strips(row: _Taken, *, alone: bool, several: bool) -> Strips:
-    """A table of a take; `alone`: whether no other take has its title; `several`: whether there are other scores."""
+def _strips(row: _Taken, *, alone: bool, several: bool, key: bool) -> Strips:
+    """A table of a take.
+
+    `alone`: whether no other take has its title. `several`: whether there are other scores. `key`: whether marks are
+    explained.
+    """
     take = row.take
     first = ", ".join(take.by).capitalize() or "Of"
-    title = _title(take) if alone else f"{_TITLES[take.measure]}: {', '.join(filter(None, (*take.by, take.of)))}"
+    names = take.by if take.measure in BETWEEN else (*take.by, *filter(None, [take.of]))
+    title = _title(take) if alone or not names else f"{_TITLES[take.measure]}: {', '.join(names)}"
     heading = row.score.title if several else ""
     return Strips(of=(row.of,), first=first, title=f"{title}: {_lower(heading)}" if heading else title,
-                  heading=heading, key=True, empty="Not measurable.")  # fmt: skip
+                  heading=heading, key=key, empty="Not measurable.")  # fmt: skip
+
+
+_FLIPS = ("Answers that differ from that about the base", "Answers that differ where one picture is asked twice")
 
 
 def _lower(title: str) -> str:

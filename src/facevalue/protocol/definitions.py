@@ -7,7 +7,19 @@ from math import inf
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Options, Reply, Score
-from facevalue.protocol.takes import GAP, LEVELS_MEAN, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.protocol.takes import (
+    BETWEEN,
+    FLIP,
+    GAP,
+    LEVELS_MEAN,
+    MEAN,
+    PREFERENCE,
+    SHIFT,
+    SPREAD,
+    TALLY,
+    Breakdown,
+    Take,
+)
 
 OURS = "FaceValue"
 PAIRED_GAP, SHIFT_GAP, FROM_MEAN = "paired_gap", "shift_gap", "gap_from_mean"
@@ -31,6 +43,16 @@ def size_names(name: str) -> tuple[str, str]:
     return f"abs_{name}", f"abs_{name}_corrected"
 
 
+def flip_names(name: str) -> tuple[str, str]:
+    """Names of the rate of flips, and of that of a picture asked twice, beside what lies beyond."""
+    return f"{name}_rate", f"{name}_floor"
+
+
+def companions(take: Take, name: str) -> tuple[str, ...]:
+    """Names of the measures that stand beside that of a take."""
+    return size_names(name) if take.size else flip_names(name) if take.measure == FLIP else ()
+
+
 def kind_of(take: Take, breakdown: Breakdown) -> str:
     """Name of what is measured where a take has no name of its own."""
     if take.measure != GAP:
@@ -51,7 +73,21 @@ _TOLD = {
     ),
     SHIFT_GAP: ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
     SPREAD: ("Spread between groups: {}", "standard deviation (ddof 1) of the groups' means, mean over questions"),
+    TALLY: (
+        "Share of questions in which groups differ: {}",
+        "questions with p < .05 by Welch's test of the groups' means, in any of their wordings / questions",
+    ),
+    FLIP: (
+        "Flips of the answer beyond those of one picture asked twice: {}",
+        "p (1 - p') + p' (1 - p) - (flips of base and change asked twice) / 2, which is (p - p')² on average",
+    ),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
+}
+
+
+_UNBOUNDED = {
+    TALLY: "it is a tally of tests, which any missing answer may turn",
+    FLIP: "what lies beyond its floor is of the same replies; the rate of flips has some",
 }
 
 
@@ -64,14 +100,18 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
-            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind == SPREAD else -reach, reach)
+            reach = 1.0 if kind == TALLY else reach
+            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind in BETWEEN else -reach, reach)
+            named = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
-                name, title.format(score.title[:1].lower() + score.title[1:] if title != "{}" else score.title),
-                equation, score.unit, breakdown.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN),
-                signed=kind != SPREAD, comparison=kind != MEAN, limits=limits,
+                name, title.format(named), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
+                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in BETWEEN,
+                comparison=kind != MEAN, limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])
+            if take.measure == FLIP:
+                out |= _flips(out[name])
     return out
 
 
@@ -86,6 +126,16 @@ def _sizes(shift: Measure) -> dict[str, Measure]:
         name: replace(shift, name=name, title=title, equation=equation, signed=False, comparison=False, limits=limits)
         for name, title, equation in names
     }
+
+
+def _flips(beyond: Measure) -> dict[str, Measure]:
+    rate, floor = flip_names(beyond.name)
+    names = (
+        (rate, "Share of answers that differ from that about the base", "p (1 - p') + p' (1 - p)"),
+        (floor, "Share of answers that differ where one picture is asked twice", "2 p (1 - p) n / (n - 1)"),
+    )
+    rates = replace(beyond, comparison=False, limits=(0.0, 1.0), unbounded="")
+    return {name: replace(rates, name=name, title=title, equation=equation) for name, title, equation in names}
 
 
 def margins(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, float]:

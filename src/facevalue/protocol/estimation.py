@@ -1,13 +1,21 @@
 """Estimation of takes: from answers as arrays to estimates with intervals, floors, bounds and tests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, comparison, group_spread, missing_data_bounds, shift
+from facevalue.measures import (
+    cluster_bootstrap,
+    comparison,
+    flips,
+    group_findings,
+    group_spread,
+    missing_data_bounds,
+    shift,
+)
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
@@ -21,14 +29,16 @@ from facevalue.measures.missing_data_bounds import (
 )
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
-from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.definitions import measure_name, size_names
+from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
+from facevalue.protocol.definitions import companions, flip_names, measure_name, size_names
 from facevalue.protocol.instrument import by_group
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
 from facevalue.protocol.spreads import add_spreads, limits
 from facevalue.protocol.takes import (
     CONTRAST,
+    DIMENSION,
+    FLIP,
     GAP,
     LEVELS_MEAN,
     MEAN,
@@ -36,6 +46,7 @@ from facevalue.protocol.takes import (
     PREFERENCE,
     SHIFT,
     SPREAD,
+    TALLY,
     Breakdown,
     Take,
 )
@@ -59,11 +70,13 @@ class Estimator:
         if take.scores and self.score.name not in take.scores:
             return
         measure = self.measures[measure_name(take, self.breakdown, self.score)]
-        if not wanted([measure.name, *(size_names(measure.name) if take.size else ())]):
+        if not wanted([measure.name, *companions(take, measure.name)]):
             return
-        {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[
-            take.measure
-        ](table, take, measure)
+        takers = {
+            SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread,
+            PREFERENCE: self._preference, TALLY: self._tally, FLIP: self._flip,
+        }  # fmt: skip
+        takers[take.measure](table, take, measure)
 
     def _enter(
         self, table: EstimateTable, take: Take, measure: Measure, labels: Labels, estimates: Estimates, **columns: Any
@@ -107,6 +120,28 @@ class Estimator:
             table.add(plain, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep, bounds=ends)
             without_noise = shift.corrected(size, standard_error(cells.sums, cells.counts))
             table.add(corrected, labels, without_noise, keep=keep)
+
+    def _flip(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        if self.answers is None:  # of several models together there is no reply
+            return
+        answers, sets = self.answers, self.breakdown.sets
+        asked = answers.by_prompt(answers.reasons != NOT_ASKED)
+        weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
+        of = flips.flips(weights.astype(np.float64), mass, asked, sets.base_of, sets.varied)
+        rows, columns = self.cut(take.by)
+
+        def cells(values: Array) -> shift.Cells:
+            return self.values.cells(rows, columns, values)
+
+        beyond, keep = cells(of.beyond), cells(of.rate).shown > 0
+        means = cluster_bootstrap.means(beyond.sums, beyond.counts, SEED, largest=1.0)
+        self._enter(table, take, measure, beyond.labels, means, keep=keep)
+        bounds = phi_bounds(Replies(*(cells(part).sums for part in (of.chosen, of.valid, of.asked))))
+        for name, values, ends in zip(flip_names(measure.name), (of.rate, of.floor), (bounds, None), strict=True):
+            share = cells(values)
+            level = cluster_bootstrap.means(share.sums, share.counts, SEED, level=True)
+            labels = self.breakdown.labelled(share.labels)
+            table.add(self.measures[name], labels, level, bounds=ends, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = self.breakdown.shown(take)
@@ -205,14 +240,35 @@ class Estimator:
             published=group_spread.group_tests(scores, groups.codes, len(groups)) if take.rank_test else None,
         )  # fmt: skip
 
+    def _tally(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        scores, groups = self.by_unit(take.of)
+        asked = [name for name in self.breakdown.asked if name not in take.any]
+        questions, parts = self.breakdown.columns(asked), self.breakdown.columns(take.by)
+        part_of = np.zeros(len(questions), dtype=np.int64)
+        part_of[questions.codes] = parts.codes
+        classes = [np.flatnonzero(part_of == part) for part in range(len(parts))]
+        shares = group_findings.findings(scores, groups.codes, len(groups), questions.codes, classes, SEED)
+        labels = {DIMENSION: [take.of] * len(parts), **parts.labels}
+        floor, least, family = shares.floor, shares.least, take.named() if take.tested else None
+        if family is None:
+            floor, least = replace(floor, p=np.full(len(parts), np.nan)), np.full(len(parts), np.nan)
+        table.add(
+            measure, labels, shares.estimates,
+            p_least=least, family=family, floor=floor,
+        )  # fmt: skip
+
+    def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
+        """Scores of shape (units, items), and the units by group."""
+        at = self.breakdown.shown(Take(SPREAD, of=dimension))
+        cells = self.cells(
+            self.values.phi[at], at, Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
+        )
+        return cluster_bootstrap.ratio(cells.sums, cells.counts), by_group(self.breakdown, dimension)
+
     def spread(self, dimension: str) -> tuple[Array, Slicing, group_spread.Spreads]:
         """Scores of shape (units, items), the units by group, and how far the groups lie apart."""
         if dimension not in self._spreads:
-            at = self.breakdown.shown(Take(SPREAD, of=dimension))
-            cells = self.cells(
-                self.values.phi[at], at, Slicing.whole(at.size), self.breakdown.columns(self.breakdown.asked)
-            )
-            scores, groups = cluster_bootstrap.ratio(cells.sums, cells.counts), by_group(self.breakdown, dimension)
+            scores, groups = self.by_unit(dimension)
             spreads = group_spread.spreads(scores, groups.codes, len(groups), SEED)
             self._spreads[dimension] = scores, groups, spreads
         return self._spreads[dimension]

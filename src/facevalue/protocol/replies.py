@@ -322,11 +322,11 @@ def choice(
             raise UnknownNameError("favourable option", favourable, texts)
         values = {name: float(name == favourable) for name in texts}
         return Options(texts, (Scale(_share(favourable), values),), order, letters)
-    named = {name: values for name, values in favourable.items() if isinstance(values, Mapping)}
-    if named and len(named) < len(favourable):
+    tables = {name: values for name, values in favourable.items() if isinstance(values, Mapping)}
+    if tables and len(tables) < len(favourable):
         raise DataError("Scores are either what each option counts, or tables of that by the name of a score.")
     flat = {name: value for name, value in favourable.items() if not isinstance(value, Mapping)}
-    scales = tuple(_scale(name, values) for name, values in (named or {"score": flat}).items())
+    scales = tuple(_scale(name, values) for name, values in (tables or {"score": flat}).items())
     return Options(texts, scales, order, letters)
 
 

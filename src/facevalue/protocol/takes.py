@@ -17,8 +17,11 @@ from facevalue.measures.slicing import Labels, Slicing
 from facevalue.protocol.sets import Sets
 
 Codes = npt.NDArray[np.int64]
-SHIFT, MEAN, GAP, SPREAD, PREFERENCE = "shift", "mean", "gap", "spread", "preference"
-KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE)
+SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
+FLIP = "flip"
+KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP)
+BETWEEN = (SPREAD, TALLY)
+"""What says that groups of units differ, over all of them."""
 METHODS = ("holm", "bh", "by")
 CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "other_group"
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
@@ -37,11 +40,12 @@ class Take:
     measure:
         `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `gap`: the
         difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
-        pairs lean to the picture beside the base.
+        pairs lean to the picture beside the base. `tally`: share of questions in which groups of a factor differ.
+        `flip`: how often the answer differs from that about the base, beyond a picture asked twice.
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
-        The factor of a gap or spread.
+        The factor of a gap, spread or tally.
     versus:
         Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
         unit's levels; "(each other)": all pairs. By default two levels are compared with each other, and each of more
@@ -69,6 +73,10 @@ class Take:
         Mann and Whitney, or of Kruskal and Wallis.
     welch:
         Whether groups of faces are of about one size, so that Welch's test alone judges their gap.
+    any:
+        Factors of the prompt of whose levels one with a finding is enough, such as "wording".
+    optional:
+        Whether it is left out where the pictures lack its factors.
     where:
         Place of the take in a file, for people.
 
@@ -94,6 +102,8 @@ class Take:
     size: bool = False
     rank_test: bool = False
     welch: bool = False
+    any: tuple[str, ...] = ()
+    optional: bool = False
     where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,9 +113,9 @@ class Take:
             raise UnknownNameError("method", self.method, METHODS)
         if self.on not in ("score", SHIFT):
             raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
-        if (self.measure in (GAP, SPREAD)) != bool(self.of):
+        if (self.measure in (GAP, *BETWEEN)) != bool(self.of):
             lack = "needs a factor" if not self.of else "has no factor"
-            raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps and spreads.")
+            raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps, spreads and tallies.")
         if (self.versus or self.ends) and self.measure != GAP:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
@@ -116,10 +126,10 @@ class Take:
             object.__setattr__(self, "tested", False)
         if not re.fullmatch("([a-z][a-z0-9_]{0,39})?", self.name):
             raise DataError(f"The measure's name {self.name!r} is not made of small letters, digits and underscores.")
-        for key, kinds in (("size", (SHIFT,)), ("rank_test", (SHIFT, SPREAD)), ("welch", (GAP,))):
+        for key, kinds in (("size", (SHIFT,)), ("rank_test", (SHIFT, SPREAD)), ("welch", (GAP,)), ("any", (TALLY,))):
             if getattr(self, key) and self.measure not in kinds:
                 raise DataError(f"A {self.measure} has no {key!r}: only a {' or a '.join(kinds)} has.")
-        if self.of in self.by or len(set(self.by)) != len(self.by):
+        if self.of in (*self.by, *self.any) or len({*self.by, *self.any}) != len(self.by) + len(self.any):
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:
             raise DataError(f"The margin of the {self.measure} is {self.margin:g}: it must be above zero.")
@@ -128,7 +138,8 @@ class Take:
         """Name of its family."""
         if self.family or not self.tested:
             return self.family
-        text = f"{self.measure}s of {self.of}" if self.of else f"{self.measure}s"
+        plural = "tallies" if self.measure == TALLY else f"{self.measure}s"
+        text = f"{plural} of {self.of}" if self.of else plural
         text = f"{text} on shifts" if self.on == SHIFT else text
         return f"{text} by {', '.join(self.by)}" if self.by else text
 
@@ -170,16 +181,23 @@ class Breakdown:
 
     def check(self, take: Take) -> None:
         """Refuse a take on what there isn't."""
-        for name in (*take.by, *filter(None, [take.of])):
+        for name in (*take.by, *take.any, *filter(None, [take.of])):
             if name not in self.factors:
                 raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)
-        if SHIFT in (take.measure, take.on):
+        if take.measure in (SHIFT, FLIP) or take.on == SHIFT:
             if not self.sets.cue:
-                raise DataError("A shift needs a base: say what differs, and which level is the base.")
+                kind = take.measure if take.measure == FLIP else SHIFT
+                raise DataError(f"A {kind} needs a base: say what differs, and which level is the base.")
             if take.of in self.sets.cue:
                 raise DataError(f"Shifts are those of {take.of!r}: break them down by it, or compare scores.")
-        if take.measure == SPREAD and take.of not in self.sets.dimensions:
-            raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
+        if take.measure in BETWEEN and take.of not in self.sets.dimensions:
+            raise DataError(
+                f"A {take.measure} is between groups of units; {take.of!r} is not a factor in which units differ."
+            )
+        if take.measure == TALLY and (other := next((n for n in take.by if n not in self.of_prompt), "")):
+            raise DataError(f"A tally is a share of questions, and {other!r} is no factor of the questions.")
+        if other := next((name for name in take.any if name not in self.asked), ""):
+            raise UnknownNameError("factor of the questions", other, self.asked)
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
         levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []

@@ -15,7 +15,7 @@ from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, Breakdown, Take
 from facevalue.types import Question
 
 TASK = "task"
@@ -81,7 +81,7 @@ class Task:
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons in place of text and probabilities."""
         names = zip(self.ask.reply.scores, self.scores, strict=True)
-        scored = self.ask.read(frame).rename({score.name: named.name for score, named in names})
+        scored = self.ask.read(frame).rename({score.name: score_of_study.name for score, score_of_study in names})
         if self.sides:
             score = self.scores[0]
             raw = pl.col(score.name)
@@ -128,28 +128,28 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
 
 
 def allotted(
-    takes: Sequence[Take], questions: Mapping[str, tuple[Ask, Breakdown]], asks: Mapping[str, Ask], *, sides: bool
+    takes: Sequence[Take], breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], *, sides: bool
 ) -> dict[str, tuple[Take, ...]]:
     """Takes of each task: those whose scores are its own, or, where they name none, whose factors it has.
 
-    `questions`: the tasks that are asked. `asks`: all that are declared; what is taken of others alone is left out.
+    `breakdowns`: of the tasks that are asked. `asks`: all that are declared; what is taken of others alone is left out.
 
     Raises
     ------
     DataError, UnknownNameError
         A take is on what no task has, or one that its answers do not allow.
     """
-    out: dict[str, list[Take]] = {name: [] for name in questions}
-    scores = {name: task_scores(name, ask) for name, (ask, _) in questions.items()}
+    out: dict[str, list[Take]] = {name: [] for name in breakdowns}
+    scores = {name: task_scores(name, asks[name]) for name in breakdowns}
     for take in takes:
         with placed(take.where):
-            known = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
+            labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
             for name in take.scores:
-                if name not in known:
-                    raise UnknownNameError("score", name, list(dict.fromkeys(known)))
+                if name not in labels:
+                    raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
             refused: Exception | None = None
             takers = 0
-            for task, (ask, breakdown) in questions.items():
+            for task, breakdown in breakdowns.items():
                 names = tuple(s.name for s in scores[task] if s.name in take.scores or task in take.scores)
                 if take.scores and not names:
                     continue
@@ -160,21 +160,25 @@ def allotted(
                         raise
                     refused = refused or error
                     continue
-                _check_score(take, ask, sides=sides)
+                _check_score(replace(take, scores=names), scores[task], sides=sides)
                 out[task].append(replace(take, scores=names) if names else take)
                 takers += 1
-            if refused and not takers and len(questions) == len(asks):
+            if refused and not takers and not take.optional and len(breakdowns) == len(asks):
                 raise refused
     if not any(out.values()):
-        raise DataError(f"Nothing is taken of the answers to {', '.join(questions)}: ask another task as well.")
+        raise DataError(f"Nothing is taken of the answers to {', '.join(breakdowns)}: ask another task as well.")
     return {name: tuple(own) for name, own in out.items()}
 
 
-def _check_score(take: Take, ask: Ask, *, sides: bool) -> None:
-    """Refuse a take that these answers do not allow."""
-    scores = ask.reply.scores
+def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
+    """Refuse a take that answers with these scores do not allow."""
     if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
         raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
+    if take.measure == FLIP:
+        taken = [score for score in scores if not take.scores or score.name in take.scores]
+        if scale := next((score for score in taken if score.unit != "probability"), None):
+            title = scale.title[:1].lower() + scale.title[1:]
+            raise DataError(f"A flip is of an answer that counts or not; the {title} is on a scale.")
     if sides and (len(scores) > 1 or scores[0].span is None):
         raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
 
@@ -213,11 +217,11 @@ class Tasks:
         if not self._several:
             return self.questions[0](frame)
         rows = frame.with_row_index("(row)")
-        asked: dict[int, Question] = {}
+        question_of_row: dict[int, Question] = {}
         for task, questions in zip(self.tasks, self.questions, strict=True):
             of_task = task.rows(rows)
-            asked |= zip(of_task["(row)"].to_list(), questions(of_task), strict=True)
-        return [asked[row] for row in range(frame.height)]
+            question_of_row |= zip(of_task["(row)"].to_list(), questions(of_task), strict=True)
+        return [question_of_row[row] for row in range(frame.height)]
 
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons in place of text and probabilities; null where another task has the score."""

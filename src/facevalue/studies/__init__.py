@@ -1,5 +1,29 @@
 """Studies: a package per published protocol; `build` makes a study from the user's settings."""
 
-from facevalue.studies.registry import EXAMPLES, STUDIES, asked, available, build, names, protocol, published, register
+from facevalue.studies.registry import (
+    DECLARED,
+    EXAMPLES,
+    STUDIES,
+    asked,
+    available,
+    build,
+    file_text,
+    names,
+    protocol,
+    published,
+    register,
+)
 
-__all__ = ["EXAMPLES", "STUDIES", "asked", "available", "build", "names", "protocol", "published", "register"]
+__all__ = [
+    "DECLARED",
+    "EXAMPLES",
+    "STUDIES",
+    "asked",
+    "available",
+    "build",
+    "file_text",
+    "names",
+    "protocol",
+    "published",
+    "register",
+]

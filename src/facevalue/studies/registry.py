@@ -2,6 +2,8 @@
 
 import importlib
 from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ from facevalue import plugins
 from facevalue.errors import DataError, PluginError, UnknownNameError
 from facevalue.places import is_study_file
 from facevalue.plugins import Plugin
-from facevalue.protocol.offers import Later
+from facevalue.protocol.offers import Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.types import STUDY_TEXT, OptionValue
 
@@ -22,8 +24,11 @@ EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
 """Files of studies that come with FaceValue, to start one's own from."""
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
-
 _OWN = Later("facevalue.protocol", "own")
+_FILES = "facevalue.studies.declared"
+DECLARED = {"gras": Extras(reproduce=Recomputed(Later(_FILES, "gras").reproduce, released=True))}
+"""Those that are files of their own, and what they offer beside."""
+
 _LISTED, _ASKED_FOR = 10.0, 120.0
 """Seconds that the import of another package's study may take."""
 
@@ -32,13 +37,13 @@ class Protocols(MutableMapping[str, Protocol]):
     """Protocols by name; a published one is imported when it is asked for, as each takes its time."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Protocol | None] = dict.fromkeys(PUBLISHED)
+        self._known: dict[str, Protocol | None] = dict.fromkeys((*PUBLISHED, *DECLARED))
 
     def __getitem__(self, name: str) -> Protocol:
-        found = self._known[name]
-        if found is None:
-            found = self._known[name] = importlib.import_module(f"facevalue.studies.{name}").PROTOCOL
-        return found
+        protocol = self._known[name]
+        if protocol is None:
+            protocol = self._known[name] = _declared(name) if name in DECLARED else _packaged(name)
+        return protocol
 
     def __setitem__(self, name: str, protocol: Protocol) -> None:
         self._known[name] = protocol
@@ -56,6 +61,22 @@ class Protocols(MutableMapping[str, Protocol]):
         return name in self._known
 
 
+def _packaged(name: str) -> Protocol:
+    protocol: Protocol = importlib.import_module(f"facevalue.studies.{name}").PROTOCOL
+    return protocol
+
+
+def _declared(name: str) -> Protocol:
+    protocol: Protocol = _OWN.parse(file_text(name), f"{name}.toml")
+    return replace(protocol, extras=DECLARED[name])
+
+
+def file_text(name: str) -> str:
+    """Text of a study that is a file: one of `EXAMPLES` or of `DECLARED`."""
+    folder = "declared" if name in DECLARED else "examples"
+    return resources.files("facevalue.studies").joinpath(folder, f"{name}.toml").read_text("utf-8")
+
+
 STUDIES: MutableMapping[str, Protocol] = Protocols()
 """Every published protocol that can be run."""
 
@@ -67,13 +88,13 @@ def names() -> list[str]:
 
 def available() -> tuple[dict[str, Protocol], dict[str, str]]:
     """All studies by name, and the reasons why others are unavailable."""
-    found, missing = dict(STUDIES), {}
+    protocols, missing = dict(STUDIES), {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
-            found[name] = _loaded(plugin, _LISTED)
+            protocols[name] = _loaded(plugin, _LISTED)
         except PluginError as error:
             missing[name] = str(error)
-    return {**found, **STUDIES}, missing
+    return {**protocols, **STUDIES}, missing
 
 
 def register(protocol: Protocol) -> Protocol:

@@ -74,7 +74,7 @@ class Rows:
     def table(self, table: EstimateTable) -> pl.DataFrame:
         """All of them as a table."""
         for measure, blocks in self._parts.items():
-            names = dict.fromkeys(name for told, *_ in blocks for name in told)
+            names = dict.fromkeys(name for block_labels, *_ in blocks for name in block_labels)
             labels = {n: [x for told, e, *_ in blocks for x in told.get(n, [None] * e.value.size)] for n in names}
             joined = cb.joined([e for _, e, *_ in blocks])
             p = np.concatenate([p for _, _, p, *_ in blocks])
@@ -93,7 +93,7 @@ def alike(
     table = Rows()
     gathered = [Answers(blocks, chunks) for chunks in (plain, other)]
     for block in blocks:
-        one, two = (own.groups_chosen(block) for own in gathered)
+        one, two = (answers.groups_chosen(block) for answers in gathered)
         _add_similarity(table, block, one, two, {})
     return table.table(EstimateTable(STUDY, model, m.LABELS, intervention))
 
@@ -142,9 +142,11 @@ def _shares(block: Part, chosen: cb.Array, totals: cb.Array) -> dyads.PairShares
             value=cb.ratio(chosen.sum(axis=0), total), low=none, high=none, n=n, clusters=count, method=how, se=none,
             size=none, df=none, most=none,
         )  # fmt: skip
-    one, other = (np.repeat(side, cells) for side in block.people)
+    left_people, right_people = (np.repeat(side, cells) for side in block.people)
     cell = np.tile(np.arange(cells), block.units)
-    estimates = dyads.shares(np.minimum(chosen, totals).ravel(), totals.ravel(), (one, other), cell, cells)
+    estimates = dyads.shares(
+        np.minimum(chosen, totals).ravel(), totals.ravel(), (left_people, right_people), cell, cells
+    )
     interval_method = dyads.METHOD if block.modality == VISION else WILSON
     method = np.where(estimates.method == dyads.METHOD, interval_method, estimates.method)
     return replace(estimates, method=np.where(total > 0, method, f"{NOT_MEASURABLE}: no valid answer"))
@@ -164,9 +166,9 @@ def _add_shares(
     groups, count = block.groups, len(block.instances)
     names = [name for name in block.instances for _ in groups]
     labels = {**block.labels, "instance": names, "group": [*groups] * count}
-    chosen, shown, could = (x.reshape(block.units, -1) for x in (choices.chosen, choices.shown, choices.open))
-    shares = _shares(block, chosen, shown)
-    bounds = _bounds(block, chosen, shown, could)
+    chosen, totals, could = (x.reshape(block.units, -1) for x in (choices.chosen, choices.shown, choices.open))
+    shares = _shares(block, chosen, totals)
+    bounds = _bounds(block, chosen, totals, could)
     table.add(m.SHARE, labels, shares, bounds=bounds)
 
     def only(keep: list[int]) -> dict[str, object]:
@@ -244,15 +246,15 @@ def _add_position(table: Rows, block: Part, gathered: Answers) -> None:
 def _add_beside(table: Rows, block: Part, gathered: Answers) -> None:
     """Of each two groups, how often the one is chosen beside the other: by instance, and over all."""
     weights, valid = gathered.weights[block.trials, :2], gathered.valid[block.trials]
-    chosen, shown = block.beside(weights), block.beside(np.stack([valid, valid], axis=1))
+    chosen, totals = block.beside(weights), block.beside(np.stack([valid, valid], axis=1))
     for a, b in permutations(range(len(block.groups)), 2):
-        sums = chosen[:, :, a, b], shown[:, :, a, b]
+        sums = chosen[:, :, a, b], totals[:, :, a, b]
         if not block.pairs[a, b]:
             continue
         labels = {**block.labels, "group": block.groups[a], "other_group": block.groups[b]}
         table.add(m.BESIDE, {**labels, "instance": list(block.instances)}, _linear(_shares(block, *sums), 100.0))
-        both = (x.sum(axis=1, keepdims=True) for x in sums)
-        table.add(m.BESIDE, labels, _linear(_shares(block, *both), 100.0))
+        summed = (x.sum(axis=1, keepdims=True) for x in sums)
+        table.add(m.BESIDE, labels, _linear(_shares(block, *summed), 100.0))
 
 
 def _linear(estimates: cb.Estimates, times: float, more: float = 0.0) -> cb.Estimates:
@@ -264,13 +266,13 @@ def _linear(estimates: cb.Estimates, times: float, more: float = 0.0) -> cb.Esti
 
 def _add_agreement(tables: Mapping[str, Rows], block: Part, gathered: Mapping[str, Answers]) -> None:
     """Similarity of each two models, and the scores where all agree."""
-    groups_chosen = {model: own.groups_chosen(block) for model, own in gathered.items()}
+    groups_chosen = {model: answers.groups_chosen(block) for model, answers in gathered.items()}
     for one, other in combinations(groups_chosen, 2):
         _add_similarity(tables[one], block, groups_chosen[one], groups_chosen[other], {"other_model": other})
     if len(groups_chosen) < 2:
         return
     codes = list(groups_chosen.values())
-    all_asked = np.logical_and.reduce([own > NOT_ASKED for own in codes])
+    all_asked = np.logical_and.reduce([codes_of_model > NOT_ASKED for codes_of_model in codes])
     is_agreed = np.logical_and.reduce([own == codes[0] for own in codes]) & (codes[0] >= 0)
     first = next(iter(tables))
     labels: Labels = {**block.labels, "other_model": ALL_AGREE}
@@ -294,6 +296,6 @@ def _add_similarity(
         table.add(measure, about, _shares(block, *sums))
     by = [agreement_by_chance(one[own], other[own], len(block.groups)) * own.sum()
           for at in range(len(block.instances)) for own in [asked & (block.instance == at)] if own.any()]  # fmt: skip
-    how, none = "no interval: follows from the shares of both", float("nan")
-    chance = cb.single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), block.units, how)
+    method, none = "no interval: follows from the shares of both", float("nan")
+    chance = cb.single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), block.units, method)
     table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -1,0 +1,196 @@
+"""Share of questions in which groups differ by a test of each, beside the share that no difference at all would give.
+
+The score of GRAS (arXiv 2508.18989), which is not zero where nothing differs: of five wordings at .05 each, one finds
+something in up to a fifth of all traits. Its null stands beside it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+
+Codes = npt.NDArray[np.int64]
+ALPHA = 0.05
+DEALS = 400
+"""Labels dealt anew for the null."""
+METHOD = "shares that the groups' differences, less chance, give with residuals dealt anew"
+TAILS = (0.025, 0.975)
+_BLOCK = 2**22  # numbers of one matrix of dealt labels: bounds the work space at some 100 MB
+
+
+@dataclass(frozen=True, slots=True)
+class TallyShares:
+    """Shares of questions with a finding, one for each class of questions.
+
+    `estimates` have intervals for the share that samples of this size find on average; `floor` is that of groups that
+    do not differ, with p of the share by dealt labels, and `least` the smallest p that could be.
+    """
+
+    estimates: Estimates
+    floor: Floor
+    least: Array
+
+
+def welch(sums: Array, squares: Array, counts: Array) -> Array:
+    """P of Welch's analysis of variance, for each question; of two groups that of his t.
+
+    Parameters
+    ----------
+    sums, squares, counts:
+        Of the units' scores, by group, shape (..., groups, questions). Groups with fewer than two units are left out.
+
+    Returns
+    -------
+    Shape (..., questions); NaN where there are not two groups with scores that vary.
+
+    Equation
+    --------
+    F = Σ w_g (m_g - m)² / (k - 1) / (1 + 2 (k - 2) λ / (k² - 1)), w_g = n_g / s²_g, m = Σ w_g m_g / W, W = Σ w_g,
+    λ = Σ (1 - w_g / W)² / (n_g - 1); k - 1 and (k² - 1) / (3 λ) degrees of freedom (Welch 1951).
+
+    Examples
+    --------
+    >>> scores = [np.array([1.0, 2.0, 4.0]), np.array([2.0, 5.0, 6.0, 9.0])]
+    >>> moments = [np.array([[(x**k).sum()] for x in scores]) for k in (1, 2, 0)]
+    >>> round(float(welch(*moments)[0]), 4)
+    0.1241
+    """
+    used = counts > 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+        variance = np.maximum(squares - counts * means**2, 0) / (counts - 1)
+        varies = used & (variance > 1e-18 * np.maximum(means**2, 1))
+        k = varies.sum(axis=-2)
+        weights = np.where(varies, counts / variance, 0.0)
+        total = weights.sum(axis=-2)
+        centre = (weights * np.nan_to_num(means)).sum(axis=-2) / total
+        between = (weights * (np.nan_to_num(means) - centre[..., None, :]) ** 2).sum(axis=-2) / (k - 1)
+        terms = np.where(varies, (1 - weights / total[..., None, :]) ** 2 / (counts - 1), 0.0).sum(axis=-2)
+        f = between / (1 + 2 * (k - 2) * terms / (k**2 - 1))
+        p = special.fdtrc(k - 1, (k**2 - 1) / (3 * terms), f)
+    return np.where((k > 1) & (k == used.sum(axis=-2)), p, np.nan)
+
+
+def findings(
+    scores: Array, group: Codes, groups: int, question: Codes, classes: Sequence[Codes], seed: int
+) -> TallyShares:
+    """Share of questions with p < .05 by Welch's test in any of their wordings.
+
+    Questions that cannot be tested count as without a finding, as published.
+
+    Parameters
+    ----------
+    scores:
+        Shape (units, columns), NaN where not measured: a column for each wording of each question.
+    group:
+        Group of each unit; -1 for none.
+    question:
+        The question of each column.
+    classes:
+        For each share its questions.
+
+    Notes
+    -----
+    The null deals the groups anew to the units. The interval is of the share that other units would give: it holds the
+    shares of dealt residuals with the groups' differences added, which are shrunk by the part that chance adds to them,
+    and as much on either side of the share itself. It is wide, as a tally of tests moves in jumps, and begins at 0
+    where the null could have given the share.
+    """
+    member = np.flatnonzero(group >= 0)
+    scores, labels = scores[member], group[member]
+    moments = _moments(scores, labels[None], groups)
+
+    def shares(moments: tuple[Array, Array, Array]) -> Array:
+        hits = _by_question(welch(*moments), question)
+        return np.stack([_mean(hits[:, own]) for own in classes], axis=1)
+
+    value = shares(moments)[0]
+    sizes = np.array([int(own.size) for own in classes])
+    units = np.array([int(np.isfinite(scores).any(axis=1).sum())] * len(classes))
+    none = np.full(value.shape, np.nan)
+    method = np.full(value.size, METHOD, dtype=object)
+    if cluster_bootstrap.only_values():
+        estimates = Estimates(value, none, none, sizes, units, method, none)
+        return TallyShares(estimates, cluster_bootstrap.no_floor(value.size), none)
+    rng = np.random.default_rng(seed)
+    residuals, deviations = _apart(scores, labels, moments)
+    null, alike = [], []
+    for rows in _dealt(labels, groups * scores.size, rng):
+        null.append(shares(_moments(scores, rows, groups)))
+        alike.append(shares(_moved(_moments(residuals, rows, groups), deviations)))
+    floor = cluster_bootstrap.floor_from(np.concatenate(null), value)
+    others = np.concatenate(alike)
+    low, high = np.quantile(others, TAILS, axis=0)
+    middle = others.mean(axis=0)
+    low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
+    low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
+    estimates = Estimates(
+        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, method, others.std(axis=0)
+    )
+    return TallyShares(estimates, floor, np.full(value.size, 1 / (1 + DEALS)))
+
+
+def _moments(scores: Array, labels: Codes, groups: int) -> tuple[Array, Array, Array]:
+    """Sums, sums of squares and counts by group for each row of labels, shape (rows, groups, columns)."""
+    member = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
+    seen = np.isfinite(scores)
+    filled = np.where(seen, scores, 0.0)
+    sums, squares, counts = (
+        (member @ values).reshape(len(labels), groups, -1) for values in (filled, filled**2, seen.astype(np.float64))
+    )
+    return sums, squares, counts
+
+
+def _apart(scores: Array, labels: Codes, moments: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    """Residuals of the scores from their groups' means, and how far these lie from their centre without chance."""
+    sums, _, counts = (moment[0] for moment in moments)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+        wider = np.sqrt(counts / (counts - 1))
+        residuals = np.where(counts[labels] > 1, (scores - means[labels]) * wider[labels], 0.0)
+        residuals = np.where(np.isfinite(scores), residuals, np.nan)
+        seen = np.isfinite(means)
+        k = seen.sum(axis=0)
+        deviations = np.where(seen, means - np.where(seen, means, 0).sum(axis=0) / k, 0.0)
+        noise = np.nanmean(_variance(residuals, labels, counts), axis=0)
+        shrunk = np.sqrt(np.maximum(1 - noise * (k - 1) / (deviations**2).sum(axis=0), 0))
+    return residuals, deviations * np.nan_to_num(shrunk)
+
+
+def _variance(residuals: Array, labels: Codes, counts: Array) -> Array:
+    """Squared standard error of the groups' means, shape (groups, columns)."""
+    squares = _moments(residuals, labels[None], len(counts))[1][0]
+    return np.where(counts > 1, squares / counts**2, np.nan)
+
+
+def _moved(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array, Array]:
+    """Moments of scores to which something is added in each group."""
+    sums, squares, counts = moments
+    return sums + counts * by, squares + 2 * by * sums + counts * by**2, counts
+
+
+def _by_question(p: Array, question: Codes) -> Array:
+    """Whether each question has a finding in any wording: 1 or 0, NaN where no wording could be tested."""
+    size = int(question.max()) + 1
+    tested, hits = (np.zeros((len(p), size), dtype=np.bool_) for _ in range(2))
+    for column, of in enumerate(question):
+        tested[:, of] |= np.isfinite(p[:, column])
+        hits[:, of] |= p[:, column] < ALPHA
+    return np.where(tested, hits, np.nan)
+
+
+def _mean(hits: Array) -> Array:
+    """Share of the questions, those that cannot be tested counted as without a finding; NaN if none can."""
+    seen = np.isfinite(hits)
+    return np.where(seen.any(axis=1), np.nan_to_num(hits).sum(axis=1) / max(hits.shape[1], 1), np.nan)
+
+
+def _dealt(labels: Codes, cost: int, rng: np.random.Generator) -> Iterator[Codes]:
+    step = max(1, _BLOCK // max(cost, 1))
+    for start in range(0, DEALS, step):
+        yield rng.permuted(np.tile(labels, (min(step, DEALS - start), 1)), axis=1)

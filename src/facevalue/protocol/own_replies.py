@@ -1,0 +1,101 @@
+"""Kinds of answers as a study's file states them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
+
+from facevalue.errors import UnknownNameError
+from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
+from facevalue.protocol.toml_tables import Table
+from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Text
+
+
+def reply_of(table: Table, slot: bool) -> Reply:
+    """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
+    kinds: dict[str, Callable[[Table, bool], Reply]] = {
+        "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
+    }  # fmt: skip
+    kind = table.text("kind")
+    if kind not in kinds:
+        with table.at("kind"):
+            raise UnknownNameError("kind of answer", kind, kinds)
+    return kinds[kind](table, slot)
+
+
+def _choice(table: Table, slot: bool) -> Reply:
+    table.known("kind", "options", "favourable", "scores", "orderings", "letters")
+    options = table.texts("options")
+    twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
+    if twice:
+        raise table.error(f"The options {twice[0]!r} and {twice[1]!r} have one wording.", "options")
+    if ("favourable" in table) == ("scores" in table):
+        raise table.error("A choice has either one option that is favourable, or the scores of all.")
+    order = table.text("orderings", (BOTH if len(options) == 2 else "rotations") if slot else ONE)
+    favourable = table.text("favourable") if "favourable" in table else _scores(table)
+    with table.at("favourable" if isinstance(favourable, str) else "scores"):
+        reply = choice(options, favourable, order, letters=table.flag("letters", slot))
+    return replace(reply, where=table.where("options"))
+
+
+def _scores(table: Table) -> Mapping[str, float] | Mapping[str, Mapping[str, float]]:
+    """What each option counts, or that by the name of a score."""
+    scores = table.table("scores")
+    if not any(isinstance(value, dict) for value in table.document()["scores"].values()):
+        return table.numbers("scores")
+    return {name: scores.numbers(name) for name in scores}
+
+
+def _yes_no(table: Table, slot: bool) -> Reply:
+    table.known("kind", "favourable", "orderings", "yes", "no")
+    with table.at("favourable"):
+        favourable = table.text("favourable", "yes").lower()
+        order = table.text("orderings", BOTH if slot else ONE)
+        return yes_or_no(favourable, order, table.text("yes", "Yes"), table.text("no", "No"))
+
+
+def _rating(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "low", "high")
+    return rating(table.whole("low", 1), table.whole("high", 5))
+
+
+def _number(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "unit", "low", "high")
+    return Amount(table.text("unit", "1"), table.number("low", -inf), table.number("high", inf))
+
+
+def _json(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "fields")
+    fields = table.table("fields")
+    out = {}
+    for name in fields:
+        field = fields.table(name)
+        field.known("unit", "low", "high", "options", "favourable", "scores")
+        if "options" not in field:
+            out[name] = Field(field.text("unit", "1"), field.number("low", -inf), field.number("high", inf))
+            continue
+        favourable = field.text("favourable") if "favourable" in field else field.numbers("scores")
+        with field.at("favourable"):
+            options = choice(field.texts("options"), favourable)
+        if options.keys:
+            raise field.error("The options of a field are the same in all items: no column can name one.", "favourable")
+        scale = options.scales[0]
+        texts = {options.texts[key]: value for key, value in scale.values.items()}
+        out[name] = Field(scale.score.unit, scale.score.low, scale.score.high, texts)
+    return Fields(out)
+
+
+def _text(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "take", "words")
+    taken = table.names("take", (CHARACTERS, WORDS))
+    for name in taken:
+        with table.at("take"):
+            if name not in TAKEN:
+                raise UnknownNameError("what is taken of a text", name, TAKEN)
+    lists = table.table("words", needed=False)
+    words = {name: tuple(word.lower() for word in lists.names(name)) for name in lists}
+    for name, entries in words.items():
+        if name in TAKEN or name == "tokens":
+            raise lists.error(f"No list of words can be called {name!r}.", name)
+        if any(len(word.split()) != 1 for word in entries):
+            raise lists.error(f"The list {name!r} holds more than single words.", name)
+    return Text(taken, words)

@@ -1,0 +1,1 @@
+"""Published studies that are files: each with what its paper needs beside."""

@@ -1,0 +1,96 @@
+"""Tallies: the share of questions in which groups of people differ, beside its null."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import FaceValueError
+from tests.protocol.conftest import Reader
+
+ROWS = ",\n".join(
+    f'  {{identity = "{n}", name = "n{n}", city = "{"Rome" if n % 2 else "Oslo"}", age = "{n % 3}"}}' for n in range(24)
+)
+STUDY = f"""
+name = "small"
+[pictures]
+kind = "none"
+rows = [
+{ROWS}
+]
+[prompt]
+text = "Is {{name}} {{trait}}? Answer with only {{options}}."
+paraphrases = ["Would you call {{name}} {{trait}}? {{options}}"]
+[[item]]
+trait = "kind"
+valence = "good"
+[[item]]
+trait = "able"
+valence = "good"
+[[item]]
+trait = "rude"
+valence = "bad"
+[answer]
+kind = "yes-no"
+[[take]]
+measure = "tally"
+of = "city"
+any = ["wording"]
+[[take]]
+measure = "tally"
+of = "city"
+by = ["valence"]
+any = ["wording"]
+[[take]]
+measure = "tally"
+of = "race"
+optional = true
+"""
+
+
+def test_a_tally_counts_traits_and_stands_beside_its_null(read: Reader, tmp_path: Path) -> None:
+    read(STUDY)
+    opened = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
+    rows = opened.estimates().filter(pl.col("measure") == "tally").to_dicts()
+    assert {(row["dimension"], row["valence"]) for row in rows} == {("city", None), ("city", "good"), ("city", "bad")}
+    whole = next(row for row in rows if row["valence"] is None)
+    assert whole["n"] == 3
+    assert whole["clusters"] == 24
+    assert round(whole["value"] * 3, 9) in (0, 1, 2, 3)
+    parts = {row["valence"]: row["value"] for row in rows}
+    assert whole["value"] == pytest.approx((2 * parts["good"] + parts["bad"]) / 3)
+    assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
+    assert all(0 <= row["floor"] <= row["floor_high"] <= 1 and row["p"] is not None for row in rows)
+    assert all(np.isfinite(row["q_page"]) and row["verdict"] for row in rows)
+    opened.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "In how many questions the groups differ" in page
+    assert "tallies of city" in page
+
+
+def test_an_optional_take_is_left_out_where_the_pictures_lack_its_factor(read: Reader) -> None:
+    assert {m.name for m in read(STUDY).study().estimates.measures} >= {"tally"}
+    assert "tallies of race" not in read(STUDY).study().estimates.lead
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('of = "city"\nany', 'of = "trait"\nany', r"line \d+: A tally is between groups of units; 'trait' is not"),
+        ('of = "city"\nany = ["wording"]\n', 'any = ["wording"]\n', r"A tally needs a factor of its own"),
+        ('any = ["wording"]', 'any = ["wordin"]', r"Unknown factor in a tally 'wordin'\. Did you mean 'wording'"),
+        ('any = ["wording"]', 'any = ["valence"]', r"Unknown factor of the questions 'valence'\. Known: .*trait"),
+        ('any = ["wording"]', 'any = ["city"]', r"names a factor twice"),
+        ('by = ["valence"]', 'by = ["age"]', r"A tally is a share of questions, and 'age' is no factor of the quest"),
+        ('of = "race"\noptional = true', 'of = "race"', r"Unknown factor in a tally 'race'"),
+        ('measure = "tally"\nof = "city"\nany', 'measure = "spread"\nof = "city"\nany', r"A spread has no 'any'"),
+        ('of = "city"\nany', 'of = "city"\nversus = "Rome"\nany', r"A tally is not versus a level: only a gap is"),
+        ('of = "city"\nany', 'of = "city"\nmargin = 3.0\nany', r"margin"),
+    ],
+)
+def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:
+    assert before in STUDY
+    with pytest.raises(FaceValueError, match=message):
+        read(STUDY.replace(before, after, 1)).study()
