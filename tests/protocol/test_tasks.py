@@ -13,6 +13,7 @@ from facevalue.calibration.declared import calibration_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.report.of_runs import report
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
@@ -93,9 +94,16 @@ def _estimates(protocol: Protocol, folder: Path) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def estimates(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def estimates_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tasks")
-    return _estimates(Reader(folder)(STUDY), folder / "run")
+    run(Reader(folder)(STUDY).study(), Hashed(), folder / "run", RunSettings())
+    report([StoredRun.open(folder / "run")], folder / "report.html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def estimates(estimates_folder: Path) -> pl.DataFrame:
+    return estimate([StoredRun.open(estimates_folder / "run")])[0]
 
 
 @pytest.mark.parametrize(("task", "texts"), [("invite", INVITE), ("salary", SALARY), ("trait", TRAIT)])
@@ -127,6 +135,12 @@ def test_a_take_is_of_every_task_that_has_its_factors(estimates: pl.DataFrame) -
     assert {"mean_invite", "mean_salary"} <= names
     assert "mean_trait" not in names
     assert {"shift_invite", "shift_salary", "shift_trait"} <= names
+
+
+def test_the_page_quotes_a_question_of_each_task(estimates_folder: Path) -> None:
+    page = (estimates_folder / "report.html").read_text()
+    for text in ("Would you invite this nurse?", "What would this nurse earn?", "Is this person (a) kind or (b) rude?"):
+        assert text in page
 
 
 def test_missing_answers_are_told_apart_by_task(estimates: pl.DataFrame) -> None:

@@ -11,7 +11,7 @@ from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
 from facevalue.protocol.definitions import flip_names, measure_name
-from facevalue.protocol.examples import Wanted
+from facevalue.protocol.examples import Questions, Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
@@ -106,9 +106,19 @@ def page_of(tasks: Sequence[Task]) -> Page:
         sections=(*sections, _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
+        questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), NO_SCORER),
         units=Units(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
     )
+
+
+def _questions(tasks: Sequence[Task]) -> Questions:
+    """Quote each task once in every wording; of one task and wording the first two questions, in two orders."""
+    many = len(tasks) > 1
+    worded = any(WORDING in task.breakdown.asked for task in tasks)
+    by = (*([TASK] if many else []), *([WORDING] if worded else []))
+    title = ", ".join([*(["{task}"] if many else []), *(["wording {wording}"] if worded else [])])
+    return Questions(block=TASK if many else "", by=by, title=title or "{block}")
 
 
 _EXAMPLES = Section(
