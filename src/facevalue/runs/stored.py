@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _LONGEST = 80  # characters of a run's name
-_ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
+_ROWS = 250_000  # responses understood at a time: bounds memory at a few hundred MB
 
 
 @dataclass(frozen=True)
