@@ -26,6 +26,8 @@ kind = "yes-no"
 [[take]]
 measure = "flip"
 by = ["variation"]
+[[take]]
+measure = "shift"
 [sampling]
 seeds = [1, 2, 3]
 """
@@ -40,8 +42,7 @@ def test_the_rate_stands_beside_that_of_a_picture_asked_twice(read: Reader, tmp_
         rows = {row["measure"]: row for row in estimates.filter(pl.col("variation") == variation).to_dicts()}
         beyond = rows["flip_rate"]["value"] - rows["flip_floor"]["value"]
         assert rows["flip"]["value"] == pytest.approx(beyond, abs=0.05)
-        assert rows["flip"]["p"] is not None
-        assert rows["flip_rate"]["p"] is None
+        assert {row["p"] for row in rows.values()} == {None}
         assert rows["flip_rate"]["bound_low"] <= rows["flip_rate"]["value"] <= rows["flip_rate"]["bound_high"]
     opened.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
@@ -72,7 +73,8 @@ def test_answers_asked_once_have_a_rate_and_no_test(read: Reader, tmp_path: Path
         ('by = ["variation"]', 'name = "na_rate"', r"check of the instrument"),
         ('measure = "flip"', 'measure = "flips"', r"Unknown measure 'flips'\. Did you mean 'flip'"),
         ('by = ["variation"]', 'any = ["wording"]', r"A flip has no 'any'"),
-        ('by = ["variation"]', "margin = 2.0", r"margin"),
+        ('by = ["variation"]', "margin = 0.1", r"margin"),
+        ('by = ["variation"]', "confirmatory = true", r"tested"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:

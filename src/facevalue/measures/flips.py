@@ -1,7 +1,8 @@
 """Flips: how often the answer about a changed picture is another one than that about its base.
 
 A model that draws its replies changes its answer about one and the same picture, too. So flips stand beside those of a
-picture asked twice, and what is tested is how far they lie beyond.
+picture asked twice. What lies beyond is due to the other picture, and not by itself to what was changed in it: any
+other picture would flip some answers. So it is described, and not tested.
 """
 
 from typing import NamedTuple

@@ -48,7 +48,8 @@ _LEADS = {
     MEAN: "The answers themselves, before anything is compared.",
     GAP: "How far the answers to one level lie from those to another.",
     SPREAD: "How far the groups lie apart. A spread is never zero, even without any difference: see its noise floor.",
-    FLIP: "How often the answer differs from that about the base, beyond that about one picture asked twice.",
+    FLIP: "How often the answer differs from that about the base, beyond that about one picture asked twice. Any other "
+    "picture would change some answers: this says how far they hang on the picture, not why.",
     TALLY: "In how many questions the groups differ, by a test of each. Never zero, even without any difference: see "
     "its noise floor.",
     PREFERENCE: "How far the answers lean to the picture beside the base.",

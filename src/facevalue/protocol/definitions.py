@@ -106,7 +106,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             out[name] = Measure(
                 name, title.format(named), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
                 OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in BETWEEN,
-                comparison=kind != MEAN, limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
+                comparison=kind not in (MEAN, FLIP), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])

@@ -63,7 +63,8 @@ class Take:
     margin:
         Largest difference that would not matter.
     tested:
-        Whether it says that things differ, in a family of tests; a mean never does.
+        Whether it says that things differ, in a family of tests; a mean never does, nor do flips: another picture
+        of the same kind would change answers, too.
     name:
         Of the measure; by default that of what is measured.
     size:
@@ -122,7 +123,7 @@ class Take:
             raise DataError("`ends` names all levels of a factor in their order, each once, and stands for `versus`.")
         if not self.tested and (self.family or self.confirmatory or self.margin is not None):
             raise DataError(f"A {self.measure} that is not tested has no family and no margin.")
-        if self.measure == MEAN:
+        if self.measure in (MEAN, FLIP):
             object.__setattr__(self, "tested", False)
         if not re.fullmatch("([a-z][a-z0-9_]{0,39})?", self.name):
             raise DataError(f"The measure's name {self.name!r} is not made of small letters, digits and underscores.")

@@ -244,7 +244,7 @@ def test_each_picture_is_run_once(model: Any, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Prefix, "of", counted)
     answers(model, [r for at, key in enumerate(("one", "two")) for r in requests(shown(key), 10 * at, count=10)])
-    assert rows == [2]
+    assert sum(rows) == 2  # together, or one by one where the second is read while the first is run
 
 
 def many(taken: list[int], count: int = 40) -> Iterator[Request]:
