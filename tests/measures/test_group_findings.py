@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from facevalue.measures import group_findings
 from facevalue.measures.group_findings import findings, welch
+from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds
 
 Array = np.ndarray
 
@@ -92,3 +93,38 @@ def test_intervals_hold_the_share_that_such_samples_find_and_the_null_its_level(
         assert np.mean(covered) > 0.88
         found = np.mean([t.floor.p[0] <= 0.05 for t in tallies])
         assert found < 0.15 if effect == 0 else found > 0.5
+
+
+def _ends(sums: Array, valid: Array, asked: Array, group: Array, groups: int) -> list[Bounds]:
+    """Bounds of the groups' means from answers by unit and column."""
+    return [
+        phi_bounds(Replies(*(part * (group == g)[:, None] for part in (sums, valid, asked)))) for g in range(groups)
+    ]
+
+
+def test_bounds_are_the_share_itself_where_nothing_is_missing() -> None:
+    rng = np.random.default_rng(5)
+    group = np.arange(60) % 2
+    scores = np.clip(rng.random((60, 6)) + np.array([0.4, 0, 0, 0, 0, 0]) * group[:, None], 0, 1)
+    ones = np.ones_like(scores)
+    bounds = group_findings.tally_bounds(
+        scores, group, _ends(scores, ones, ones, group, 2), np.arange(6), [np.arange(6)]
+    )
+    assert bounds.low[0] == bounds.value[0] == bounds.high[0] > 0
+    assert bounds.missing[0] == 0
+
+
+def test_a_finding_that_withheld_answers_could_have_made_is_not_in_the_lower_bound() -> None:
+    rng = np.random.default_rng(6)
+    group = np.arange(200) % 2
+    given = (rng.random((200, 3)) < 0.5).astype(float)
+    withheld = (given == 1) & (group == 1)[:, None] & (rng.random((200, 3)) < 0.8)
+    withheld[:, 2] = False
+    given[:, 2] = group * 0.6 + 0.4 * rng.random(200)  # differs, with all answers there
+    scores = np.where(withheld, np.nan, given)
+    valid = np.where(withheld, 0.0, 1.0)
+    ends = _ends(np.nan_to_num(scores) * valid, valid, np.ones_like(valid), group, 2)
+    bounds = group_findings.tally_bounds(scores, group, ends, np.arange(3), [np.arange(3)])
+    assert bounds.value[0] == 1.0
+    assert bounds.low[0] == pytest.approx(1 / 3)
+    assert bounds.high[0] == 1.0

@@ -63,6 +63,7 @@ def test_a_tally_counts_traits_and_stands_beside_its_null(read: Reader, tmp_path
     assert whole["value"] == pytest.approx((2 * parts["good"] + parts["bad"]) / 3)
     assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
     assert all(0 <= row["floor"] <= row["floor_high"] <= 1 and row["p"] is not None for row in rows)
+    assert all(row["bound_low"] <= row["value"] <= row["bound_high"] for row in rows)
     assert all(np.isfinite(row["q_page"]) and row["verdict"] for row in rows)
     opened.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()

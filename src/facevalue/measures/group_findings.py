@@ -13,6 +13,7 @@ from scipy import special
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
+from facevalue.measures.missing_data_bounds import Bounds
 
 Codes = npt.NDArray[np.int64]
 ALPHA = 0.05
@@ -60,13 +61,24 @@ def welch(sums: Array, squares: Array, counts: Array) -> Array:
     >>> round(float(welch(*moments)[0]), 4)
     0.1241
     """
-    used = counts > 1
+    return _tested(*_errors(sums, squares, counts), counts)
+
+
+def _errors(sums: Array, squares: Array, counts: Array) -> tuple[Array, Array]:
+    """Means and their squared standard errors; NaN for groups of fewer than two."""
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
         variance = np.maximum(squares - counts * means**2, 0) / (counts - 1)
-        varies = used & (variance > 1e-18 * np.maximum(means**2, 1))
+        return means, np.where(counts > 1, variance / counts, np.nan)
+
+
+def _tested(means: Array, errors: Array, counts: Array) -> Array:
+    """P of Welch's test of means with these squared standard errors."""
+    used = counts > 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        varies = used & (errors * counts > 1e-18 * np.maximum(means**2, 1))
         k = varies.sum(axis=-2)
-        weights = np.where(varies, counts / variance, 0.0)
+        weights = np.where(varies, 1 / errors, 0.0)
         total = weights.sum(axis=-2)
         centre = (weights * np.nan_to_num(means)).sum(axis=-2) / total
         between = (weights * (np.nan_to_num(means) - centre[..., None, :]) ** 2).sum(axis=-2) / (k - 1)
@@ -133,6 +145,45 @@ def findings(
         value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, method, others.std(axis=0)
     )
     return TallyShares(estimates, floor, np.full(value.size, 1 / (1 + DEALS)))
+
+
+def tally_bounds(
+    scores: Array,
+    group: Codes,
+    ends: Sequence[Bounds],
+    question: Codes,
+    classes: Sequence[Codes],
+) -> Bounds:
+    """Bounds of the shares of `findings`, had the missing answers been given.
+
+    Parameters
+    ----------
+    scores, group, question, classes:
+        As there.
+    ends:
+        Bounds of each group's mean in each column.
+
+    Notes
+    -----
+    low counts the questions in which groups differ even where their means lie as near each other as the missing answers
+    allow, high those in which they do where they lie as far apart; each with the standard error of these ends.
+    """
+    sums, squares, counts = (part[0] for part in _moments(scores[group >= 0], group[None, group >= 0], len(ends)))
+    means, errors = _errors(sums, squares, counts)
+    low, high = (np.array([getattr(end, name) for end in ends]) for name in ("low", "high"))
+    errors = np.fmax(errors, np.array([end.se for end in ends]) ** 2)
+    low, high = np.fmin(low, means), np.fmax(high, means)
+    with np.errstate(invalid="ignore"):
+        middle = (np.nanmax(low, axis=0) + np.nanmin(high, axis=0)) / 2
+        upper = means > np.nanmean(means, axis=0)
+    near, far = np.clip(middle, low, high), np.where(upper, high, low)
+    shares = []
+    for ends_of_means in (means, near, far):
+        hits = _by_question(_tested(ends_of_means, errors, counts)[None], question)
+        shares.append(np.stack([_mean(hits[:, own]) for own in classes], axis=1)[0])
+    value, least, most = shares
+    missing = np.full(value.shape, float(np.nanmean([end.missing for end in ends])))
+    return Bounds(value, np.fmin(least, value), np.fmax(most, value), missing, np.full(value.shape, np.nan))
 
 
 def _moments(scores: Array, labels: Codes, groups: int) -> tuple[Array, Array, Array]:

@@ -86,7 +86,6 @@ _TOLD = {
 
 
 _UNBOUNDED = {
-    TALLY: "it is a tally of tests, which any missing answer may turn",
     FLIP: "what lies beyond its floor is of the same replies; the rate of flips has some",
 }
 

@@ -34,7 +34,7 @@ from facevalue.protocol.definitions import companions, flip_names, measure_name,
 from facevalue.protocol.instrument import by_group
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
-from facevalue.protocol.spreads import add_spreads, limits
+from facevalue.protocol.spreads import add_spreads, group_bounds, limits
 from facevalue.protocol.takes import (
     CONTRAST,
     DIMENSION,
@@ -249,12 +249,18 @@ class Estimator:
         classes = [np.flatnonzero(part_of == part) for part in range(len(parts))]
         shares = group_findings.findings(scores, groups.codes, len(groups), questions.codes, classes, SEED)
         labels = {DIMENSION: [take.of] * len(parts), **parts.labels}
+        bounds = None
+        if self._poles is not None and self.answers is not None:
+            at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
+            totals, unit = [total[at] for total in self.answers.totals], self.breakdown.sets.identity[at]
+            ends = group_bounds(totals, unit, groups, items, self._poles)
+            bounds = group_findings.tally_bounds(scores, groups.codes, ends, questions.codes, classes)
         floor, least, family = shares.floor, shares.least, take.named() if take.tested else None
         if family is None:
             floor, least = replace(floor, p=np.full(len(parts), np.nan)), np.full(len(parts), np.nan)
         table.add(
             measure, labels, shares.estimates,
-            p_least=least, family=family, floor=floor,
+            p_least=least, family=family, floor=floor, bounds=bounds,
         )  # fmt: skip
 
     def by_unit(self, dimension: str) -> tuple[Array, Slicing]:

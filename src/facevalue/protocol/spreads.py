@@ -73,9 +73,19 @@ def limits(
     groups, items:
         As in `add_spreads`.
     """
+    out = spread_bounds(group_bounds(totals, unit, groups, items, poles))
+    return averaged(out) if mean else out
+
+
+def group_bounds(
+    totals: Sequence[Array],
+    unit: npt.NDArray[np.int64],
+    groups: Slicing,
+    items: Slicing,
+    poles: tuple[float, float] = (0.0, 1.0),
+) -> list[Bounds]:
+    """Bounds of each group's mean in each item; parameters as in `limits`."""
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
     replies = Replies(*(shift.cells(part, unit, rows, items, units).sums for part in totals))
     cells = phi_bounds(replies, poles)
-    cell_of = np.arange(len(groups) * len(items)).reshape(len(groups), -1)
-    out = spread_bounds([cells.at(at) for at in cell_of])
-    return averaged(out) if mean else out
+    return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]
