@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 from polars.testing import assert_frame_equal
 
 from facevalue.calibration.declared import calibration_of
@@ -260,6 +261,29 @@ def test_a_task_and_a_factor_cannot_share_a_name(read: Reader) -> None:
         read(STUDY.replace("task.invite.", "task.gender.")).study()
 
 
+@pytest.mark.parametrize("name", ["mass", "na", "reply", "status", "trial", "block", "image", "ordering", "task", "at"])
+def test_a_task_cannot_have_the_name_of_a_column(name: str, read: Reader) -> None:
+    with pytest.raises(FaceValueError, match=f"No task or score can be called '{name}'"):
+        read(STUDY.replace("task.salary.", f"task.{name}.")).study()
+
+
+def test_tasks_about_pairs_are_on_one_scale(read: Reader, tmp_path: Path) -> None:
+    rows = [f"{number}.png,{number // 2},{('light', 'dark')[number % 2]}" for number in range(6)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["path,set,skin", *rows]))
+    for number in range(6):
+        Image.new("RGB", (8, 8), (40 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    left = 'kind = "choice"\noptions = {left = "the left", right = "the right"}\nfavourable = "left"'
+    pictures = '[pictures]\nkind = "pairs"\nmanifest = "pairs.csv"\ncue = "skin"\nbase = "light"\n'
+    asked = _task("nurse", ('text = "Who is the nurse? {options}"', left))
+    other = _task("kind", ('text = "Who is kind? {options}"', left))
+    text = f'name = "small"\n{pictures}{asked}{other}[[take]]\nmeasure = "preference"\n'
+    names = {measure.name for measure in read(text).study().estimates.measures}
+    assert {"preference_nurse", "preference_kind", "side_bias"} <= names
+    rated = text.replace(other, _task("kind", ('text = "How kind is the left one?"', 'kind = "rating"')))
+    with pytest.raises(FaceValueError, match="pairs side by side need answers on one scale"):
+        read(rated).study()
+
+
 def test_an_unknown_task_is_named(read: Reader) -> None:
     with pytest.raises(FaceValueError, match=r"Unknown task 'salry'\. Did you mean 'salary'"):
         read(STUDY).study({"task": ["salry"]})
@@ -267,5 +291,5 @@ def test_an_unknown_task_is_named(read: Reader) -> None:
 
 def test_a_task_of_which_nothing_is_taken_cannot_be_asked_alone(read: Reader) -> None:
     only = STUDY.replace(TAKES, '[[take]]\nmeasure = "mean"\nby = ["job"]\nscores = ["invite"]\n')
-    with pytest.raises(FaceValueError, match="Nothing is taken of the answers to salary"):
+    with pytest.raises(FaceValueError, match="Nothing is taken of the answers to 'salary'"):
         read(only).study({"task": ["salary"]})

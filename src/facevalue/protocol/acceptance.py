@@ -8,13 +8,18 @@ from itertools import combinations
 from math import prod
 
 from facevalue.errors import DataError, UnknownNameError, placed
-from facevalue.protocol.asks import Ask
+from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
 from facevalue.protocol.replies import Options, Score
 from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.takes import BETWEEN, FLIP, GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, Breakdown, Take
-from facevalue.protocol.tasks import Task
+from facevalue.protocol.tasks import TASK, Task
 
+_ANSWERS = frozenset((
+    *("mass", "na", "reply", "repeat", "status", "text", "probs", "weight", "trial", "block", "image"),
+    *("path", "identity", "set", "seed", "at", ORDERING, TASK),
+))  # fmt: skip
+"""Columns of answers beside scores and factors."""
 MOST_ESTIMATES = 10_000
 """Estimates of one take."""
 MOST_REQUESTS = 500_000_000
@@ -64,6 +69,10 @@ def check_names(breakdown: Breakdown, scores: Sequence[Score]) -> None:
                 f"No factor can be called {name!r}, by which simulated models are told what to say. Rename it."
             )
     for score in scores:
+        if score.name in _ANSWERS:
+            raise DataError(
+                f"No task or score can be called {score.name!r}, which is a column of the answers. Rename it."
+            )
         if score.name in breakdown.factors:
             raise DataError(f"A score and a factor are both called {score.name!r}. Rename one of them.")
 

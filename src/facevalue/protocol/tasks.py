@@ -141,6 +141,8 @@ def allotted(
     """
     out: dict[str, list[Take]] = {name: [] for name in breakdowns}
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
+    if sides and len({(score.unit, score.span) for own in scores.values() for score in own}) > 1:
+        raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
     for take in takes:
         with placed(take.where):
             labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
@@ -165,8 +167,10 @@ def allotted(
                 takers += 1
             if refused and not takers and not take.optional and len(breakdowns) == len(asks):
                 raise refused
-    if not any(out.values()):
-        raise DataError(f"Nothing is taken of the answers to {', '.join(breakdowns)}: ask another task as well.")
+    for name, own in out.items():
+        if not own:
+            what = f"the answers to {name!r}" if name else "the answers"
+            raise DataError(f"Nothing is taken of {what}: leave the task out, or say what is to be measured of it.")
     return {name: tuple(own) for name, own in out.items()}
 
 
