@@ -75,6 +75,16 @@ def test_its_commands_say_what_they_need(facevalue: Command, tmp_path: Path) -> 
     assert (tmp_path / "mine.toml").read_text().count("trait = ") == 100
 
 
+def test_pictures_without_any_of_its_columns_are_refused(faces: Path, facevalue: Command) -> None:
+    faces.write_text(faces.read_text().replace("gender", "sex").replace("race", "origin"))
+    refused = facevalue("plan", "gras", "--manifest", "faces.csv")
+    assert refused.status == 2
+    assert "Unknown factor in a tally 'gender'" in refused.err
+    assert "sex" in refused.err
+    faces.write_text(faces.read_text().replace("sex", "gender"))
+    assert facevalue("plan", "gras", "--manifest", "faces.csv").status == 0
+
+
 def test_scores_are_the_mean_share_of_traits_with_any_finding(tmp_path: Path) -> None:
     reproduction = gras.reproduce(_released(tmp_path, 98).parent)
     scores = {cell.row: cell for cell in reproduction.cells if cell.table == "score"}

@@ -143,35 +143,53 @@ def allotted(
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
     if sides and len({(score.unit, score.span) for own in scores.values() for score in own}) > 1:
         raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
+    refused: list[UnknownNameError] = []
     for take in takes:
-        with placed(take.where):
-            labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
-            for name in take.scores:
-                if name not in labels:
-                    raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
-            refused: Exception | None = None
-            takers = 0
-            for task, breakdown in breakdowns.items():
-                names = tuple(s.name for s in scores[task] if s.name in take.scores or task in take.scores)
-                if take.scores and not names:
-                    continue
-                try:
-                    breakdown.check(take)
-                except UnknownNameError as error:
-                    if take.scores:
-                        raise
-                    refused = refused or error
-                    continue
-                _check_score(replace(take, scores=names), scores[task], sides=sides)
-                out[task].append(replace(take, scores=names) if names else take)
-                takers += 1
-            if refused and not takers and not take.optional and len(breakdowns) == len(asks):
-                raise refused
-    for name, own in out.items():
-        if not own:
+        try:
+            with placed(take.where):
+                of_tasks = _of_tasks(take, breakdowns, asks, scores, sides=sides)
+        except UnknownNameError as error:
+            if not take.optional:
+                raise
+            refused.append(error)
+            continue
+        for task, own in of_tasks:
+            out[task].append(own)
+    if refused and not any(take.tested for of_task in out.values() for take in of_task):
+        raise refused[0]  # nothing that compares is left: these are not the pictures that were meant
+    for name, task_takes in out.items():
+        if not task_takes:
             what = f"the answers to {name!r}" if name else "the answers"
             raise DataError(f"Nothing is taken of {what}: leave the task out, or say what is to be measured of it.")
     return {name: tuple(own) for name, own in out.items()}
+
+
+def _of_tasks(
+    take: Take, breakdowns: Mapping[str, Breakdown], asks: Mapping[str, Ask], scores: Mapping[str, Sequence[Score]], *,
+    sides: bool,
+) -> list[tuple[str, Take]]:  # fmt: skip
+    """Tasks that a take is of, with its scores there; none where it is of others than those that are asked."""
+    labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
+    for name in take.scores:
+        if name not in labels:
+            raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
+    out, lacking = [], None
+    for task, breakdown in breakdowns.items():
+        names = tuple(s.name for s in scores[task] if s.name in take.scores or task in take.scores)
+        if take.scores and not names:
+            continue
+        try:
+            breakdown.check(take)
+        except UnknownNameError as error:
+            if take.scores:
+                raise
+            lacking = lacking or error
+            continue
+        _check_score(replace(take, scores=names), scores[task], sides=sides)
+        out.append((task, replace(take, scores=names)))
+    if lacking and not out and len(breakdowns) == len(asks):
+        raise lacking
+    return out
 
 
 def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
