@@ -1,5 +1,7 @@
 """Tallies of questions in which groups differ: the test of each, the null, the interval."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -93,6 +95,22 @@ def test_intervals_hold_the_share_that_such_samples_find_and_the_null_its_level(
         assert np.mean(covered) > 0.88
         found = np.mean([t.floor.p[0] <= 0.05 for t in tallies])
         assert found < 0.15 if effect == 0 else found > 0.5
+
+
+def test_columns_without_any_answer_raise_no_warning() -> None:
+    scores = np.random.default_rng(4).random((30, 4))
+    scores[:, 0] = np.nan
+    scores[::2, 1] = np.nan
+    group = np.arange(30) % 2
+    seen = np.isfinite(scores).astype(float)
+    ends = _ends(np.nan_to_num(scores), seen, np.ones_like(seen), group, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tally = findings(scores, group, 2, np.arange(4), [np.arange(4)], 1)
+        bounds = group_findings.tally_bounds(scores, group, ends, np.arange(4), [np.arange(4)])
+        nothing = findings(np.full((30, 1), np.nan), group, 2, np.array([0]), [np.array([0])], 1)
+    assert bounds.low[0] <= bounds.value[0] == tally.estimates.value[0] <= bounds.high[0]
+    assert np.isnan(nothing.estimates.value[0])
 
 
 def _ends(sums: Array, valid: Array, asked: Array, group: Array, groups: int) -> list[Bounds]:

@@ -174,15 +174,15 @@ def tally_bounds(
     errors = np.fmax(errors, np.array([end.se for end in ends]) ** 2)
     low, high = np.fmin(low, means), np.fmax(high, means)
     with np.errstate(invalid="ignore"):
-        middle = (np.nanmax(low, axis=0) + np.nanmin(high, axis=0)) / 2
-        upper = means > np.nanmean(means, axis=0)
+        middle = (np.fmax.reduce(low, axis=0) + np.fmin.reduce(high, axis=0)) / 2
+        upper = means > _over_groups(means)
     near, far = np.clip(middle, low, high), np.where(upper, high, low)
     shares = []
     for ends_of_means in (means, near, far):
         hits = _by_question(_tested(ends_of_means, errors, counts)[None], question)
         shares.append(np.stack([_mean(hits[:, own]) for own in classes], axis=1)[0])
     value, least, most = shares
-    missing = np.full(value.shape, float(np.nanmean([end.missing for end in ends])))
+    missing = np.full(value.shape, float(_over_groups(np.array([end.missing for end in ends]).ravel())))
     return Bounds(value, np.fmin(least, value), np.fmax(most, value), missing, np.full(value.shape, np.nan))
 
 
@@ -208,9 +208,15 @@ def _apart(scores: Array, labels: Codes, moments: tuple[Array, Array, Array]) ->
         seen = np.isfinite(means)
         k = seen.sum(axis=0)
         deviations = np.where(seen, means - np.where(seen, means, 0).sum(axis=0) / k, 0.0)
-        noise = np.nanmean(_variance(residuals, labels, counts), axis=0)
+        noise = _over_groups(_variance(residuals, labels, counts))
         shrunk = np.sqrt(np.maximum(1 - noise * (k - 1) / (deviations**2).sum(axis=0), 0))
     return residuals, deviations * np.nan_to_num(shrunk)
+
+
+def _over_groups(values: Array) -> Array:
+    """Mean over the groups that have a value; NaN where none has."""
+    seen = np.isfinite(values)
+    return np.asarray(np.where(seen, values, 0.0).sum(axis=0) / np.where(seen.any(axis=0), seen.sum(axis=0), np.nan))
 
 
 def _variance(residuals: Array, labels: Codes, counts: Array) -> Array:
