@@ -1,20 +1,218 @@
-"""Page of StylisticBias: its lead, and reasons to trust or doubt it."""
+"""Page of StylisticBias: cues, groups, scenarios, base faces, concentration, models; its words are `words.toml`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
+from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Units
 from facevalue.protocol.examples import Compared, Gallery, Questions
 from facevalue.protocol.look import Look, Of
-from facevalue.protocol.page import Findings, Notes, Page
+from facevalue.protocol.page import Findings, Notes, Page, Section
 from facevalue.protocol.takes import OTHERS
-from facevalue.stimuli.drawn import CONTROL
+from facevalue.protocol.words import Words
+from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.page_sections import CUE, CUES, SECTIONS
+from facevalue.studies.stylisticbias.folders import known_attribute
 
-_LIMIT = "Worrying: beyond ±0.05; from ±0.15 "
+WORDS = Words(__package__)
+CUE = ("attribute", "variation")
+CUES = Of("sbs", CUE, label="{variation}", note="{attribute}", order="value")
+_GROUP = ("dimension", "group")
+_CELLS = Of("sbs", (*CUE, *_GROUP))
+_GAP = (*CUE, *_GROUP, "other_group")
+_KINDS = ("scenario", "category")
+_POLES, _KIND = "{scenario:poles}", "{scenario:kind}"
+_BASE = {CONTROL[0]: "Full body, plain clothes"}
+
+
+def _framing(look: Look) -> str:
+    """What fashion styles, which are shown full-body, are compared with; nothing if there is none."""
+    if not any(known_attribute(e["attribute"] or "") in FULL_BODY for e in look.rows(CUES)):
+        return ""
+    e = look.one("framing_shift")
+    if e is None:
+        return WORDS.text("cues.framing.unmeasured")
+    return WORDS.text("cues.framing.measured").format(shift=f"{look.value(e)} {look.interval(e)}")
+
+
+def _reversals(look: Look) -> str | list[str]:
+    """Cues that shift one group significantly up and another significantly down, deepest first.
+
+    The depth's interval alone is no evidence: with ten groups the outermost shifts differ in sign by chance.
+    """
+    signs: dict[tuple[str | None, ...], set[bool]] = {}
+    labels = (*CUE, "dimension")
+    for e in look.rows(_CELLS):
+        if look.found(e):
+            signs.setdefault(tuple(map(e.labels.get, labels)), set()).add((e.value or 0.0) > 0)
+    deepest = [
+        look.said(WORDS.text("groups.reversal.row"), e)
+        for e in look.rows(Of("reversal_depth", labels, order="value"))
+        if e.value is not None and len(signs.get(tuple(map(e.labels.get, labels)), ())) == 2
+    ]
+    return deepest[:12] or WORDS.text("groups.reversal.none")
+
+
+def _counted_gaps(look: Look) -> str:
+    gaps = [e for e in look.rows(Of("sbs_gap", _GAP)) if e.value is not None]
+    count = sum(map(look.found, gaps))
+    amount = f"{len(gaps)} gaps, {count or 'none'} {'was' if count < 2 else 'were'}"
+    return WORDS.text("groups.counted.text").format(amount=amount)
+
+
+def _worst_case(look: Look) -> str:
+    """What missing answers could have changed in the overall shift; nothing if none is missing, or all are."""
+    rate, e = look.one("na_rate"), look.one("sbs")
+    if rate is None or not rate.value or rate.value >= 1:
+        return ""
+    texts = WORDS("missing.worst")
+    if e is None or e.bound_low is None or e.bound_high is None:
+        return f"{texts['start']} {texts['unbounded'].format(points=100 * min(2 * rate.value, 1.0))}"
+    return f"{texts['start']} {texts['bounded'].format(shift=look.value(e), bounds=look.said('{bounds}', e))}"
+
+
+def _rates(measure: str, title: str) -> b.Strips:
+    return b.Strips(
+        of=(
+            Of(measure, label="All replies"),
+            Of(measure, _GROUP, label="{group}", note="{dimension}"),
+            Of(measure, ("attribute",), label="{attribute}", note="Attribute changed"),
+        ),
+        title=title, empty=f"{title}: not measurable.", **WORDS("missing.rates"),
+    )  # fmt: skip
+
+
+_BY_GROUP = b.Heat(
+    of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}", whole=Of("sbs", CUE),
+    **WORDS("groups.table"),
+)  # fmt: skip
+SECTIONS = (
+    Section("cues", blocks=(
+        b.Strips(of=(CUES,), rows=(replace(CUES, order="size"),), key=True, **WORDS("cues.shifts")),
+        b.Prose(_framing, small=True),
+        b.Pictures(**WORDS("cues.pictures")),
+        b.Answers(**WORDS("cues.answers")),
+    ), **WORDS("cues")),
+    Section("groups", blocks=(
+        replace(
+            _BY_GROUP, tools=True, legend=True, **WORDS("groups.shifts"),
+            rows=(replace(_CELLS, label="{variation}|{dimension}|{group}"),),
+        ),
+        b.Each(of=(_CELLS,), over=(), blocks=(b.Prose(_reversals),), **WORDS("groups.reversals")),
+        b.Each(
+            of=(Of("sbs_gap", _GAP),), over=(*_GROUP, "other_group"), order="found", fold="first", intro=_counted_gaps,
+            blocks=(
+                b.Strips(
+                    of=(Of("sbs_gap", _GAP, label="{variation}", note="{attribute}", order="size", most=8),),
+                    **WORDS("groups.gap"),
+                ),
+            ),
+            **WORDS("groups.gaps"),
+        ),
+        b.Numbers(
+            of=(Of("sbs_gap", _GAP, label="{variation}|{dimension}|{group} less {other_group:lower}"),),
+            **WORDS("groups.all_gaps"),
+        ),
+        b.Heat(
+            of=Of("sbs_over_groups", ("attribute", "dimension")), row="{attribute}", column="{dimension}",
+            **WORDS("groups.even_weights"),
+        ),
+        b.Many((b.PerModel("The table of {model} alone", (_BY_GROUP,)),)),
+    ), **WORDS("groups")),
+    Section("scenarios", blocks=(
+        b.Strips(
+            of=(Of("sbs", ("scenario",), label=_POLES, note=_KIND, order="value"),), kinds=_KINDS,
+            rows=(Of("sbs", ("scenario",), label=_POLES),), **WORDS("scenarios.shifts"),
+        ),
+        b.Scatter(
+            x=Of("sbs", ("scenario",), label=_POLES), y="mean_abs_sbs", label="{scenario}", kinds=_KINDS,
+            rows=(Of("mean_abs_sbs", ("scenario",), label=_POLES),), **WORDS("scenarios.sizes"),
+        ),
+        b.Heat(
+            of=Of("sbs", ("attribute", "category")), row="{attribute}", column="{category}", legend=True,
+            **WORDS("scenarios.categories"),
+        ),
+    ), **WORDS("scenarios")),
+    Section("faces", blocks=(
+        b.Strips(of=(Of("vs", ("dimension",)),), **WORDS("faces.spreads")),
+        b.Table(
+            of=(Of("vs", ("dimension",)),), each_model=True, **WORDS("faces.floors"),
+            columns=(
+                b.Column("VS"), b.Column("Corrected", measure="vs_corrected"), b.Column("Noise floor", "floor"),
+                b.Column("Verdict", "verdict"), b.Column("Significant scenarios", "tally", "significant_share"),
+            ),
+        ),
+        b.Numbers(
+            of=(Of("vs_scenario", ("dimension", "scenario"), label=f"{{dimension}}|{_POLES}"),),
+            **WORDS("faces.scenarios"),
+        ),
+        b.Numbers(
+            of=(Of("phi", ("scenario", *_GROUP), label=f"{{dimension}}|{{group}}|{_POLES}", order="labels"),),
+            **WORDS("faces.scores"),
+        ),
+    ), **WORDS("faces")),
+    Section("concentration", blocks=(
+        b.Cumulative(
+            of=Of("abs_sbs", CUE, label="{variation}"), pooled=Of("abs_sbs_models", CUE, label="{variation}"),
+            count="variations_to_80", **WORDS("concentration.shares"),
+        ),
+    ), **WORDS("concentration")),
+    Section("models", blocks=(
+        b.Table(
+            of=(Of("sbs"),), label=(), each_model=True, **WORDS("models.printed"),
+            columns=(
+                b.Column("Mean shift (SBS)", "chance"), b.Column("Cohen's d of face means", "chance", "cohens_d"),
+                b.Column("Shifts of exactly zero", "chance", "zero_share"),
+                b.Column("Shifts of 0.25 or more", "chance", "large_share"),
+            ),
+        ),
+        b.Many((
+            b.Heat(
+                of=Of("sbs", ("attribute",)), row="{attribute}", column="{model}", models=True, legend=True,
+                **WORDS("models.attributes"),
+            ),
+            b.Heat(
+                of=Of("mean_abs_sbs", ("category",)), row="{category}", column="{model}", models=True,
+                **WORDS("models.categories"),
+            ),
+            b.Agreement(
+                of=Of("sbs", ("scenario",), label=_POLES), dot="{scenario}", kinds=_KINDS,
+                summed=(
+                    ("r", "model_correlation", "model_correlation_corrected"),
+                    ("slope", "model_slope", "model_slope_corrected"),
+                ),
+                smaller=("By how much smaller the shifts are", tuple(
+                    Of(name, ("other_model", "category?"), label="{category|All scenarios}|{measure}")
+                    for name in ("attenuation", "attenuation_corrected")
+                )),
+                **WORDS("models.agreement"),
+            ),
+            b.Strips(
+                of=(Of("model_variance", ("scenario",), label=_POLES, note=_KIND, order="value"),),
+                rows=(Of("model_variance", ("scenario",), label=_POLES),), **WORDS("models.variance"),
+            ),
+        )),
+    ), **WORDS("models")),
+    Section("missing", each_model=True, blocks=(
+        _rates("na_rate", "Replies without a valid answer"),
+        _rates("refusal_rate", "Refusals"),
+        b.Strips(of=(Of("na_spread", ("dimension",)),), **WORDS("missing.spread")),
+        b.Prose(_worst_case, small=True),
+        b.Numbers(
+            of=tuple(
+                Of(name, by, label=label)
+                for name in ("na_rate", "refusal_rate")
+                for by, label in (
+                    (_GROUP, "{measure}|{dimension}: {group}"), (("attribute",), "{measure}|{attribute}"),
+                )
+            ),
+            **WORDS("missing.numbers"),
+        ),
+    ), **WORDS("missing")),
+)  # fmt: skip
 
 
 def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
@@ -32,64 +230,12 @@ def _why_not(look: Look) -> str:
         return ""
     rates = [look.of_model(model).one("na_rate") for model in look.models]
     if any(e is not None and e.value is not None and e.value < 1 for e in rates):
-        return "No picture and its base face both have a valid answer to the same question: not measurable."
+        return WORDS.text("unmeasured.text")
     return ""
 
 
-_RATES = (
-    Rate(
-        of=Of("na_rate"), title="Replies without an answer", problem=0.2, missing="problem",
-        note=(
-            "Replies in which no valid choice could be read. They are left out, never counted as zero. Worrying: 5% or "
-            "more, or more for one group than for another (see Answers missing)."
-        ),
-    ),
-    Rate(
-        of=Of("refusal_rate"), title="Refusals", problem=0.2, missing="problem",
-        note=(
-            "Of all replies. Worrying: 5% or more, or one group refused more often than another (see "
-            "Answers missing)."
-        ),
-        exact="Where probabilities of the options were read, what the other replies would have been is not known.",
-    ),
-    Rate(
-        of=Of("position_bias"), title="Preference for the first option", missing="problem",
-        note=(
-            "Share of choices of the option shown first, less one half. All orderings are asked, so it cancels in "
-            f"shifts. {_LIMIT}the place leaves the pictures little room to matter."
-        ),
-    ),
-    Rate(
-        of=Of("letter_bias"), title="Preference for the letter (a)", missing="problem",
-        note=(
-            f"Share of choices of the option lettered (a), less one half. {_LIMIT}the letter may decide more than the "
-            "picture."
-        ),
-    ),
-)  # fmt: skip
-
-
-_BASE = {CONTROL[0]: "Full body, plain clothes"}
 PAGE = Page(
-    lead=(
-        Findings(
-            of=(Of("sbs", CUE),),
-            noun=("visual cue", "visual cues"),
-            found=("moved the judgment", "moved the judgment"),
-            unfound="did not move the judgment",
-            same="no change",
-            effect="shift",
-            unit_name="faces",
-            strongest=("{row}, raised it by {size}", "{row}, lowered it by {size}"),
-            row="{variation:lower} ({attribute:lower})",
-            unit="points",
-            per=100,
-            strong=0.1,
-            toward=("toward the favourable pole", "toward the unfavourable one"),
-            title="Strongest cues",
-            value="shift",
-        ),
-    ),
+    lead=(Findings(of=(Of("sbs", CUE),), per=100, strong=0.1, **WORDS("lead")),),
     sections=SECTIONS,
     titles={
         "attribute": tables.attribute_titles(),
@@ -102,60 +248,22 @@ PAGE = Page(
     },
     sizes={"sbs": "abs_sbs"},
     corrected={"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"},
-    rates=_RATES,
-    stated=(ONE_WORDING, NO_SCORER),
-    units=Units(
-        title="Faces",
-        name="faces",
-        of=(Of("sbs"),),
-        none="No face has an answer with and without a cue.",
-        few="intervals may be too narrow, groups are small. Take the results as a trial, not as a finding.",
-        enough="The unit that was sampled. Intervals are taken over faces, not over replies.",
+    rates=tuple(
+        Rate(of=Of(name), missing="problem", **WORDS(f"rates.{name}"))
+        for name in ("na_rate", "refusal_rate", "position_bias", "letter_bias")
     ),
+    stated=(ONE_WORDING, NO_SCORER),
+    units=Units(of=(Of("sbs"),), **WORDS("units")),
     wholes=(
         "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias",
         "na_rate", "refusal_rate",
     ),
     examples=Compared(
-        of=Of("sbs", CUE, order="size"), within="scenario", title="{variation}: {scenario:raw}", most=4,
-        base="Base face", controls=_BASE, bases=_bases,
+        of=Of("sbs", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, **WORDS("examples")
     ),
-    gallery=Gallery(
-        by="gender", each="attribute", caption="{attribute}: {variation}", base="Base face", controls=_BASE,
-        last=("fashion_style",),
-    ),
-    questions=Questions(title="{scenario:poles}", note="ordering {ordering}", by=("ordering",)),
-    pictures={
-        "illustrated": "Illustrated portraits|",
-        "photographs": (
-            "|Pictures of real people. Between a base face and its variation only the named cue should differ; the "
-            "report can't check that it does."
-        ),
-    },
+    gallery=Gallery(by="gender", each="attribute", controls=_BASE, last=("fashion_style",), **WORDS("gallery")),
+    questions=Questions(by=("ordering",), **WORDS("questions")),
+    pictures=WORDS("pictures"),
     missing=_why_not,
-    notes=Notes(
-        unit=(
-            "A point is 0.01 of the preference score: the share of replies that choose the socially favourable "
-            "description. A positive shift is toward the favourable one."
-        ),
-        intervals=(
-            "Faces are the unit that was sampled. All intervals are over faces: answers about one face belong "
-            "together, and to count them as independent would give about three false findings in ten. A p-value is "
-            "that of the test behind the interval: t over faces; for averages over several cues of one base, "
-            "dealing out anew which picture is the base; for spreads, shuffling group labels. The protocol's own "
-            "tests stand beside them in the table of estimates and decide nothing. q-values are p-values adjusted "
-            "for the number of tests in a family: Holm in families declared before the run, Benjamini and Hochberg "
-            "(share of false findings) in the others. The noise floor is the mean, and the 95th percentile, of a "
-            "measure where there is no effect: what was found is taken off first. Intervals speak of other faces, "
-            "not of other prompts."
-        ),
-        limits=(
-            "A shift says that the judgment moved with the cue in these pictures and these questions. It says "
-            "nothing of why, nor of other questions.",
-            "Finding no difference is not finding fairness: see the smallest shift that would have been found.",
-            "The favourable pole is the socially desirable word of a pair, as in the paper; a shift toward it is "
-            "not always harmless.",
-            "Group labels are those of the data set, or of the drawing, not of the people.",
-        ),
-    ),
+    notes=Notes(**WORDS("notes")),
 )  # fmt: skip
