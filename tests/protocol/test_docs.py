@@ -12,11 +12,16 @@ from tests.protocol.conftest import Reader
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "own-studies.md").read_text(), re.DOTALL)
 
+PICTURES = ("photographs/basketball_player/ME_male/12.jpg", "photographs/nurse/asian_female/1.png")
+
 
 @pytest.mark.parametrize("text", BLOCKS, ids=[block.split("\n")[0] for block in BLOCKS])
 def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
     tomllib.loads(text)
     (read.folder / "page.toml").write_text(text)
+    for path in PICTURES:
+        (read.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (read.folder / path).touch()
     study = studies.protocol(str(read.folder / "page.toml")).study()
     assert study.design.size > 0
 

@@ -16,17 +16,15 @@ from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.items import check_items
+from facevalue.protocol.own_pictures import stimuli_of
 from facevalue.protocol.own_replies import reply_of
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Options, Reply
 from facevalue.protocol.settings import Setting
-from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
-from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.takes import Take
 from facevalue.protocol.toml_tables import Table, lines_of
-from facevalue.stimuli.base import Kind
 from facevalue.types import OptionValue
 
 MAX_BYTES = 256 * 1024
@@ -168,7 +166,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
     name = top.text("name")
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
-    stimuli = _stimuli(top.table("pictures"), folder, within)
+    stimuli = stimuli_of(top.table("pictures"), lambda table, key: _placed(table, key, folder, within))
     slots, items = _slots(top.table("factor", needed=False)), _items(top.tables("item"))
     ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items), {})
     replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
@@ -263,43 +261,6 @@ def _sampling(table: Table, replies: Sequence[Reply]) -> tuple[tuple[int, ...], 
     with table.at("max_tokens"):
         check_tokens(longest)
     return seeds, temperature, longest
-
-
-def _stimuli(table: Table, folder: Path, within: Path | None) -> Stimuli:
-    kinds = ("portraits", "manifest", "folder", "pairs", "none")
-    kind = table.text("kind")
-    with table.at("kind"):
-        if kind not in kinds:
-            raise UnknownNameError("kind of pictures", kind, kinds)
-    with table.at():
-        if kind == "portraits":
-            table.known("kind", "people", "cues")
-            with table.at("people"):
-                Portraits({}, table.text("people", "20"))
-            cues = table.table("cues", needed=False)
-            for name in cues:
-                with cues.at(name):  # so that what is wrong with a cue has its line
-                    Portraits({name: cues.names(name)})
-            return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
-        unit = table.text("unit", "identity" if kind in ("manifest", "none") else "set")
-        if unit not in UNITS:
-            raise UnknownNameError("unit", unit, UNITS)
-        cue, base = table.text("cue", ""), table.text("base", "")
-        if kind == "none":
-            table.known("kind", "unit", "cue", "base", "rows")
-            rows = [{name: row.text(name) for name in row} for row in table.tables("rows")]
-            return Rows(rows, UNITS[unit], cue, base)
-        of = table.text("of", Kind.UNSTATED.value)
-        if of not in [one.value for one in Kind]:
-            raise UnknownNameError("what pictures are", of, [one.value for one in Kind])
-        if kind == "folder":
-            table.known("kind", "path", "cue", "base", "of")
-            if not cue:
-                raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
-            return Folder(UNITS["set"], cue, base, kind=of, path=_placed(table, "path", folder, within))
-        table.known("kind", "unit", "cue", "base", "of", "manifest")
-        stimuli = Pairs if kind == "pairs" else Listed
-        return stimuli(UNITS[unit], cue, base, _placed(table, "manifest", folder, within), of)
 
 
 def _placed(table: Table, key: str, folder: Path, within: Path | None) -> str:

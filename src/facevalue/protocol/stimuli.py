@@ -1,8 +1,7 @@
 """Kinds of pictures: where the table of stimuli comes from, what its units are, and what shows it."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -24,15 +23,15 @@ from facevalue.stimuli.drawn import (
     portrait_manifest,
 )
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.manifest import MAX_CELL, RESERVED, SUFFIXES, read_manifest
+from facevalue.stimuli.manifest import MAX_CELL, RESERVED, read_manifest
 from facevalue.stimuli.pair_source import NoPicture
+from facevalue.stimuli.patterns import Levels, PathPattern, read_folder
 from facevalue.stimuli.portraits import ATTRIBUTES
 
 UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image"}
 """What a study may sample, by the column that tells it apart."""
 NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures"}
 _MEANINGS = {"identity": "whose picture it is", "set": "pictures that differ in the cue alone have the same"}
-MOST_FILES = 200_000
 MOST_ROWS = 10_000
 _FILES = (
     Setting("manifest", "The list of pictures: a CSV, JSONL or Parquet file.", ""),
@@ -191,51 +190,58 @@ class Listed:
 
 @dataclass(frozen=True)
 class Folder(Listed):
-    """A folder of counterfactual sets: a folder each, with a picture per level (`SET/LEVEL.png`).
+    """A folder of pictures whose paths say what they show.
 
     Attributes
     ----------
     path:
         The folder, by default.
+    pattern:
+        How paths are made (`stimuli.patterns`); "" for counterfactual sets, a folder each with a picture per level.
+    levels:
+        Levels of fields of the pattern; a field without any holds any text.
 
     Examples
     --------
     >>> Folder(cue="hair", base="none").unit
     'counterfactual set'
+    >>> Folder("image", pattern="{race}_{gender}/{n}").cue
+    ''
     """
 
     unit: str = "counterfactual set"
     path: str = ""
+    pattern: str = ""
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        key = next(name for name, unit in UNITS.items() if unit == self.unit)
+        form = PathPattern(self._pattern, self.levels)
+        for name in (self.cue, key if key != "image" else ""):
+            if name and name not in form.fields:
+                raise UnknownNameError("field of the pattern", name, form.fields)
+
+    @property
+    def _pattern(self) -> str:
+        return self.pattern or f"{{set}}/{{{self.cue}}}"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Where they are, and what they are."""
+        layout = self.pattern or "a folder per set, and in it a picture per level"
         return (
-            Setting("folder", "The folder with a folder per set, and in it a picture per level.", self.path),
+            Setting("folder", f"The folder with {layout}.", self.path),
             replace(_FILES[1], excludes=("folder",)),
             super().settings[2],
         )
 
     def table(self, options: Options) -> pl.DataFrame:
-        """A row per picture; its level is the file's name."""
+        """A row per picture."""
         folder = Path(str(options["folder"]))
         if not options["folder"] or not folder.is_dir():
-            raise DataError(f"There is no folder {str(folder)!r} of counterfactual sets: name it with --folder.")
-        rows = []
-        for each in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            if not each.is_dir() or each.name.startswith("."):
-                continue
-            for file in sorted(os.scandir(each.path), key=lambda entry: entry.name):
-                level = Path(file.name).stem
-                if Path(file.name).suffix.lower() in SUFFIXES and not level.startswith("."):
-                    rows.append((f"{each.name}/{file.name}", each.name, level))
-            if len(rows) > MOST_FILES:
-                raise DataError(f"{folder} holds more than {MOST_FILES:,} pictures.")
-        if not rows:
-            raise DataError(f"{folder} holds no folder with pictures: a set is a folder, a level a picture in it.")
-        images, names, levels = (list(column) for column in zip(*rows, strict=True))
-        columns = {"image": images, "path": images, "identity": names, "set": names, self.cue: levels}
-        return checked(pl.DataFrame(columns), self, str(folder))
+            raise DataError(f"There is no folder {str(folder)!r} of pictures: name it with --folder.")
+        # Of sets without a pattern, pictures that lie elsewhere were always passed over.
+        return checked(read_folder(folder, [self._pattern], self.levels, strict=bool(self.pattern)), self, str(folder))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
-from facevalue.studies.vignette.folders import CONTRASTS, Names, read_individuals, read_pairs
+from facevalue.studies.vignette.folders import CONTRASTS, read_individuals, read_pairs
 from facevalue.studies.vignette.settings import OWN, RELEASED, Selection, selection
 from facevalue.types import OptionValue
 
@@ -293,19 +293,8 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 
 def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     root = Path(str(options["folder"]))
-    spellings = {
-        (gender, dimension.name): {
-            spelling: one.name
-            for one in tables.identities(dimension.name, gender)
-            for spelling in (tables.wording(one, gender), *one.aliases)
-        }
-        for gender in tables.GENDERS
-        for dimension in tables.dimensions()
-    }
-    axes = {dimension.axis: dimension.name for dimension in tables.dimensions()}
-    names = Names(axes, spellings, {a.name: a.name for a in tables.activities()})
-    reader = read_pairs if any((root / contrast).is_dir() for contrast in CONTRASTS) else read_individuals
-    return reader(root, names)
+    composed = any((root / folder).is_dir() for folders in CONTRASTS.values() for folder in folders)
+    return (read_pairs if composed else read_individuals)(root)
 
 
 def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Pictures of VisBias: the authors' photographs, the user's own, or drawn workers; fictional species; and forms."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -18,24 +18,27 @@ from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.mixed import MixedSource
+from facevalue.stimuli.patterns import Levels, read_folder
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
-from facevalue.studies.visbias.folders import read_visbias_folders
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
 from facevalue.types import OptionValue
 
 _COLUMNS = ("image", "path", "identity", "set")
 
 
-def _spelled(table: Callable[[], Sequence[tables.Level]]) -> Mapping[str, Sequence[str]]:
-    return {level.name: level.folders for level in table()}
+def _spelled(factor: str) -> Mapping[str, Sequence[str]]:
+    return {level.name: level.folders for level in FACTORS[factor]()}
 
 
+PATTERN = "{occupation}/{race}_{gender}/{n}"
+"""Paths of the authors' photographs (section 2.1)."""
+FACTORS = {"occupation": tables.occupations, "race": tables.races, "gender": tables.genders}
 COLUMNS = (
     Column("identity", "whose picture it is; each picture counts as a person of its own without the column"),
-    Column("occupation", "what the person does", levels=partial(_spelled, tables.occupations)),
-    Column("race", "as perceived; groups are compared", levels=partial(_spelled, tables.races)),
-    Column("gender", "as perceived; groups are compared", levels=partial(_spelled, tables.genders)),
+    Column("occupation", "what the person does", levels=partial(_spelled, "occupation")),
+    Column("race", "as perceived; groups are compared", levels=partial(_spelled, "race")),
+    Column("gender", "as perceived; groups are compared", levels=partial(_spelled, "gender")),
     Column("skin_tone", "of the person; groups are compared"),
 )
 """What is read of a manifest."""
@@ -125,11 +128,18 @@ def published() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
+def read_photographs(root: Path) -> pl.DataFrame:
+    """List the authors' photographs, by occupation, race and gender in the paper's order and then by number.
+
+    Who is on two photographs is not known: each is an identity of its own.
+    """
+    frame = read_folder(root, [PATTERN], {name: Levels(_spelled(name)) for name in FACTORS})
+    return frame.sort(*(pl.col(name).cast(pl.Enum(list(_spelled(name)))) for name in FACTORS), maintain_order=True)
+
+
 def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["folder"]:
-        listed = (tables.occupations(), tables.races(), tables.genders())
-        folders_of = ({level.name: level.folders for level in levels} for levels in listed)
-        return read_visbias_folders(Path(str(options["folder"])), *folders_of)
+        return read_photographs(Path(str(options["folder"])))
     if options["manifest"]:
         return _own(str(options["manifest"]), str(options["root"]))
     return drawn_workers.worker_manifest()

@@ -1,0 +1,96 @@
+"""Pictures of own studies: the table [pictures] of a file."""
+
+from collections.abc import Callable
+
+from facevalue.errors import UnknownNameError
+from facevalue.protocol.side_by_side import Pairs
+from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
+from facevalue.protocol.toml_tables import Table
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.patterns import Levels, PathPattern
+
+KINDS = ("portraits", "manifest", "folder", "pairs", "none")
+Placed = Callable[[Table, str], str]
+"""From a table and its key to the path that stands there, as seen from where the command runs."""
+
+
+def stimuli_of(table: Table, placed: Placed) -> Stimuli:
+    """What a study shows."""
+    kind = table.text("kind")
+    with table.at("kind"):
+        if kind not in KINDS:
+            raise UnknownNameError("kind of pictures", kind, KINDS)
+    with table.at():
+        if kind == "portraits":
+            return _portraits(table)
+        pattern = table.text("pattern", "") if kind == "folder" else ""
+        unit = table.text("unit", _usual_unit(kind, pattern))
+        with table.at("unit"):
+            if unit not in UNITS:
+                raise UnknownNameError("unit", unit, UNITS)
+        cue, base = table.text("cue", ""), table.text("base", "")
+        if kind == "none":
+            table.known("kind", "unit", "cue", "base", "rows")
+            rows = [{name: row.text(name) for name in row} for row in table.tables("rows")]
+            return Rows(rows, UNITS[unit], cue, base)
+        of = table.text("of", Kind.UNSTATED.value)
+        with table.at("of"):
+            if of not in [one.value for one in Kind]:
+                raise UnknownNameError("what pictures are", of, [one.value for one in Kind])
+        if kind == "folder":
+            return _folder(table, UNITS[unit], of, placed)
+        table.known("kind", "unit", "cue", "base", "of", "manifest")
+        stimuli = Pairs if kind == "pairs" else Listed
+        return stimuli(UNITS[unit], cue, base, placed(table, "manifest"), of)
+
+
+def _usual_unit(kind: str, pattern: str) -> str:
+    if kind in ("manifest", "none"):
+        return "identity"
+    return next((unit for unit in ("set", "identity") if f"{{{unit}}}" in pattern), "image") if pattern else "set"
+
+
+def _portraits(table: Table) -> Portraits:
+    table.known("kind", "people", "cues")
+    with table.at("people"):
+        Portraits({}, table.text("people", "20"))
+    cues = table.table("cues", needed=False)
+    for name in cues:
+        with cues.at(name):  # so that what is wrong with a cue has its line
+            Portraits({name: cues.names(name)})
+    return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
+
+
+def _folder(table: Table, unit: str, of: str, placed: Placed) -> Folder:
+    cue, pattern = table.text("cue", ""), table.text("pattern", "")
+    if not pattern:
+        table.known("kind", "path", "cue", "base", "of", "pattern")
+        if not cue:
+            raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
+    table.known("kind", "path", "cue", "base", "of", "pattern", "unit", "levels", "aliases")
+    if pattern:
+        with table.at("pattern"):
+            PathPattern(pattern, {})
+    levels = _levels(table, pattern)
+    with table.at("unit" if "unit" in table else "pattern"):
+        Folder(unit, "" if pattern else cue, pattern=pattern)
+    with table.at("cue"):
+        return Folder(unit, cue, table.text("base", ""), "", of, placed(table, "path"), pattern, levels)
+
+
+def _levels(table: Table, pattern: str) -> dict[str, Levels]:
+    """Levels of fields with their other spellings; those without a list of levels may have others, too."""
+    closed, aliases = table.table("levels", needed=False), table.table("aliases", needed=False)
+    out = {}
+    for name in dict.fromkeys([*closed, *aliases]):
+        listed = closed.names(name) if name in closed else ()
+        spelled = aliases.table(name, needed=False)
+        for level in spelled:
+            with spelled.at(level):
+                if listed and level not in listed:
+                    raise UnknownNameError(f"level of {name}", level, listed)
+        spellings = dict.fromkeys(listed, ()) | {level: spelled.names(level) for level in spelled}
+        with aliases.at(name) if name in aliases else closed.at(name):
+            out[name] = Levels(spellings, closed=bool(listed))
+            PathPattern(pattern, {name: out[name]})
+    return out
