@@ -282,7 +282,7 @@ class Each:
     Attributes
     ----------
     of:
-        Estimates whose cells these are.
+        Estimates whose cells these are; those of the first of its blocks by default.
     over:
         Labels of the breakdown; within, they are fixed in every selection that names them in `by`.
     blocks:
@@ -309,13 +309,13 @@ class Each:
     Examples
     --------
     >>> cues = Of("shift", ("role", "variation"))
-    >>> Each(of=(cues,), over=("role",), blocks=(Numbers(of=(cues,), title="Shifts"),), title="{role}").over
-    ('role',)
+    >>> Each(over=("role",), blocks=(Numbers(of=(cues,), title="Shifts"),), title="{role}").cells == (cues,)
+    True
     """
 
-    of: tuple[Of, ...]
     over: tuple[str, ...]
     blocks: tuple["Block", ...]
+    of: tuple[Of, ...] = ()
     nonzero: bool = False
     title: str = ""
     note: "str | Callable[[Look], str]" = ""
@@ -327,6 +327,11 @@ class Each:
     heading: str = ""
     intro: "str | Callable[[Look], str]" = ""
     empty: str = ""
+
+    @property
+    def cells(self) -> tuple[Of, ...]:
+        """Estimates whose cells these are."""
+        return self.of or next(filter(None, map(_estimates, self.blocks)), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,3 +400,12 @@ Block = (
     | Overview | Agreement | Prose | Say | Pictures | Widest | Answers | Each | Fold | Side | Many | PerModel | Own
 )  # fmt: skip
 """Anything that a section may hold."""
+
+
+def _estimates(block: Block) -> tuple[Of, ...]:
+    """Estimates that a block shows; those of its first block, if it holds blocks."""
+    if isinstance(block, Each):
+        return block.cells
+    of: Of | tuple[Of, ...] = getattr(block, "of", ())
+    inner = getattr(block, "blocks", ())
+    return (of,) if isinstance(of, Of) else of or next(filter(None, map(_estimates, inner)), ())

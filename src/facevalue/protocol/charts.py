@@ -1,7 +1,7 @@
 """Charts of a page: what is drawn of which estimates."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from facevalue.protocol.look import Look, Of
 
@@ -24,8 +24,14 @@ class AnyChart:
     """Title of the table with the numbers behind it; none if empty."""
     heads: tuple[str, ...] = ()
     """Titles of that table's columns of labels; the labels' names by default."""
-    rows: tuple[Of, ...] = ()
-    """Its rows, where they are not those of the chart."""
+    rows: tuple[Of, ...] | str = ()
+    """Its rows, where they are not those of the chart; a form for all of the chart's with other labels."""
+
+    def numbered(self, of: tuple[Of, ...]) -> tuple[Of, ...]:
+        """Rows of the table with the numbers behind a chart of these."""
+        if isinstance(self.rows, str):
+            return tuple(replace(selection, label=self.rows, note="", most=None) for selection in of)
+        return self.rows or of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

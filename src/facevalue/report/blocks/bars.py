@@ -39,7 +39,7 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     lead: list[Content] = [TextContent(block.lead)] if block.lead else []
     bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, block.what, block.first, judged)
     behind = (
-        numbers(blocks.Numbers(of=block.rows or block.of, title=block.numbers, heads=block.heads), view)
+        numbers(blocks.Numbers(of=block.numbered(block.of), title=block.numbers, heads=block.heads), view)
         if block.numbers
         else []
     )

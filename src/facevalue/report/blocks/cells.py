@@ -36,7 +36,7 @@ def heat(block: blocks.Heat, view: View) -> list[Content]:
     heading: list[Content] = [TextContent(block.heading, "h3")] if block.heading else []
     if heat_map is None:
         return [*heading, TextContent(block.empty, "empty")] if block.empty else []
-    of = block.rows or (block.of,)
+    of = block.numbered((block.of,))
     behind = numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
     lead = [TextContent(block.lead)] if block.lead else []
     note = [TextContent(block.note, "small")] if block.note else []

@@ -81,7 +81,7 @@ def wrapped(block: blocks.AnyChart, plots: Sequence[Content], lines: Sequence[Co
 
 def lines_of(block: blocks.Strips | blocks.Scatter, view: View) -> list[Content]:
     """The numbers behind a chart."""
-    of = block.rows or (block.of if isinstance(block, blocks.Strips) else (block.x,))
+    of = block.numbered(block.of if isinstance(block, blocks.Strips) else (block.x,))
     return numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
 
 

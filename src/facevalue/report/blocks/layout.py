@@ -106,7 +106,7 @@ class Builder:
     def each(self, block: blocks.Each, view: View) -> list[ready.Content]:
         """The same blocks for every cell of a breakdown."""
         groups: dict[tuple[str | None, ...], list[Estimate]] = {}
-        for of in block.of:
+        for of in block.cells:
             for e in _cells(block, of, view):
                 groups.setdefault(tuple(e[name] for name in block.over), []).append(e)
         keys = [key for key, estimates in groups.items() if not block.nonzero or any(e.value for e in estimates)]
