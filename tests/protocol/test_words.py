@@ -6,6 +6,7 @@ import pytest
 
 from facevalue.protocol.look import Of
 from facevalue.protocol.words import Words
+from facevalue.studies.counterfactuals import page as counterfactuals
 from facevalue.studies.stylisticbias import page as stylisticbias
 
 WORDS = """
@@ -52,7 +53,10 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
 
 @pytest.mark.parametrize(
     ("words", "in_functions"),
-    [(stylisticbias.WORDS, {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"})],
+    [
+        (stylisticbias.WORDS, {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
+        (counterfactuals.WORDS, {"unnamed", "words.table", "words.judged", "scorers.larger"}),
+    ],
 )
 def test_no_words_of_a_page_are_left_behind(words: Words, in_functions: set[str]) -> None:
     assert set(words.unused()) <= in_functions

@@ -8,6 +8,7 @@ the wording of a level, `[...]` for a part that is left out where a label in it 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
@@ -16,6 +17,7 @@ from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, Stated
 from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted, WidestSets
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.words import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +265,25 @@ class Page:
     missing: Callable[[Look], str] | None = None
     added: tuple[str, ...] = ()
     conditions: bool = True
+
+
+def worded(words: Words, sections: Mapping[str, tuple[Block, ...]], **declared: Any) -> Page:
+    """The page of a study: its sections by name, their titles and its other texts from its words.
+
+    `words`: a table for each section; `[notes]`, `[units]`, `[questions]`, `[gallery]`, `[quoted]`, `[titles.LABEL]`,
+    `[[rates]]` and `[[stated]]` are what the page calls so. `declared`: what goes before them.
+    """
+    texts: dict[str, Any] = {name: kind(**words(name)) for name, kind in _WORDED.items() if name in words}
+    texts |= {name: tuple(kind(**row) for row in words.rows(name)) for name, kind in _LISTED.items() if name in words}
+    declared["titles"] = {**(words.titles() if "titles" in words else {}), **declared.get("titles", {})}
+    named = tuple(Section(name, blocks=blocks, **words(name)) for name, blocks in sections.items())
+    return Page(sections=named, **{**texts, **declared})
+
+
+_WORDED: Mapping[str, type[Any]] = {
+    "notes": Notes, "units": Units, "questions": Questions, "gallery": Gallery, "quoted": Quoted,
+}  # fmt: skip
+_LISTED: Mapping[str, type[Any]] = {"rates": Rate, "stated": Stated}
 
 
 def selections(part: object) -> Iterator[Of]:

@@ -26,6 +26,9 @@ class Words:
         """Arguments in the table of this path ("cues.chart"); tables within it, which have paths, are left out."""
         return _arguments(self._at(path))
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
     def text(self, path: str) -> str:
         """The text of this path ("cues.framing.absent")."""
         table, _, name = path.rpartition(".")
