@@ -4,45 +4,44 @@ import hashlib
 import logging
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.design import Order
-from facevalue.errors import FaceValueError, RunError
+from facevalue.errors import RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Finding, Model, Noting, checked_facts
-from facevalue.models.cached import cached_share
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
-from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_of, utc_now
+from facevalue.runs.asked import asked_run, facts_of_model, table_of
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import LOOKED_AT, RunLimits
-from facevalue.runs.progress import Meter, Progress, SilentProgress, Snapshot
+from facevalue.runs.limits import LOOKED_AT
+from facevalue.runs.progress import Progress, SilentProgress
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import without_answer
-from facevalue.runs.rich_progress import concluded
+from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.trials import TrialNumbers
+from facevalue.runs.units import Fact
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
 from facevalue.store.journal import recover
 from facevalue.store.lock import RunLock
-from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
+from facevalue.store.manifest import Counts, RunManifest, read_manifest, versions, write_manifest
 from facevalue.store.reader import count_drawn
 from facevalue.store.shards import shard_paths
 from facevalue.store.writer import ShardWriter
 from facevalue.types import Status
 
 _LOG = logging.getLogger(__name__)
-_UPDATE = 0.2  # seconds between reports
 _MOST_KINDS = 1_000  # different errors that are counted
 
 
@@ -97,16 +96,10 @@ def run(
         order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
         if settings.check and can.images_per_request:
             check_images(study, completion)
-        session = _Session(
-            study,
-            folder,
-            settings,
-            progress,
-            completion,
-            RequestStream(study, completion, asking, order, settings.chunk),
-        )
+        stream = RequestStream(study, completion, asking, order, settings.chunk)
+        session = _FolderSession(study, model, folder, settings, progress, manifest, completion, stream)
         session.warnings += warnings
-        return session.run(model, manifest, signals)
+        return session.run(model.notes if isinstance(model, Noting) else (), versions(), signals)
 
 
 def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
@@ -122,184 +115,95 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
         return replace(manifest, id=secrets.token_hex(8), stimuli=hashlib.sha256(table).hexdigest())
     stored = read_manifest(folder)
-    if changed := differences(stored, manifest):
-        raise RunError(
-            f"{folder} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
-        )
+    check_same_run(stored, manifest, folder, "folder")
     check_stimuli(folder, stored)
     check_stimuli_table(study, folder)
     return replace(stored, name=settings.name or stored.name)
 
 
-def _names(shards: Collection[Path]) -> tuple[str, ...]:
-    return tuple(path.name for path in shards)
-
-
-def _found(session: Session, model: Model) -> Session:
-    """Enter what the model found out about itself, if it looks."""
-    if not isinstance(model, Finding):
-        return session
+def _findings(model: Model) -> Mapping[str, Fact]:
+    """Facts that the model found out about itself, if it looks."""
     try:
-        return replace(session, findings=checked_facts(model, "The findings", model.findings()))
+        return checked_facts(model, "The findings", model.findings()) if isinstance(model, Finding) else {}
     except Exception as error:  # what was answered is stored, whatever a stranger's model says of itself
         _LOG.info("%s", first_line(error))
-        return session
+        return {}
 
 
-@dataclass(slots=True)
-class _Tally(SessionCounts):
-    """Counts of one session; written by whichever thread stores."""
-
-    example: str = ""
-    """A reply without a valid answer."""
-
-
-class _Session:
-    """One call of `run`, from the first request to the last shard."""
+class _FolderSession(RunSession):
+    """One call of `run`: a model asked in this process, its answers stored as shards of a folder."""
 
     def __init__(
         self,
         study: Study,
+        model: Model,
         folder: Path,
         settings: RunSettings,
         progress: Progress,
+        manifest: RunManifest,
         completion: Completion,
         stream: RequestStream,
     ) -> None:
-        self.warnings: list[str] = []
-        self._study = study
-        self._folder = folder
-        self._manifest: RunManifest | None = None
-        self._settings = settings
-        self._progress = progress
-        self._completion = completion
-        self._stream = stream
-        self._tally = _Tally()
-        self._skipped = completion.stored()
-        self._meter = Meter()
-        self._reported = 0.0
-        self._came = 0
-        self._began = time.monotonic()
-        self._limits = RunLimits(
-            settings,
-            completion.prompt_tokens,
-            completion.completion_tokens,
-            study.reading.unread,
-            new=not self._skipped,
+        self._model, self._folder, self._manifest = model, folder, manifest
+        self._completion, self._stream = completion, stream
+        super().__init__(
+            study, settings, progress, model.name, manifest, self._counts(), completion.stored(), SessionCounts()
         )
-        self._stopped = ""
 
-    def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
-        """Ask everything that is open; the run folder is in order whatever ends this."""
-        begun = Session(utc_now(), None, 0, versions())
-        end = before.end if not self._stream.planned else None
-        self._manifest = replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
-        self._list(shard_paths(self._folder))
-        self._progress.start(self._skipped, self._skipped + self._stream.planned)
-        for note in model.notes if isinstance(model, Noting) else ():
-            self._note(note)
+    @property
+    def _planned(self) -> int:
+        return self._stream.planned
+
+    def _ask(self, signals: Interrupts) -> None:
         _LOG.info(
             "%s on %s in %s: %d of %d requests to make",
-            before.study,
-            before.model,
+            self._before.study,
+            self._before.model,
             self._folder.name,
-            self._stream.planned,
-            self._completion.requests,
+            self._planned,
+            self._requests,
         )
-        interrupted = False
-        try:
-            with ShardWriter(
-                self._folder,
-                self._stream.asked,
-                rows=self._settings.flush_rows,
-                seconds=self._settings.flush_seconds,
-                stored=self._stored,
-                run=before.id,
-                listed=self._list,
-                journal_seconds=self._settings.journal_seconds,
-                guard=signals.shielded,
-                timed=not before.replayed,
-            ) as writer:
-                try:
-                    self._ask(model, writer, signals)
-                except KeyboardInterrupt:
-                    interrupted = True
-            interrupted = interrupted or (self._stream.stop and not self._stopped)
-        except KeyboardInterrupt:  # while the last shard was written; it is
-            interrupted = True
-        except BaseException as error:
-            signals.over()
-            self._close(before, _found(begun, model), complete=False, error=error)
-            self._report(time.monotonic())
-            self._progress.finish(None)
-            raise
-        signals.over()
-        silent = self._completion.unasked()
-        if silent and not interrupted and not self._stopped:
-            message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
-            self._warn(message)
-        if before.exact and (sampled := count_drawn(self._folder)):
-            message = (
-                f"{sampled:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability "
-                f"could not be read: 'facevalue export {self._folder} --to replies.csv' "
-                "shows which (no probabilities, and why)."
-            )
-            self._warn(message)
-        complete = not (silent or interrupted or self._stopped)
-        begun = _found(begun, model)
-        if changed := other_server((*before.sessions, begun)):
-            self._warn(changed)
-        self._close(before, begun, complete)
-        summary = self._summary(complete, interrupted, cached_share([begun.findings]))
-        _LOG.info("%s", concluded(summary))
-        self._progress.finish(summary)
-        return summary
+        with ShardWriter(
+            self._folder,
+            self._stream.asked,
+            rows=self._settings.flush_rows,
+            seconds=self._settings.flush_seconds,
+            stored=self._stored,
+            run=self._before.id,
+            listed=self._list,
+            journal_seconds=self._settings.journal_seconds,
+            guard=signals.shielded,
+            timed=not self._before.replayed,
+        ) as writer:
+            try:
+                self._watch()
+                gate = Gate(self._model, self._warn)
+                for again in range(self._completion.width // self._completion.repeats):
+                    self._ask_round(gate, again, writer, signals)
+                    if self._stopping:
+                        return
+            except KeyboardInterrupt:  # what has come is stored
+                self._interrupted = True
 
-    def _ask(self, model: Model, writer: ShardWriter, signals: Interrupts) -> None:
-        self._watch()
-        gate = Gate(model, self._warn)
-        for again in range(self._completion.width // self._completion.repeats):
-            with closing(gate.respond(self._stream.requests(again))) as responses, signals.draining(self._interrupt):
-                for response in responses:
-                    self._came += 1
-                    writer.append(response)
-                    if response.status is Status.ERROR:
-                        _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
-                    self._limits.take(response)
-                    if self._came == LOOKED_AT:
-                        writer.flush()  # so that it is known what they are
-                    self._watch()
-                    if (now := time.monotonic()) - self._reported > _UPDATE:
-                        self._report(now)
-            writer.flush()  # the next round reads what this one stored
-            self._report(time.monotonic())
-            if self._stream.failure is not None:
-                raise self._stream.failure
-            if self._stream.stop:
-                return
+    def _ask_round(self, gate: Gate, again: int, writer: ShardWriter, signals: Interrupts) -> None:
+        with closing(gate.respond(self._stream.requests(again))) as responses, signals.draining(self._interrupt):
+            for response in responses:
+                self._came += 1
+                writer.append(response)
+                if response.status is Status.ERROR:
+                    _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
+                self._limits.take(response)
+                if self._came == LOOKED_AT:
+                    writer.flush()  # so that it is known what they are
+                self._watch()
+                self._report()
+        writer.flush()  # the next round reads what this one stored
+        self._show(time.monotonic())
+        if self._stream.failure is not None:
+            raise self._stream.failure
 
-    def _watch(self) -> None:
-        replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (reason := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopped:
-            self._stopped, self._stream.stop = reason, True
-            self._note(f"{reason} Stopping; what is on its way is stored.")
-        elif doubt := self._limits.doubt(replies, invalid):
-            self._note(doubt)
-
-    def _warn(self, message: str) -> None:
-        self.warnings.append(message)
-        self._note(message)
-
-    def _note(self, message: str) -> None:
-        _LOG.info("%s", message)
-        self._progress.note(message)
-
-    def _interrupt(self) -> None:
+    def _halt(self) -> None:
         self._stream.stop = True
-        self._note(
-            f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. "
-            "Interrupt again to stop at once."
-        )
 
     def _stored(self, frame: pl.DataFrame) -> None:
         """Enter a shard that is safe on the disk into all counts."""
@@ -320,27 +224,12 @@ class _Session:
 
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""
-        assert self._manifest is not None
-        self._manifest = replace(self._manifest, shards=_names(shards))
+        self._manifest = replace(self._manifest, shards=tuple(path.name for path in shards))
         write_manifest(self._folder, self._manifest)
 
-    def _report(self, now: float) -> None:
-        self._reported = now
-        tally, rate = self._tally, self._meter.rate(self._came, now)
-        self._progress.update(
-            Snapshot(
-                done=self._skipped + self._came,
-                total=self._skipped + self._stream.planned,
-                rate=rate,
-                eta=max(self._stream.planned - self._came, 0) / rate if rate > 0 else None,
-                prompt_tokens=tally.prompt_tokens,
-                completion_tokens=tally.completion_tokens,
-                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
-                stored=tally.stored,
-                na=tally.na,
-                errors=tally.errors,
-            )
-        )
+    def _save(self, run: RunManifest) -> None:
+        self._manifest = run
+        self._list(shard_paths(self._folder))
 
     def _counts(self) -> Counts:
         completion, by_status = self._completion, self._completion.counts()
@@ -354,43 +243,16 @@ class _Session:
             completion_tokens=completion.completion_tokens,
         )
 
-    def _close(self, before: RunManifest, begun: Session, complete: bool, error: BaseException | None = None) -> None:
-        if not self._tally.stored and before.end is not None and complete:
-            # Nothing was left to ask: as if the command had not been given.
-            write_manifest(self._folder, replace(before, shards=_names(shard_paths(self._folder))))
-            return
-        ended = replace(begun, end=utc_now(), asked=self._tally.stored)
-        after = replace(
-            before,
-            end=utc_now() if complete else None,
-            counts=self._counts(),
-            sessions=(*before.sessions, ended),
-            shards=_names(shard_paths(self._folder)),
-        )
-        try:
-            write_manifest(self._folder, after)
-        except FaceValueError:
-            if error is None:
-                raise  # otherwise it is the same full disk once more
+    def _findings(self) -> Mapping[str, Fact]:
+        return _findings(self._model)
 
-    def _summary(self, complete: bool, interrupted: bool, cached: float | None) -> RunSummary:
-        tally = self._tally
-        return RunSummary(
-            requests=self._completion.requests,
-            asked=tally.stored,
-            skipped=self._skipped,
-            errors=tally.errors,
-            na=tally.na,
-            refused=tally.refused,
-            reasked=tally.reasked,
-            seconds=time.monotonic() - self._began,
-            prompt_tokens=tally.prompt_tokens,
-            completion_tokens=tally.completion_tokens,
-            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
-            complete=complete,
-            interrupted=interrupted,
-            stopped=self._stopped,
-            failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
-            warnings=tuple(self.warnings),
-            cached=cached,
+    def _unanswered(self) -> int:
+        return self._completion.unasked()
+
+    def _drawn(self) -> str:
+        if not self._before.exact or not (drawn := count_drawn(self._folder)):
+            return ""
+        return (
+            f"{drawn:,} of {self._requests:,} replies were drawn, as over 1% of their probability could not be read: "
+            f"'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
         )

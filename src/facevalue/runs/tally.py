@@ -23,6 +23,8 @@ class SessionCounts:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    example: str = ""
+    """A reply without a valid answer; empty where replies are read elsewhere."""
 
 
 @dataclass(slots=True)

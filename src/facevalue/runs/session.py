@@ -1,0 +1,256 @@
+"""Session of a run, wherever its answers are stored: its course, counts, limits, and what people are told."""
+
+import contextlib
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from facevalue.errors import FaceValueError, RunError
+from facevalue.models.cached import cached_share
+from facevalue.protocol.study import Study
+from facevalue.runs.asked import other_server, utc_now
+from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.limits import RunLimits
+from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.rich_progress import concluded
+from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.tally import SessionCounts
+from facevalue.runs.units import Fact
+from facevalue.store.manifest import Counts, RunManifest, Session, differences
+
+_LOG = logging.getLogger(__name__)
+_UPDATE = 0.2  # seconds between reports
+
+
+def check_same_run(stored: RunManifest, asked_for: RunManifest, place: object, kind: str) -> None:
+    """Raise `RunError` if what is stored at a place was asked otherwise than it would be now."""
+    if changed := differences(stored, asked_for):
+        raise RunError(
+            f"{place} was begun with other settings: {'; '.join(changed)}. Restore them, or name another {kind}."
+        )
+
+
+class RunSession(ABC):
+    """One session of a run, from the first request to the last answer stored.
+
+    A subclass asks and stores; this class decides when to stop, keeps the run's manifest true whatever ends the session
+    and reports.
+
+    Parameters
+    ----------
+    study, settings, progress:
+        What is asked and how; what is told on the way.
+    model:
+        The model's name.
+    before:
+        The run as earlier sessions left it.
+    counts:
+        Requests that these answered, and their tokens.
+    skipped:
+        Requests of the first round that need not be asked again.
+    tally:
+        Counts of this session, all zero.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        settings: RunSettings,
+        progress: Progress,
+        model: str,
+        before: RunManifest,
+        counts: Counts,
+        skipped: int,
+        tally: SessionCounts,
+    ) -> None:
+        self.warnings: list[str] = []
+        self._study, self._settings, self._progress = study, settings, progress
+        self._model_name, self._before, self._skipped, self._tally = model, before, skipped, tally
+        self._requests = counts.requests
+        self._limits = RunLimits(
+            settings, counts.prompt_tokens, counts.completion_tokens, study.reading.unread, new=not skipped
+        )
+        self._meter = Meter()
+        self._came = 0
+        self._reported = 0.0
+        self._stopped = ""  # by which limit
+        self._stopping = self._interrupted = False
+
+    @property
+    @abstractmethod
+    def _planned(self) -> int:
+        """Requests of this session as far as they are known."""
+
+    @abstractmethod
+    def _ask(self, signals: Interrupts) -> None:
+        """Ask everything that is open."""
+
+    @abstractmethod
+    def _halt(self) -> None:
+        """Begin no further request."""
+
+    @abstractmethod
+    def _save(self, run: RunManifest) -> None:
+        """Store the run's manifest with the names of what is stored."""
+
+    @abstractmethod
+    def _counts(self) -> Counts:
+        """Requests of the run by status."""
+
+    @abstractmethod
+    def _findings(self) -> Mapping[str, Fact]:
+        """Facts that the model found out about itself."""
+
+    @abstractmethod
+    def _unanswered(self) -> int:
+        """Requests of the run to which no response came, not even an error."""
+
+    @abstractmethod
+    def _drawn(self) -> str:
+        """Warning of replies that were drawn where probabilities should have been read; empty if none was."""
+
+    def _incomplete(self, silent: int) -> str:
+        """Warning of requests without a response; empty if there is nothing to say."""
+        if silent <= 0 or self._interrupted:
+            return ""
+        return f"{self._model_name} gave no response to {silent:,} requests; the same command asks them again."
+
+    def _whereabouts(self) -> str:
+        """Place of the work by node, for people."""
+        return ""
+
+    def run(self, notes: Iterable[str], versions: Mapping[str, str], signals: Interrupts) -> RunSummary:
+        """Ask everything that is open; the run is in order whatever ends this.
+
+        Parameters
+        ----------
+        notes:
+            What people should know of the model.
+        versions:
+            Versions of whatever could matter to a result.
+        signals:
+            Handling of Ctrl-C and SIGTERM.
+        """
+        began, before = time.monotonic(), self._before
+        self._session = Session(utc_now(), None, 0, versions)
+        end = None if self._planned else before.end
+        self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, self._session)))
+        self._progress.start(self._skipped, self._total)
+        for note in notes:
+            self._note(note)
+        try:
+            self._ask(signals)
+        except KeyboardInterrupt:
+            self._interrupted = True
+        except BaseException:
+            signals.over()
+            with contextlib.suppress(FaceValueError):  # what ended the run says more, and is on its way already
+                self._close(complete=False)
+            self._show(time.monotonic())
+            self._progress.finish(None)
+            raise
+        signals.over()
+        silent = 0 if self._stopping else self._unanswered()
+        self._session = replace(self._session, findings=self._findings())
+        servers = other_server((*before.sessions, self._session)) or ""
+        for warning in filter(None, (self._incomplete(silent), self._drawn(), servers)):
+            self._warn(warning)
+        complete = not (silent > 0 or self._interrupted or self._stopping)
+        self._close(complete)
+        summary = self._summary(time.monotonic() - began, complete)
+        _LOG.info("%s", concluded(summary))
+        self._progress.finish(summary)
+        return summary
+
+    def _watch(self) -> None:
+        """End the session where a limit is reached."""
+        replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
+        if (reason := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopping:
+            self._stopped = reason
+            self._end(f"{reason} Stopping; what is on its way is stored.")
+        elif doubt := self._limits.doubt(replies, invalid):
+            self._note(doubt)
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        self._end(
+            f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. "
+            "Interrupt again to stop at once."
+        )
+
+    def _end(self, reason: str) -> None:
+        self._stopping = True
+        self._halt()
+        self._note(reason)
+
+    def _warn(self, message: str) -> None:
+        self.warnings.append(message)
+        self._note(message)
+
+    def _note(self, message: str) -> None:
+        _LOG.info("%s", message)
+        self._progress.note(message)
+
+    @property
+    def _total(self) -> int:
+        return self._skipped + max(self._planned, self._came)
+
+    def _report(self) -> None:
+        """Show how far the session is, a few times a second."""
+        if (now := time.monotonic()) - self._reported > _UPDATE:
+            self._show(now)
+
+    def _show(self, now: float) -> None:
+        self._reported = now
+        tally, rate, total = self._tally, self._meter.rate(self._came, now), self._total
+        answered = self._skipped + self._came
+        self._progress.update(
+            Snapshot(
+                done=answered,
+                total=total,
+                rate=rate,
+                eta=(total - answered) / rate if rate > 0 else None,
+                prompt_tokens=tally.prompt_tokens,
+                completion_tokens=tally.completion_tokens,
+                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+                stored=tally.stored,
+                na=tally.na,
+                errors=tally.errors,
+                where=self._whereabouts(),
+            )
+        )
+
+    def _close(self, complete: bool) -> None:
+        """Write down how the session ended; a complete run of which nothing was open stays as it was."""
+        before, stored = self._before, self._tally.stored
+        if complete and not stored and before.end is not None:
+            self._save(before)
+            return
+        findings = self._session.findings or self._findings()
+        session = replace(self._session, end=utc_now(), asked=stored, findings=findings)
+        end = utc_now() if complete else None
+        self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, session)))
+
+    def _summary(self, seconds: float, complete: bool) -> RunSummary:
+        tally = self._tally
+        return RunSummary(
+            requests=self._requests,
+            asked=tally.stored,
+            skipped=self._skipped,
+            errors=tally.errors,
+            na=tally.na,
+            refused=tally.refused,
+            reasked=tally.reasked,
+            seconds=seconds,
+            prompt_tokens=tally.prompt_tokens,
+            completion_tokens=tally.completion_tokens,
+            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            complete=complete,
+            interrupted=self._interrupted,
+            stopped=self._stopped,
+            failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
+            warnings=tuple(self.warnings),
+            cached=cached_share([self._session.findings]),
+        )
