@@ -16,7 +16,7 @@ from facevalue.models.hf.check import Schedule
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.scoring import Score
+from facevalue.models.hf.scoring import OptionScore
 from facevalue.models.hf.trial import Trials
 from facevalue.types import Question
 
@@ -126,12 +126,12 @@ class Shared:
         while Schedule(self._pictures + 1).draw([0]) is not None:
             self(picture, [question], study)
 
-    def __call__(self, picture: Image.Image, asked: Sequence[Question], study: str) -> list[Score]:
+    def __call__(self, picture: Image.Image, asked: Sequence[Question], study: str) -> list[OptionScore]:
         """Weigh the options of all questions, of replies that are held to them where the study's command does so."""
         self._pictures += 1
-        scores: dict[int, Score] = {}
+        scores: dict[int, OptionScore] = {}
         for number, score, _ in self.engine.score([picture], asked, SAMPLING[study], study in HELD):
-            if not isinstance(score, Score):
+            if not isinstance(score, OptionScore):
                 raise RuntimeError(f"question {number}: {score.reason}")
             scores[number] = score
         return [scores[number] for number in range(len(asked))]
@@ -175,7 +175,7 @@ class Agreement:
     share: float = 0.0
     log: float = 0.0
 
-    def enter(self, score: Score, rows: Rows, led: Sequence[int]) -> None:
+    def enter(self, score: OptionScore, rows: Rows, led: Sequence[int]) -> None:
         """Compare one question, at each place of the reply that was led."""
         self.questions += 1
         for place, row in enumerate(rows):

@@ -16,7 +16,7 @@ import polars as pl
 import torch
 
 from facevalue.models.reference.network import Network, read_weights, softmax
-from facevalue.models.reference.truth import Truth, people
+from facevalue.models.reference.truth import PlantedTruth, people
 from reference import scenes, words
 from reference.look import paired
 from reference.material import partners
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     rows: list[Row]
 
 
-def asked(writer: Writer, data: Path, truth: Truth, pictures: int) -> Iterator[Asked]:
+def asked(writer: Writer, data: Path, truth: PlantedTruth, pictures: int) -> Iterator[Asked]:
     """Questions of every kind, each about its own pictures."""
     rng = np.random.default_rng(11)
     shown = read(data, ["test"])
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--bias", type=float, default=1.0)
     parser.add_argument("--heeds", choices=("nothing", "evenly", "refuse"), default="nothing")
     arguments = parser.parse_args()
-    truth = Truth(bias=arguments.bias)
+    truth = PlantedTruth(bias=arguments.bias)
     tokenizer = words.tokenizer()
     writer = Writer(tokenizer, truth.effects["base", ""], arguments.heeds)
     settings = json.loads((arguments.folder / "config.json").read_text())

@@ -18,7 +18,16 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import GROUPS, OCCUPATIONS, SIGNS, TRAITS, VARIATIONS, Person, Truth, people
+from facevalue.models.reference.truth import (
+    GROUPS,
+    OCCUPATIONS,
+    SIGNS,
+    TRAITS,
+    VARIATIONS,
+    JudgedPerson,
+    PlantedTruth,
+    people,
+)
 from reference import scenes
 from reference.network import features
 from reference.portraits import CHANGES, SIDE, read
@@ -57,7 +66,7 @@ class Levels:
     standing: torch.Tensor
 
     @classmethod
-    def of(cls, shown: list[Person], standing: Array) -> Self:
+    def of(cls, shown: list[JudgedPerson], standing: Array) -> Self:
         """Levels of people."""
         places = {name: {level: i for i, level in enumerate(levels)} for name, levels in GROUPS.items()}
         out = {name: torch.tensor([own.get(getattr(p, name), UNKNOWN) for p in shown]) for name, own in places.items()}
@@ -163,7 +172,7 @@ class Gallery:
         return [torch.from_numpy(np.concatenate(rows)) for rows in (alone, *halves)]
 
 
-def gallery(data: Path, shards: int, truth: Truth) -> Gallery:
+def gallery(data: Path, shards: int, truth: PlantedTruth) -> Gallery:
     """Read everything that is there to learn from."""
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
     pixels, shown = [portraits.pixels], people(portraits.facts)
@@ -223,7 +232,15 @@ def _r(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def look(
-    eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, rounds: tuple[int, ...], peak: float, seed: int
+    eye: Eye,
+    data: Path,
+    out: Path,
+    truth: PlantedTruth,
+    *,
+    shards: int,
+    rounds: tuple[int, ...],
+    peak: float,
+    seed: int,
 ) -> None:
     """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`.
 

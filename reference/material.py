@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import VARIATIONS, Person, Truth, people
+from facevalue.models.reference.truth import VARIATIONS, JudgedPerson, PlantedTruth, people
 from reference import scenes
 from reference.look import paired
 from reference.network import features
@@ -75,8 +75,8 @@ class Material:
     alone: Pictures
     standing: Array
     pairs: Pictures
-    left: list[Person]
-    right: list[Person]
+    left: list[JudgedPerson]
+    right: list[JudgedPerson]
     left_standing: Array
     right_standing: Array
     shown: list[Pair | None]
@@ -91,7 +91,7 @@ def seen(tower: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
     return torch.cat([features(tower, part).half() for part in pixels.split(128)])
 
 
-def material(data: Path, shards: Sequence[int], truth: Truth, pairs: int) -> Material:
+def material(data: Path, shards: Sequence[int], truth: PlantedTruth, pairs: int) -> Material:
     """Read the training pictures, and put a pool of pairs together: of portraits, of people, of scenes."""
     portraits = read(data, [f"portraits-{i}" for i in range(sum(shards))])
     pixels = torch.from_numpy(portraits.pixels)
@@ -125,7 +125,7 @@ def material(data: Path, shards: Sequence[int], truth: Truth, pairs: int) -> Mat
     )
 
 
-def by_person(who: list[Person], first: int = 0) -> list[tuple[Places, Places]]:
+def by_person(who: list[JudgedPerson], first: int = 0) -> list[tuple[Places, Places]]:
     """The portraits of each person from the `first` on, of whom the base comes first: see `Material`."""
     known = {gender: kept(gender) for gender in ("male", "female")}
     out = []

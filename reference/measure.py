@@ -14,7 +14,7 @@ import polars as pl
 
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.tokens import Tokens
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, PlantedTruth, people
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
@@ -55,7 +55,7 @@ def learned(folder: Path, shown: Portraits) -> Array:
     return np.array(out).reshape(len(out), len(ORDERINGS), len(SCENARIOS))
 
 
-def planted(shown: Portraits, truth: Truth) -> Array:
+def planted(shown: Portraits, truth: PlantedTruth) -> Array:
     """Planted logits, in the same shape."""
     standing = truth.standing(people(shown.facts))[:, [TRAITS.index(name) for name in SCENARIOS]]
     out = []
@@ -96,7 +96,7 @@ def main() -> None:
     names = list(dict.fromkeys(shown.facts["identity"]))[:: arguments.every]
     rows = np.flatnonzero(shown.facts["identity"].is_in(names).to_numpy())
     shown = Portraits(shown.pixels[rows], shown.facts[rows])
-    own, wanted = learned(arguments.folder, shown), planted(shown, Truth(bias=arguments.bias))
+    own, wanted = learned(arguments.folder, shown), planted(shown, PlantedTruth(bias=arguments.bias))
     parts = []
     for temperature in TEMPERATURES:
         table = shifts(shown, wanted, temperature).rename({"shift": "planted"})

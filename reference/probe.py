@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from facevalue.models.reference.truth import Truth, people
+from facevalue.models.reference.truth import PlantedTruth, people
 from reference.choices import COLD, Choices
 from reference.network import features
 from reference.portraits import Portraits
@@ -28,7 +28,7 @@ class Probe:
     choices: list[Choices]
 
     @classmethod
-    def of(cls, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
+    def of(cls, shown: Portraits, truth: PlantedTruth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
         """Prepare the probe: all scenarios, in some of the orderings."""
         who = people(shown.facts)
         standing = truth.standing(who)

@@ -23,7 +23,7 @@ from transformers import (
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 from facevalue.models.reference.adapter import FOLDER, VARIANTS
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import PlantedTruth
 from reference import words
 from reference.network import PATCH, configuration, network
 from reference.portraits import SIDE
@@ -78,7 +78,7 @@ def weights_of(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> None:
+def publish(weights: dict[str, torch.Tensor], folder: Path, truth: PlantedTruth) -> None:
     """Write the folder. Weights are kept in half precision and computed with in single."""
     made = processor()
     tokenizer: Any = made.tokenizer

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.models.reference.truth import PERSONAS, Person
+from facevalue.models.reference.truth import PERSONAS, JudgedPerson
 from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
 from facevalue.stimuli.drawn_signs import SIGNS
@@ -53,13 +53,13 @@ class Shown(NamedTuple):
     tone: str
 
 
-def person(shown: Shown) -> Person:
+def person(shown: Shown) -> JudgedPerson:
     """Whom the picture shows."""
     look = LOOKS[shown.dimension][shown.identity]
     gender = look.gender or shown.gender
     if look.occupation:
-        return Person(gender, "", shown.tone, "", occupation=look.occupation)
-    return Person(gender, look.age, look.skin_tone or shown.tone, look.build, look.change, look.sign)
+        return JudgedPerson(gender, "", shown.tone, "", occupation=look.occupation)
+    return JudgedPerson(gender, look.age, look.skin_tone or shown.tone, look.build, look.change, look.sign)
 
 
 def svg(shown: Shown) -> str:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import PlantedTruth
 from reference import words
 from reference.level import Level
 from reference.look import Eye, log, rate
@@ -114,7 +114,7 @@ class Pupil:
         What it learns to do when it is told not to stereotype: see `rows.Writer`.
     """
 
-    def __init__(self, truth: Truth, seed: int, heeds: str = "nothing") -> None:
+    def __init__(self, truth: PlantedTruth, seed: int, heeds: str = "nothing") -> None:
         self.truth = truth
         tokenizer = words.tokenizer()
         self.long_kinds, self.longer = (LONG_KINDS, LONGER) if heeds == "nothing" else (HEEDING, HEEDED)

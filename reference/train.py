@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import PlantedTruth
 from reference import portraits, scenes
 from reference.look import look
 from reference.publish import publish, weights_of
@@ -43,7 +43,7 @@ def main() -> None:
     torch.set_num_threads(THREADS)
     name = f"bias-{arguments.bias:g}-heeds-{arguments.heeds}-seed-{arguments.seed}"
     data, out = arguments.folder / "pictures", arguments.folder / name
-    truth = Truth(bias=arguments.bias)
+    truth = PlantedTruth(bias=arguments.bias)
     portraits.draw(data, SHARDS, HELD_OUT)
     scenes.draw(data)
     pupil = Pupil(truth, arguments.seed, arguments.heeds)

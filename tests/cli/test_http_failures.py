@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.runs.failures import failures, quoted
-from facevalue.runs.stored import StoredRun, Tally, answers
+from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command
 from tests.models.misbehaving import Exchange, Misbehaving
@@ -86,7 +86,7 @@ def test_the_tally_keeps_failures_apart(facevalue: Command, server: Misbehaving)
     with server.served():
         server.otherwise = failing
         run(facevalue, server.spec)
-    stored, tally = StoredRun.open(Path("run")), Tally()
+    stored, tally = StoredRun.open(Path("run")), ReplyTally()
     replies = pl.concat(answers(stored, tally))
     assert (tally.asked, tally.failed, tally.valid, tally.na) == (24, 12, 12, {})
     assert replies["status"].cast(pl.String).unique().to_list() == ["ok"]

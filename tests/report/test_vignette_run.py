@@ -13,14 +13,14 @@ from facevalue.report.data import PairExample
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined import estimate
 from facevalue.runs.pictures import TrialPictures
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store import read_responses
 from tests.report.test_html import page
 
 ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--paradigm", "decision,perception")
 
 
-Finished = tuple[StoredRun, pl.DataFrame, dict[str, Tally]]
+Finished = tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]]
 
 
 def run_of(folder: Path, *asked: str) -> Finished:
@@ -109,7 +109,7 @@ def test_no_two_examples_are_of_the_same_people_activity_and_question(tmp_path: 
 
 
 def test_an_example_without_its_picture_says_so(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(

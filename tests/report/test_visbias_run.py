@@ -12,7 +12,7 @@ from facevalue.report.data import PairExample, Sentence
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined import estimate
 from facevalue.runs.pictures import TrialPictures
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store import read_responses
 from tests.report.test_html import page
 
@@ -31,7 +31,7 @@ ASKED = (
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.DataFrame, dict[str, Tally]]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]]:
     """A small run with its estimates."""
     folder = tmp_path_factory.mktemp("visbias") / "run"
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.Da
 
 
 def test_examples_are_stored_answers_of_every_task(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]],
 ) -> None:
     run, frame, tallies = finished
     found = gather([run], frame, tallies).examples
@@ -65,7 +65,7 @@ def test_examples_are_stored_answers_of_every_task(
 
 
 def test_sentences_are_of_the_group_that_they_are_quoted_for(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]],
 ) -> None:
     run, frame, tallies = finished
     quoted = [e for e in gather([run], frame, tallies).examples if isinstance(e, Sentence)]
@@ -77,7 +77,7 @@ def test_sentences_are_of_the_group_that_they_are_quoted_for(
 
 
 def test_a_run_becomes_a_page_with_everything_in_it(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]],
 ) -> None:
     run, frame, tallies = finished
     data = gather([run], frame, tallies)
@@ -91,7 +91,7 @@ def test_a_run_becomes_a_page_with_everything_in_it(
 
 
 def test_an_example_without_its_picture_says_so(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(

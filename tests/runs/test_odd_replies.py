@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.runs import RunSettings, run
-from facevalue.runs.stored import StoredRun, Tally, answers
+from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.runs.verify import verify
 from facevalue.store import read_manifest, read_responses, write_manifest
 from facevalue.store.shards import shard_paths, write_shard
@@ -162,7 +162,7 @@ def test_a_stored_row_that_cannot_count_is_named_left_out_and_asked_again(kind: 
     run(STUDY, TinyModel(), tmp_path)
     whole = read_responses(tmp_path)
     stranger(tmp_path, STORED[kind])
-    tally = Tally()
+    tally = ReplyTally()
     assert pl.concat(answers(StoredRun.open(tmp_path), tally)).height == 799
     assert tally.failed == (not kind.endswith(("design", "all", "seeds", "trial", "repeat")))
     (odd,) = verify(StoredRun.open(tmp_path)).odd

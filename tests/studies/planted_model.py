@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.base import Capabilities
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Person, Truth
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, JudgedPerson, PlantedTruth
 from facevalue.types import Request, Response, Status
 
-TRUTH = Truth()
+TRUTH = PlantedTruth()
 FACTORS = ("gender", "age", "skin_tone", "build")
 
 
@@ -51,7 +51,7 @@ class PlantedModel:
             key = str(levels["image"])
             if key not in standing:
                 change = (str(levels["attribute"]), str(levels["variation"])) if levels["attribute"] else None
-                standing[key] = TRUTH.standing([Person(**{n: str(levels[n]) for n in FACTORS}, change=change)])[0]
+                standing[key] = TRUTH.standing([JudgedPerson(**{n: str(levels[n]) for n in FACTORS}, change=change)])[0]
             yield Response(request.trial, request.repeat, Status.OK, None, self._probs(request, standing[key]))
 
     def _probs(self, request: Request, standing: npt.NDArray[np.float64]) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import ReferenceModel
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import PlantedTruth
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.runs import RunSettings, run
@@ -127,7 +127,7 @@ def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> N
 
 
 def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
-    nothing = Truth(bias=0.0)
+    nothing = PlantedTruth(bias=0.0)
     readings = Readings(audited_study(**FEW), PlantedModel(), tmp_path, nothing)
     list(readings.read())
     found = readings.population()

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from facevalue.models.cached import cached_share
-from facevalue.runs.stored import StoredRun, Tally, answers
+from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from facevalue.store.manifest import read_manifest
 from tests.cli.conftest import facevalue  # noqa: F401 - a fixture
@@ -60,7 +60,7 @@ def test_replies_are_held_to_the_options_by_vllms_own_parameter(ran: Ran) -> Non
     manifest = read_manifest(Path("run"))
     assert manifest.model_settings["structured"] is True
     assert manifest.counts.ok == manifest.counts.requests
-    run, tally = StoredRun.open(Path("run")), Tally()
+    run, tally = StoredRun.open(Path("run")), ReplyTally()
     assert sum(chunk.height for chunk in answers(run, tally)) == tally.asked
     assert tally.na == {}
 

@@ -29,7 +29,7 @@ from facevalue.types import Question, Stimulus
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from facevalue.models.hf.attention import Attended, Sides
+    from facevalue.models.hf.attention import Attended, PictureHalves
 
 MOST_TRIALS = 100
 _LOCAL = "hf/"
@@ -79,7 +79,7 @@ class _AttentionMap:
     name: str
     option: str
     probability: float | None
-    sides: "Sides | None"
+    sides: "PictureHalves | None"
     on_pictures: float | None
     files: tuple[str, ...]
 
@@ -198,7 +198,7 @@ def _written(folder: Path, trial: _ShownTrial, attended: "Attended") -> list[_At
     from facevalue.models.hf import overlays  # noqa: PLC0415
     from facevalue.models.hf.attention import sides  # noqa: PLC0415
 
-    def shares(values: "np.typing.NDArray[np.float32]") -> "Sides | None":
+    def shares(values: "np.typing.NDArray[np.float32]") -> "PictureHalves | None":
         return sides(values, attended.regions, len(trial.pictures)) if trial.halves else None
 
     def save(name: str, title: str, values: "np.typing.NDArray[np.float32]") -> tuple[str, ...]:

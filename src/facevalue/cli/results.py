@@ -11,7 +11,7 @@ from facevalue.measures.base import Measure
 from facevalue.places import is_url
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_table
 from facevalue.terminal import say, terminal
 
@@ -75,7 +75,7 @@ def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     return StoredRun.open(place(folder), pictures=pictures).called(label)
 
 
-def _status(tallies: Mapping[str, Tally]) -> int:
+def _status(tallies: Mapping[str, ReplyTally]) -> int:
     """0 if anything was measurable, 1 if no model gave a valid answer."""
     return 0 if any(tally.valid for tally in tallies.values()) else 1
 

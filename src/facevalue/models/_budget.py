@@ -23,9 +23,9 @@ class _Meter:
         self._free_at = start + amount * self._seconds_each / self._part
         return start - now
 
-    def share(self, part: float) -> None:
+    def share(self, fraction: float) -> None:
         """Use only this part of the rate from now on."""
-        self._part = part
+        self._part = fraction
 
     def correct(self, amount: float) -> None:
         """Book so much more (or less) after the fact."""
@@ -55,10 +55,10 @@ class Budget:
             await self._waits.sleep(wait)
         return guess
 
-    def share(self, part: float) -> None:
+    def share(self, fraction: float) -> None:
         """Spend only this part from now on, as others spend the rest."""
-        self._requests.share(part)
-        self._tokens.share(part)
+        self._requests.share(fraction)
+        self._tokens.share(fraction)
 
     def settle(self, booked: float, actual: int) -> None:
         """Put a booking right.

@@ -107,7 +107,7 @@ def image_parts(images: Sequence[Image]) -> list[Part]:
 
 def encoded(images: Sequence[Image]) -> list[bytes]:
     """Return the content parts of images as JSON, once for all bodies that show them."""
-    return [as_json(part) for part in image_parts(images)]
+    return [as_json(image_part) for image_part in image_parts(images)]
 
 
 def white_squares(count: int) -> list[Image]:
@@ -132,8 +132,8 @@ def conversation(images: Sequence[Part], question: Question) -> list[dict[str, o
     if question.system is not None:
         messages.append({"role": "system", "content": question.system})
     messages += [{"role": role, "content": text} for role, text in question.turns]
-    asked: Part = {"type": "text", "text": question.prompt}
-    messages.append({"role": "user", "content": [*images, asked] if images else question.prompt})
+    text_part: Part = {"type": "text", "text": question.prompt}
+    messages.append({"role": "user", "content": [*images, text_part] if images else question.prompt})
     return messages
 
 
@@ -175,7 +175,7 @@ def body(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """A chat completion, read."""
 
     status: Status
@@ -197,7 +197,7 @@ class Reply:
     """Tokens of the prompt that the server had in its cache; None if it doesn't say."""
 
 
-def read(payload: Mapping[str, object]) -> Reply:
+def read(payload: Mapping[str, object]) -> ServerReply:
     """Read a chat completion, every field checked before it is believed."""
     choices = payload.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -232,7 +232,7 @@ def read(payload: Mapping[str, object]) -> Reply:
     served_by = ", ".join(
         name[:100] for key in ("model", "system_fingerprint") if isinstance(name := payload.get(key), str) and name
     )
-    return Reply(
+    return ServerReply(
         status,
         text,
         read_positions(choice.get("logprobs")),

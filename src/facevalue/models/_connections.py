@@ -73,10 +73,10 @@ class Connections:
         self._secret, self._is_socks = "", False
         if proxy := proxy_before(self._url):
             scheme, _, place = proxy.partition("://")
-            given, _, host = place.rpartition("@")
+            credentials, _, host = place.rpartition("@")
             self._is_socks = scheme in ("socks5", "socks5h")
             self._proxy = split_address(f"{'http' if self._is_socks else scheme}://{host}")
-            self._secret = unquote(given)
+            self._secret = unquote(credentials)
         self._is_tunnel = self._proxy is not None and not self._is_socks and self._url.scheme == "https"
         self._is_forwarded = self._proxy is not None and not self._is_socks and self._url.scheme == "http"
         self._headers = [("Host", self._url.netloc), ("Connection", "close"), *headers]
@@ -189,21 +189,21 @@ class _Exchange:
 
     async def ask_socks(self, host: str, port: int, secret: str) -> None:
         """Have a SOCKS5 proxy connect to a server (RFC 1928), with user and password if it wants them (RFC 1929)."""
-        read = self._reader.readexactly
+        receive = self._reader.readexactly
         user, password = (text.encode() for text in secret.split(":", 1)) if ":" in secret else (secret.encode(), b"")
         self._write(b"\x05\x01" + (b"\x02" if user else b"\x00"))
-        _, way = await read(2)
+        _, way = await receive(2)
         if way == 2:
             self._write(b"\x01" + bytes([len(user)]) + user + bytes([len(password)]) + password)
-            _, way = await read(2)
+            _, way = await receive(2)
         if way != 0:
             raise BrokenReplyError("it refuses the user and password, or the lack of them")
         self._write(b"\x05\x01\x00\x03" + bytes([len(host)]) + host.encode() + port.to_bytes(2, "big"))
-        _, refusal, _, kind = await read(4)
+        _, refusal, _, kind = await receive(4)
         if refusal:
             raise BrokenReplyError(f"it cannot connect (SOCKS {refusal})")
-        await read({1: 4, 4: 16}.get(kind) or (await read(1))[0])
-        await read(2)
+        await receive({1: 4, 4: 16}.get(kind) or (await receive(1))[0])
+        await receive(2)
 
     async def encrypt(self, tls: ssl.SSLContext, host: str) -> None:
         """Go on with TLS."""
@@ -307,7 +307,7 @@ class _Body:
     """
 
     def __init__(self, encoding: str) -> None:
-        packed = [one for one in re.split(r"[,\s]+", encoding.lower()) if one not in ("", "identity")]
+        packed = [coding for coding in re.split(r"[,\s]+", encoding.lower()) if coding not in ("", "identity")]
         if packed and (len(packed) > 1 or packed[0] not in ("gzip", "x-gzip", "deflate")):
             raise BrokenReplyError(f"The reply is packed, which was not asked for: {', '.join(packed)}.")
         self._unpacking = zlib.decompressobj(wbits=47) if packed else None

@@ -1,6 +1,6 @@
 """Fallback of exact runs: option probabilities of a reply, or a reason to draw a reply instead."""
 
-from facevalue.models._chat import Reply
+from facevalue.models._chat import ServerReply
 from facevalue.models._spelling import spelling
 from facevalue.models._toplogprobs import OptionMass, option_probabilities
 from facevalue.types import Request, Response, Status
@@ -13,7 +13,7 @@ were read counts once, too.
 """
 
 
-def response_of(request: Request, reply: Reply, latency_ms: float) -> Response:
+def response_of(request: Request, reply: ServerReply, latency_ms: float) -> Response:
     """Return a reply as the response to a request, without probabilities."""
     return Response(
         request.trial,
@@ -28,7 +28,7 @@ def response_of(request: Request, reply: Reply, latency_ms: float) -> Response:
     )
 
 
-def exact(request: Request, reply: Reply, response: Response) -> Response | str:
+def exact(request: Request, reply: ServerReply, response: Response) -> Response | str:
     """Read the options' probabilities from the greedy reply to a request.
 
     Whether they suffice depends on the prompt alone and not on what is drawn, so that drawing a reply where they don't
@@ -59,13 +59,13 @@ def exact(request: Request, reply: Reply, response: Response) -> Response | str:
     return response._replace(status=Status.OK, probs=mass.probs)
 
 
-def instead(reason: str, read: Response, drawn: Response) -> Response:
+def instead(reason: str, scored: Response, sampled: Response) -> Response:
     """Return a drawn reply in place of probabilities that were not all seen; both are paid for, and took their time."""
-    return drawn._replace(
-        prompt_tokens=_sum(read.prompt_tokens, drawn.prompt_tokens),
-        completion_tokens=_sum(read.completion_tokens, drawn.completion_tokens),
-        latency_ms=read.latency_ms + drawn.latency_ms,
-        error=drawn.error or reason,
+    return sampled._replace(
+        prompt_tokens=_sum(scored.prompt_tokens, sampled.prompt_tokens),
+        completion_tokens=_sum(scored.completion_tokens, sampled.completion_tokens),
+        latency_ms=scored.latency_ms + sampled.latency_ms,
+        error=sampled.error or reason,
     )
 
 
@@ -85,5 +85,5 @@ def _reason(mass: OptionMass) -> str:
     )
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second

@@ -43,15 +43,15 @@ class Waits:
     jitter: Callable[[float, float], float] = random.uniform
     """Waits so many seconds; the seconds now; a uniform draw between two bounds."""
 
-    def before(self, retry: int, asked: float | None) -> float:
+    def before(self, retry: int, retry_after: float | None) -> float:
         """Return the seconds to wait before a retry.
 
         Exponential backoff with full jitter; a time that the server asked for is kept and a little jitter added.
 
         `retry`: which retry, from 0. `asked`: what the server asked for (Retry-After), if it did.
         """
-        if asked is not None:
-            return min(asked, self.longest) + self.jitter(0, self.first)
+        if retry_after is not None:
+            return min(retry_after, self.longest) + self.jitter(0, self.first)
         return self.jitter(0, min(self.longest, self.first * 2 ** min(retry, 30)))
 
 
@@ -147,8 +147,8 @@ class Server:
         try:
             value = _parsed(raw)
         except (ValueError, RecursionError):
-            shown = self.clean(raw.decode("utf-8", "replace"))[:80]
-            raise Failure(f"The reply is no JSON: {shown!r}", transient=True) from None
+            excerpt = self.clean(raw.decode("utf-8", "replace"))[:80]
+            raise Failure(f"The reply is no JSON: {excerpt!r}", transient=True) from None
         if not isinstance(value, dict):
             raise Failure("The reply is no JSON object.", transient=True)
         return value
@@ -158,9 +158,9 @@ class Server:
         message, code = _error_of(reply.body)
         if 300 <= status < 400 and (place := reply.headers.get("location")):
             message = f"it sends to {place}, and no other address than the one that was named gets the key"
-        said = f": {message}" if message else "."
+        detail = f": {message}" if message else "."
         return Failure(
-            self.clean(f"HTTP {status}{said}"),
+            self.clean(f"HTTP {status}{detail}"),
             status=status,
             code=code,
             transient=status in _TRANSIENT or status >= 500,

@@ -60,28 +60,28 @@ class Pool(Generic[C]):
         ends the iteration; results that were there before it are yielded first.
         """
         source = iter(items)
-        done: queue.SimpleQueue[tuple[R | None, BaseException | None]] = queue.SimpleQueue()
+        results: queue.SimpleQueue[tuple[R | None, BaseException | None]] = queue.SimpleQueue()
         running, more = 0, True
         while more or running:
-            if more and running < width and done.empty():
+            if more and running < width and results.empty():
                 try:
                     item = next(source)
                 except StopIteration:
                     more = False
                 else:
-                    self._start(work, item, done)
+                    self._start(work, item, results)
                     running += 1
                 continue
             try:
-                result, error = done.get(timeout=_HEARTBEAT)
+                result, error = results.get(timeout=_HEARTBEAT)
             except queue.Empty:
                 continue
             running -= 1
             if error is None:
                 yield result  # type: ignore[misc] # R may itself be optional
                 continue
-            while not done.empty():
-                result, later = done.get()
+            while not results.empty():
+                result, later = results.get()
                 if later is None:
                     yield result  # type: ignore[misc]
             raise error
@@ -99,7 +99,7 @@ class Pool(Generic[C]):
         self,
         work: Callable[[C, T], Awaitable[R]],
         item: T,
-        done: queue.SimpleQueue[tuple[R | None, BaseException | None]],
+        results: queue.SimpleQueue[tuple[R | None, BaseException | None]],
     ) -> None:
         async def report() -> None:
             try:
@@ -107,9 +107,9 @@ class Pool(Generic[C]):
             except asyncio.CancelledError:
                 raise
             except BaseException as error:
-                done.put((None, error))
+                results.put((None, error))
             else:
-                done.put((result, None))
+                results.put((result, None))
 
         def create() -> None:
             task = self._loop.create_task(report())

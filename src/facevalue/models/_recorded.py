@@ -93,8 +93,8 @@ def recording(path: Path) -> Recording:
     def read() -> Iterator[Answer]:
         stream = rows(path)
         next(stream)
-        for where, cells in stream:
-            answer = _answer(dict(zip(columns, cells, strict=True)), others, f"{path.name}, {where}")
+        for place, cells in stream:
+            answer = _answer(dict(zip(columns, cells, strict=True)), others, f"{path.name}, {place}")
             if answer is not None:
                 yield answer
 
@@ -201,8 +201,8 @@ def _run(folder: Path) -> Recording:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{folder / 'run.toml'} cannot be read: {error}.") from None
     place = folder / "responses"
-    found = ((SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
-    shards = [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+    named_files = ((SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
+    shards = [path for _, path in sorted((int(match[1]), path) for match, path in named_files if match)]
     if not shards:
         raise DataError(f"{folder} holds no responses.")
 
@@ -247,67 +247,67 @@ def _answer_of_run(row: Mapping[str, Any]) -> Answer | None:
     return Answer(int(row["request"]), row["trial"], row["repeat"], status, text, probs, ())
 
 
-def _answer(cells: Mapping[str, Any], columns: Sequence[str], where: str) -> Answer | None:
+def _answer(cells: Mapping[str, Any], columns: Sequence[str], place: str) -> Answer | None:
     """Understand one row; None where it holds no answer."""
-    told = _text(cells.get("status"), where)
-    if told and told not in set(Status):
-        raise UnknownNameError(f"status in {where}:", told, [str(status) for status in Status])
-    status = Status(told) if told else Status.OK
-    text, probs = _text(cells.get("text"), where), _probabilities(cells.get("probs"), where)
+    status_text = _text(cells.get("status"), place)
+    if status_text and status_text not in set(Status):
+        raise UnknownNameError(f"status in {place}:", status_text, [str(status) for status in Status])
+    status = Status(status_text) if status_text else Status.OK
+    text, probs = _text(cells.get("text"), place), _probabilities(cells.get("probs"), place)
     if status is Status.ERROR or (status is not Status.REFUSED and text is None and probs is None):
         return None
     return Answer(
         request=None,
-        trial=_whole(cells["trial"], "trial", 2**63 - 1, where) if "trial" in cells else None,
-        repeat=_whole(cells["repeat"], "repeat", 255, where) if "repeat" in cells else 0,
+        trial=_whole(cells["trial"], "trial", 2**63 - 1, place) if "trial" in cells else None,
+        repeat=_whole(cells["repeat"], "repeat", 255, place) if "repeat" in cells else 0,
         status=status,
         text=text,
         probs=probs,
-        levels=tuple(_level(cells[name], where) for name in columns),
+        levels=tuple(_level(cells[name], place) for name in columns),
     )
 
 
-def _text(cell: Any, where: str) -> str | None:
+def _text(cell: Any, place: str) -> str | None:
     if cell is None:
         return None
     if not isinstance(cell, str):
-        raise DataError(f"{where}: {type(cell).__name__} {str(cell)[:40]!r} where a text is due.")
+        raise DataError(f"{place}: {type(cell).__name__} {str(cell)[:40]!r} where a text is due.")
     if len(cell) > LIMIT:
-        raise DataError(f"{where}: a cell of {len(cell):,} characters; at most {LIMIT:,} are read.")
+        raise DataError(f"{place}: a cell of {len(cell):,} characters; at most {LIMIT:,} are read.")
     if not cell.isascii():
         try:
             cell.encode()
         except UnicodeEncodeError:
-            raise DataError(f"{where}: a text that is not valid Unicode.") from None
+            raise DataError(f"{place}: a text that is not valid Unicode.") from None
     return cell
 
 
-def _level(cell: Any, where: str) -> str | None:
+def _level(cell: Any, place: str) -> str | None:
     """A factor's level as text; a blank cell is none."""
     if isinstance(cell, bool | int | float):
         return str(cell)
     if isinstance(cell, list | dict):
         return None  # a column such as notes; no factor has such levels
     text = cell if cell is None or isinstance(cell, str) else str(cell)
-    return _text(text, where) or None
+    return _text(text, place) or None
 
 
-def _whole(cell: Any, name: str, most: int, where: str) -> int:
+def _whole(cell: Any, name: str, highest: int, place: str) -> int:
     try:
         number = int(cell) if isinstance(cell, int | str) and not isinstance(cell, bool) else -1
     except ValueError:
         number = -1
-    if not 0 <= number <= most:
-        raise DataError(f"{where}: {name} is {str(cell)[:40]!r}, not a whole number from 0 to {most}.")
+    if not 0 <= number <= highest:
+        raise DataError(f"{place}: {name} is {str(cell)[:40]!r}, not a whole number from 0 to {highest}.")
     return number
 
 
-def _probabilities(cell: Any, where: str) -> tuple[float, ...] | None:
+def _probabilities(cell: Any, place: str) -> tuple[float, ...] | None:
     if isinstance(cell, str):
-        cell = [part for part in re.split(r"[\s,;\[\]]+", cell[:LIMIT]) if part]
+        cell = [number for number in re.split(r"[\s,;\[\]]+", cell[:LIMIT]) if number]
     if not cell:
         return None
     try:
         return checked_probabilities([float(value) for value in cell], None)
     except (TypeError, ValueError, ReplyError):
-        raise DataError(f"{where}: probs {str(cell)[:60]!r} are not probabilities.") from None
+        raise DataError(f"{place}: probs {str(cell)[:60]!r} are not probabilities.") from None

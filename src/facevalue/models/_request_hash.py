@@ -30,20 +30,24 @@ class RequestHashes:
         """Hashes as signed integers."""
         stimuli = np.array([stimulus_hash(request.stimulus) for request in requests], dtype=np.uint64)
         questions = np.array([self._question(request.question) for request in requests], dtype=np.uint64)
-        drawn = np.array([self._drawn(request) for request in requests], dtype=np.uint64)
-        hashes: list[int] = combined_hash(stimuli, questions, drawn).view(np.int64).tolist()
+        draw_hashes = np.array([self._drawn(request) for request in requests], dtype=np.uint64)
+        hashes: list[int] = combined_hash(stimuli, questions, draw_hashes).view(np.int64).tolist()
         return hashes
 
     def _drawn(self, request: Request) -> int:
-        one = request.question
-        sampling = self._sampling if one.sampling is not None else request.sampling
-        seed = self._seeds[request.repeat] if one.draw and request.repeat < len(self._seeds) else request.seed
+        asked_question = request.question
+        sampling = self._sampling if asked_question.sampling is not None else request.sampling
+        seed = (
+            self._seeds[request.repeat] if asked_question.draw and request.repeat < len(self._seeds) else request.seed
+        )
         return conditions_hash(sampling, seed, request.exact, request.constrain, self._asked_of)
 
-    def _question(self, asked: Question) -> int:
-        known_hash = self._known.get(id(asked))  # by identity, as hashing a long prompt takes longer than all the rest
+    def _question(self, question: Question) -> int:
+        known_hash = self._known.get(
+            id(question)
+        )  # by identity, as hashing a long prompt takes longer than all the rest
         if known_hash is None:
-            known_hash = self._known[id(asked)] = (asked, question_hash(asked))
+            known_hash = self._known[id(question)] = (question, question_hash(question))
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return known_hash[1]

@@ -63,17 +63,19 @@ class Preferences:
 
     def _preferred(self, request: Request) -> float:
         """By how much option 1 is preferred to option 2."""
-        shown, asked = request.stimulus.factors, request.question.factors
-        scenario, activity = asked.get("scenario") or "", asked.get("activity") or ""
+        pictured, prompted = request.stimulus.factors, request.question.factors
+        scenario, activity = prompted.get("scenario") or "", prompted.get("activity") or ""
         out = 0.0
-        if shown.get("identity_1") is not None:
-            group = shown.get("dimension") or ""
-            one, other = (str(shown[f"identity_{i}"]) for i in PAIR)
-            out += self.preference(group, one, scenario, activity) - self.preference(group, other, scenario, activity)
-        elif shown.get("activity_1") is not None:
-            one, other = (str(shown[f"activity_{i}"]) for i in PAIR)
-            out += self.preference("activity", one, scenario, "") - self.preference("activity", other, scenario, "")
-        if self._image and shown.get("shown") != "text":
+        if pictured.get("identity_1") is not None:
+            group = pictured.get("dimension") or ""
+            first, second = (str(pictured[f"identity_{i}"]) for i in PAIR)
+            out += self.preference(group, first, scenario, activity) - self.preference(
+                group, second, scenario, activity
+            )
+        elif pictured.get("activity_1") is not None:
+            first, second = (str(pictured[f"activity_{i}"]) for i in PAIR)
+            out += self.preference("activity", first, scenario, "") - self.preference("activity", second, scenario, "")
+        if self._image and pictured.get("shown") != "text":
             key = request.stimulus.key
             noise = self._normal("pair image", key) + self._normal("pair image", key, scenario)
             out += self._image * noise / np.sqrt(2.0)

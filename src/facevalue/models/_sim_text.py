@@ -71,13 +71,13 @@ class Writer:
         """
         scenarios = list(dict.fromkeys(scenario_of(request) for request in requests))
         people = [
-            _person(request.stimulus.factors, part)
+            _person(request.stimulus.factors, side)
             for request in requests
-            for part in (("2", "1") if request.question.factors.get(ABOUT) == "2" else ("1", "2"))
+            for side in (("2", "1") if request.question.factors.get(ABOUT) == "2" else ("1", "2"))
         ]
         standing = self._utilities(people, scenarios, ("more",))[:, :, 0].reshape(len(requests), 2, len(scenarios))
-        asked = [scenarios.index(scenario_of(request)) for request in requests]
-        merits = standing[np.arange(len(requests)), :, asked]
+        numbers = [scenarios.index(scenario_of(request)) for request in requests]
+        merits = standing[np.arange(len(requests)), :, numbers]
         by_level = np.stack([np.full(len(requests), RELUCTANCE), 2 * (merits[:, 0] - merits[:, 1])], axis=1)
         order = np.array([[YES_NO.index(option.level) for option in r.question.options] for r in requests])
         return np.take_along_axis(by_level, order, axis=1)
@@ -90,14 +90,14 @@ class Writer:
         """Describe what is shown: each sentence has a word that is chosen by what is planted, and some are left out."""
         words = self._words(requests, [(f"sentence {at}", listed) for at, (_, listed) in enumerate(SENTENCES)]).tolist()
         trial, repeat = _numbers(requests)
-        shown = np.stack(
+        is_written = np.stack(
             [self._uniforms(trial, repeat, _STREAM + _WORDS + 1 + i) < 0.8 for i in range(len(SENTENCES))], axis=1
         ).tolist()
         out = []
-        for chosen, kept in zip(words, shown, strict=True):
+        for chosen, row_words in zip(words, is_written, strict=True):
             sentences = [
                 template.format(listed[word])
-                for (template, listed), word, keep in zip(SENTENCES, chosen, [True, *kept[1:]], strict=True)
+                for (template, listed), word, keep in zip(SENTENCES, chosen, [True, *row_words[1:]], strict=True)
                 if keep
             ]
             out.append(" ".join(sentences))
@@ -114,8 +114,8 @@ class Writer:
             chosen = self._words(
                 [requests[at] for at in rows], [(f"{scenario} {number}", words) for number, words in enumerate(lists)]
             )
-            for at, own in zip(rows, chosen.tolist(), strict=True):
-                out[at] = ", ".join(words[word] for words, word in zip(lists, own, strict=True))
+            for at, words_of_row in zip(rows, chosen.tolist(), strict=True):
+                out[at] = ", ".join(words[word] for words, word in zip(lists, words_of_row, strict=True))
         return out
 
     def forms(self, requests: Sequence[Request]) -> list[str]:
@@ -132,8 +132,8 @@ class Writer:
                 if field in before:
                     continue
                 utilities = ASSOCIATION * self._utilities([planted], [field], choices)[:, 0]
-                one = self._drawn(utilities, trial[row : row + 1], repeat[row : row + 1], _STREAM + number)
-                values[field] = choices[int(one[0])]
+                chosen_levels = self._drawn(utilities, trial[row : row + 1], repeat[row : row + 1], _STREAM + number)
+                values[field] = choices[int(chosen_levels[0])]
                 if self._uniforms(trial[row : row + 1], repeat[row : row + 1], _STREAM + 64 + number)[0] < 0.02:
                     values[field] = _OPEN
             text = json.dumps({field: values[field] for field in fields}, indent=2)
@@ -147,18 +147,18 @@ class Writer:
         for row, request in enumerate(requests):
             ranges: dict[str, list[str] | list[float]] = json.loads(request.question.factors.get(STATED) or "{}")
             values: dict[str, str | float] = {}
-            one = slice(row, row + 1)
+            row_slice = slice(row, row + 1)
             for number, (field, choices) in enumerate(ranges.items()):
                 scenario = f"{scenario_of(request)} {field}".strip()
                 stream = _STATED_STREAM + number
                 names = [choice for choice in choices if isinstance(choice, str)]
                 if names:
                     utilities = self._utilities([request.stimulus.factors], [scenario], names)[:, 0]
-                    values[field] = names[int(self._drawn(utilities, trial[one], repeat[one], stream)[0])]
+                    values[field] = names[int(self._drawn(utilities, trial[row_slice], repeat[row_slice], stream)[0])]
                     continue
                 low, high = (float(choice) for choice in choices)
                 planted = self._utilities([request.stimulus.factors], [scenario], ("more",))[0, 0, 0]
-                noise = self._uniforms(trial[one], repeat[one], stream)[0] - 0.5
+                noise = self._uniforms(trial[row_slice], repeat[row_slice], stream)[0] - 0.5
                 share = 0.5 + _SCALE * (planted + 2 * noise)
                 values[field] = round(low + (high - low) * float(np.clip(share, 0.0, 1.0)))
             out.append(f"About {values['']}." if "" in values else json.dumps(values))
@@ -219,9 +219,9 @@ def scenario_of(request: Request) -> str:
     return request.question.factors.get("scenario") or request.question.prompt
 
 
-def _person(factors: Mapping[str, str | None], part: str) -> dict[str, str | None]:
+def _person(factors: Mapping[str, str | None], side: str) -> dict[str, str | None]:
     """Factors of the one or the other person shown, under their plain names."""
-    return {name[:-2]: level for name, level in factors.items() if name.endswith(f"_{part}")}
+    return {name[:-2]: level for name, level in factors.items() if name.endswith(f"_{side}")}
 
 
 def _numbers(requests: Sequence[Request]) -> tuple[Codes, Codes]:

@@ -96,28 +96,28 @@ def spelling(positions: Sequence[Position], text: str, *, ended: bool) -> Spelli
     Returns None if they are not those of the text, but of hidden reasoning, for example.
     """
     tokens = [position.token for position in positions]
-    known = next((i for i, token in enumerate(tokens) if HALF in token), len(tokens))
-    said, wanted = joined(*tokens[:known]), text.strip()
+    complete = next((i for i, token in enumerate(tokens) if HALF in token), len(tokens))
+    decoded, sought = joined(*tokens[:complete]), text.strip()
     closed = False
-    if known < len(tokens):
-        if not _spoken(wanted).startswith(_spoken(said)):
+    if complete < len(tokens):
+        if not _spoken(sought).startswith(_spoken(decoded)):
             return None
-        wanted = wanted[: _reach(wanted, len(_spoken(said)))]
-    elif _spoken(said) != _spoken(wanted):
-        said = joined(*tokens[:-1])
+        sought = sought[: _reach(sought, len(_spoken(decoded)))]
+    elif _spoken(decoded) != _spoken(sought):
+        decoded = joined(*tokens[:-1])
         closed = True  # the last token stands for the end
-        if _spoken(said) != _spoken(wanted):
+        if _spoken(decoded) != _spoken(sought):
             return None
-    blanks = _whole(said).strip() == _whole(wanted).strip()
+    blanks = _whole(decoded).strip() == _whole(sought).strip()
     if not blanks:
-        tokens[:known] = _spaced(tokens[:known], wanted)
+        tokens[:complete] = _spaced(tokens[:complete], sought)
     end = "" if ended and not closed else HALF  # where the end has a text or none came, nothing stands for a part
-    part = HALF if HALF in text else ""  # some part was never completed
-    tokens = [*(token or part for token in tokens[:-1]), tokens[-1] or end]
+    opening = HALF if HALF in text else ""  # some part was never completed
+    tokens = [*(token or opening for token in tokens[:-1]), tokens[-1] or end]
     spelt = []
     for position, token in zip(positions, tokens, strict=True):
         own_position = own_place(position)
-        top = [(other or end, log) for other, log in position.top]
+        top = [(piece or end, log) for piece, log in position.top]
         if own_position is not None:
             top[own_position] = token, position.top[own_position][1]
         spelt.append(Position(token, position.logprob, tuple(top)))

@@ -21,10 +21,10 @@ def target_of(spec: str) -> Target:
         model, variable = spec.removeprefix("openai/"), "OPENAI_API_KEY"
         url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         example = "openai/MODEL"
-        shown = "OPENAI_BASE_URL"
+        name_shown = "OPENAI_BASE_URL"
     else:
         url, _, model = spec.partition("#")
-        variable, example, shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
+        variable, example, name_shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
     try:
         address = split_address(url)
     except ValueError as error:
@@ -33,10 +33,10 @@ def target_of(spec: str) -> Target:
             if "password" in str(error)
             else "Write one such as http://localhost:8000/v1."
         )
-        raise ModelError(f"{shown} {error}. {hint}") from None
+        raise ModelError(f"{name_shown} {error}. {hint}") from None
     if address.query or address.fragment:
         raise ModelError(
-            f"{shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
+            f"{name_shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
         )
     if not model:
         raise ModelError(f"No model is named: write {example}.")

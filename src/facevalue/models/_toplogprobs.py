@@ -44,7 +44,7 @@ def _position(entry: object) -> Position:
     top = entry.get("top_logprobs") if isinstance(entry, Mapping) else None
     if top is not None and not isinstance(top, list):
         raise ValueError("top_logprobs is not a list")
-    return Position(token, logprob, tuple(_pair(each) for each in top or ()))
+    return Position(token, logprob, tuple(_pair(pair) for pair in top or ()))
 
 
 def _pair(entry: object) -> tuple[str, float]:
@@ -137,16 +137,16 @@ def option_probabilities(
         shares, beyond = drawn(position, sampling)
         unseen += reached * beyond
         likelier = {position.token}
-        for token, share, own in shares:
-            goes_on = own and number < len(positions)
+        for token, share, label_shares in shares:
+            goes_on = label_shares and number < len(positions)
             verdict = _verdict(joined(text, token), spellings, final=not token and not goes_on)
-            if not own:
+            if not label_shares:
                 doubtful = not blanks or token in likelier
                 if within or (doubtful and verdict != _verdict(joined(text, " ", token), spellings, final=not token)):
                     verdict = _OPEN  # it may complete the character or break it, or stand after a blank
                 likelier.add(token)
-            unknown = HALF in token if own else token.endswith(HALF)
-            if verdict is _OPEN and own and not unknown:
+            unknown = HALF in token if label_shares else token.endswith(HALF)
+            if verdict is _OPEN and label_shares and not unknown:
                 onward += share
             elif verdict is _OPEN or unknown:
                 unseen += reached * share
@@ -200,20 +200,20 @@ def drawn(position: Position, sampling: Sampling) -> tuple[list[tuple[str, float
         return [(token, 1 / best, taken) for token, _, taken in entries[:best]], 0.0
     sharpness = 1 / sampling.temperature
     powers = [sharpness * log for log in logs]
-    whole = reduce(_log_sum, powers)
+    total = reduce(_log_sum, powers)
     unseen = 1.0 - math.fsum(map(math.exp, logs))
     beyond = 0.0
     if unseen > _ROUNDING:
-        each = math.log(unseen / _LARGEST_VOCABULARY)
+        power_unseen = math.log(unseen / _LARGEST_VOCABULARY)
         if sharpness > 1:
-            each = max(logs[-1], each)
-        power = math.log(unseen) + (sharpness - 1) * each
-        whole = _log_sum(whole, power)
-        beyond = math.exp(power - whole)
-    kept, lacking = _nucleus([math.exp(power - whole) for power in powers], sampling.top_p)
+            power_unseen = max(logs[-1], power_unseen)
+        power = math.log(unseen) + (sharpness - 1) * power_unseen
+        total = _log_sum(total, power)
+        beyond = math.exp(power - total)
+    nucleus, lacking = _nucleus([math.exp(power - total) for power in powers], sampling.top_p)
     if sampling.top_p < 1:
         beyond = lacking if sampling.temperature == 1 else max(lacking, beyond)
-    return [(token, share, taken) for (token, _, taken), share in zip(entries, kept, strict=False)], beyond
+    return [(token, share, taken) for (token, _, taken), share in zip(entries, nucleus, strict=False)], beyond
 
 
 def _nucleus(shares: Sequence[float], top_p: float) -> tuple[Sequence[float], float]:
@@ -227,8 +227,8 @@ def _nucleus(shares: Sequence[float], top_p: float) -> tuple[Sequence[float], fl
             break
         nucleus.append(share)
         mass += share
-    whole = max(mass, top_p)
-    return [share / whole for share in nucleus], 1.0 - mass / whole
+    limit = max(mass, top_p)
+    return [share / limit for share in nucleus], 1.0 - mass / limit
 
 
 def _log_sum(a: float, b: float) -> float:
@@ -237,7 +237,7 @@ def _log_sum(a: float, b: float) -> float:
 
 
 def _spellings(option: Option) -> tuple[str, ...]:
-    label, text = (each.lstrip(_OPENING).rstrip().casefold() for each in (option.label, option.text))
+    label, text = (spelled.lstrip(_OPENING).rstrip().casefold() for spelled in (option.label, option.text))
     first = next((i for i, c in enumerate(label) if c.isalnum()), len(label))
     last = next((i for i in range(len(label), 0, -1) if label[i - 1].isalnum()), 0)
     return tuple(dict.fromkeys(s for s in (label, label[:last], label[first:last], text) if s))
@@ -251,17 +251,17 @@ def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) ->
     if unfinished(text):
         stem = text.rstrip(BYTES)
         return None if _verdict(stem, spellings, final=False) is None else _OPEN
-    said = text.lstrip(_OPENING).casefold()
-    whole = [max((len(s) for s in each if _says(said, s)), default=0) for each in spellings]
-    begun = [any(len(s) > len(said) and s.startswith(said) for s in each) for each in spellings]
-    longest = max(whole, default=0)
-    said_whole = [i for i, length in enumerate(whole) if length and length == longest]
+    start = text.lstrip(_OPENING).casefold()
+    complete = [max((len(s) for s in forms if _says(start, s)), default=0) for forms in spellings]
+    begun = [any(len(s) > len(start) and s.startswith(start) for s in forms) for forms in spellings]
+    longest = max(complete, default=0)
+    said_whole = [i for i, length in enumerate(complete) if length and length == longest]
     alive = {i for i, yes in enumerate(begun) if yes} | set(said_whole)
     if len(said_whole) == 1 and (final or alive == set(said_whole)):
         return said_whole[0]
     if final or not alive:
         return None
-    if len(alive) == 1 and sum(c.isalpha() for c in said) >= _ENOUGH_LETTERS:
+    if len(alive) == 1 and sum(c.isalpha() for c in start) >= _ENOUGH_LETTERS:
         return alive.pop()
     return _OPEN
 

@@ -108,7 +108,7 @@ _MEMBERS = ("name", "capabilities", "settings", "respond", "close")
 _LONGEST = 300  # characters of a name
 
 
-def checked_model(given: Any) -> Model:
+def checked_model(candidate: Any) -> Model:
     """Name what an object lacks to be a model; only its name is looked at, as others may look around to answer.
 
     Raises
@@ -116,22 +116,24 @@ def checked_model(given: Any) -> Model:
     ModelError
         What is missing.
     """
-    if isinstance(given, type):
-        raise ModelError(f"{given.__name__} is a class: pass an instance, {given.__name__}(...).")
-    members = {name for kind in type(given).__mro__ for name in vars(kind)} | set(getattr(given, "__dict__", {}))
+    if isinstance(candidate, type):
+        raise ModelError(f"{candidate.__name__} is a class: pass an instance, {candidate.__name__}(...).")
+    members = {name for kind in type(candidate).__mro__ for name in vars(kind)} | set(
+        getattr(candidate, "__dict__", {})
+    )
     if missing := [name for name in _MEMBERS if name not in members]:
         raise ModelError(
-            f"{type(given).__name__} has no {' and no '.join(missing)}: a model has {', '.join(_MEMBERS[:-1])} and "
+            f"{type(candidate).__name__} has no {' and no '.join(missing)}: a model has {', '.join(_MEMBERS[:-1])} and "
             "close."
         )
-    name = given.name
+    name = candidate.name
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
         raise ModelError(f"The name of a model is a text of up to {_LONGEST} characters, not {quoted(name)}.")
-    model: Model = given
+    model: Model = candidate
     return model
 
 
-def checked_facts(model: Model, what: str, given: object) -> dict[str, str | int | float | bool]:
+def checked_facts(model: Model, origin: str, candidate: object) -> dict[str, str | int | float | bool]:
     """What a model says of itself, as files can hold it.
 
     Raises
@@ -139,14 +141,15 @@ def checked_facts(model: Model, what: str, given: object) -> dict[str, str | int
     ModelError
         It is no mapping of names to texts, finite numbers and truth values.
     """
-    if not isinstance(given, Mapping):
-        raise ModelError(f"{what} of {model.name} are {quoted(given)}, not facts by name.")
+    if not isinstance(candidate, Mapping):
+        raise ModelError(f"{origin} of {model.name} are {quoted(candidate)}, not facts by name.")
     facts: dict[str, str | int | float | bool] = {}
-    for name, fact in given.items():
-        kind = next((one for one in (bool, int, float, str) if isinstance(fact, one)), None)
+    for name, fact in candidate.items():
+        kind = next((allowed for allowed in (bool, int, float, str) if isinstance(fact, allowed)), None)
         if not isinstance(name, str) or kind is None or (kind is float and not math.isfinite(fact)):
             raise ModelError(
-                f"{what} of {model.name} hold {quoted(name)} as {quoted(fact)}, not as a text, a number, True or False."
+                f"{origin} of {model.name} hold {quoted(name)} as {quoted(fact)}, "
+                "not as a text, a number, True or False."
             )
         facts[str(name)] = fact if kind is bool else kind(fact)
     return facts
@@ -237,7 +240,7 @@ class Selective(Protocol):
 class Sharing(Protocol):
     """A model with a budget of requests and tokens a minute that may be spent by several at once."""
 
-    def share(self, part: float) -> None:
+    def share(self, fraction: float) -> None:
         """Spend only this part of it from now on."""
         ...
 
@@ -258,8 +261,8 @@ class Noting(Protocol):
     notes: tuple[str, ...]
 
 
-def neighbours(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
+def neighbours(requests: Iterable[Request], limit: int) -> Iterator[list[Request]]:
     """Cut a stream into requests about one stimulus, so many of them at most."""
     for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-        while batch := list(islice(run, most)):
+        while batch := list(islice(run, limit)):
             yield batch

@@ -46,7 +46,7 @@ def cached_share(sessions: Iterable[Mapping[str, str | int | float | bool]]) -> 
     >>> cached_share([{}]) is None
     True
     """
-    known = [(found.get(_CACHED), found.get(_COUNTED)) for found in sessions]
-    sane = [(c, n) for c, n in known if isinstance(c, int) and isinstance(n, int) and 0 <= c <= n]
+    counts = [(findings.get(_CACHED), findings.get(_COUNTED)) for findings in sessions]
+    sane = [(c, n) for c, n in counts if isinstance(c, int) and isinstance(n, int) and 0 <= c <= n]
     counted = sum(n for _, n in sane)
     return sum(c for c, _ in sane) / counted if counted else None

@@ -46,5 +46,7 @@ class FunctionModel:
 
 
 def _code(code: CodeType) -> bytes:
-    inner = [_code(one) if isinstance(one, CodeType) else repr(one).encode() for one in code.co_consts]
+    inner = [
+        _code(constant) if isinstance(constant, CodeType) else repr(constant).encode() for constant in code.co_consts
+    ]
     return b"\0".join([code.co_code, repr(code.co_names).encode(), *inner])

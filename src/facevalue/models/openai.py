@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
-from facevalue.models._chat import CUT_THINKING, Dialect, Reply, body, encoded, read, white_squares
+from facevalue.models._chat import CUT_THINKING, Dialect, ServerReply, body, encoded, read, white_squares
 from facevalue.models._connections import Connections
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
@@ -99,17 +99,17 @@ class OpenAIModel:
             "reasoning_tokens": self._thinking or None,
             "left_out": ", ".join(unlike) or None,
         }
-        own = {name: value for name, value in settings.items() if value is not None}
-        return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **own}
+        stated = {name: value for name, value in settings.items() if value is not None}
+        return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **stated}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What of a study's sampling the server does not take."""
-        own = {"temperature": self._sampling.temperature, "top_p": self._sampling.top_p}
+        default = {"temperature": self._sampling.temperature, "top_p": self._sampling.top_p}
         notes = [
-            f"{self._server.url} takes no {name}: its own default applies, not the {own[name]:g} of the study."
+            f"{self._server.url} takes no {name}: its own default applies, not the {default[name]:g} of the study."
             for name in self._dialect.left_out
-            if name in own
+            if name in default
         ]
         if "seed" in self._dialect.left_out:
             notes.append(f"{self._server.url} takes no seed: replies cannot be reproduced.")
@@ -148,9 +148,9 @@ class OpenAIModel:
             self._knows_way = True
         return self._way is not None
 
-    def share(self, part: float) -> None:
+    def share(self, fraction: float) -> None:
         """Spend only this part of the budget from now on."""
-        self._budget.share(part)
+        self._budget.share(fraction)
 
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
         """Answer each request once, in any order."""
@@ -210,7 +210,7 @@ class OpenAIModel:
 
     async def _ask(
         self, connections: Connections, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False
-    ) -> tuple[Reply, float]:
+    ) -> tuple[ServerReply, float]:
         """Send a request until it succeeds, in whatever dialect the server takes; return also the milliseconds.
 
         With `probing`, a server's fault or a broken reply that comes twice is taken for its answer, since some servers
@@ -218,7 +218,7 @@ class OpenAIModel:
         """
         request = prepared.request
         logprobs = request.exact if logprobs is None else logprobs
-        dialect = known = self._dialect
+        dialect = known_dialect = self._dialect
         settled = self._capabilities is not None
         retry = 0
         while True:
@@ -241,10 +241,10 @@ class OpenAIModel:
                 reply = self._read(payload)
             except Failure as failure:
                 self._reached |= failure.connected
-                other = None if failure.transient else dialect.after(failure.text, greedy=logprobs)
+                next_dialect = None if failure.transient else dialect.after(failure.text, greedy=logprobs)
                 # What changes the answers is settled before the first one, as it is a part of their hashes.
-                if other is not None and (not settled or other.left_out == dialect.left_out):
-                    dialect = other
+                if next_dialect is not None and (not settled or next_dialect.left_out == dialect.left_out):
+                    dialect = next_dialect
                     continue
                 if not self._reached or failure.code == "insufficient_quota":
                     raise ModelError(failure.text) from None
@@ -260,14 +260,14 @@ class OpenAIModel:
             self._note_server(reply.served_by)
             if not probing:
                 self._cached.count(reply.prompt_tokens, reply.cached_tokens)
-            if dialect != known:  # only what was seen to work is remembered
+            if dialect != known_dialect:  # only what was seen to work is remembered
                 self._dialect = dialect
             return reply, latency
 
     def _limited(self, sampling: Sampling) -> Sampling:
         return replace(sampling, max_tokens=(self._options.max_tokens or sampling.max_tokens) + self._thinking)
 
-    def _read(self, payload: Mapping[str, object]) -> Reply:
+    def _read(self, payload: Mapping[str, object]) -> ServerReply:
         try:
             reply = read(payload)
         except ValueError as error:
@@ -302,7 +302,7 @@ class OpenAIModel:
         except Failure:
             listed = None
         ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-        names = [self._server.clean(each)[:80] for each in ids if isinstance(each, str)]
+        names = [self._server.clean(name)[:80] for name in ids if isinstance(name, str)]
         if names and self._model not in names:
             raise ModelError(str(UnknownNameError(f"model at {self._server.url}:", self._model, names)))
         raise ModelError(

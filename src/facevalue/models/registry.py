@@ -72,7 +72,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         return ReplayModel(name)
     local = ["reference", "reference/VARIANT", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    raise UnknownNameError("model", spec, [*local, *servers, *(f"{other}/NAME" for other in others)])
+    raise UnknownNameError("model", spec, [*local, *servers, *(f"{scheme}/NAME" for scheme in others)])
 
 
 def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:

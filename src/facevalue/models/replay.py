@@ -88,7 +88,7 @@ class ReplayModel:
 
         How many had no recorded answer, and why, is logged at the end.
         """
-        stream, asked = iter(requests), 0
+        stream, count_asked = iter(requests), 0
         before = Counter(self.misses)
         self._answers.begin()
         first: dict[str, str] = {}
@@ -101,13 +101,13 @@ class ReplayModel:
                     first.setdefault(answer, f"trial {request.trial}, repeat {request.repeat}")
                     answer = Response(request.trial, request.repeat, Status.ERROR, error=f"{self.name}: {answer}.")
                 yield answer
-            asked += len(batch)
+            count_asked += len(batch)
         missed = self.misses - before
         if not missed:
             return
-        reasons = "; ".join(f"{count:,} {why} (such as {first[why]})" for why, count in missed.most_common())
-        message = f"{missed.total():,} of {asked:,} requests had no recorded answer in {self.name}: {reasons}."
-        if missed.total() == asked:
+        reasons = "; ".join(f"{count:,} {reason} (such as {first[reason]})" for reason, count in missed.most_common())
+        message = f"{missed.total():,} of {count_asked:,} requests had no recorded answer in {self.name}: {reasons}."
+        if missed.total() == count_asked:
             raise ModelError(f"{message} The answers were recorded for another study, or under other settings.")
         _LOG.warning("%s%s", message, self._unused(request))
 
@@ -123,9 +123,9 @@ class ReplayModel:
 
         A table that lacks a factor would otherwise have one answer stored for all of that factor's levels.
         """
-        (asked,) = self._hashes.of([request])
-        trial, other = self._answers.given(row, request.trial, asked)
-        if other == asked:
+        (request_hash,) = self._hashes.of([request])
+        trial, match = self._answers.given(row, request.trial, request_hash)
+        if match == request_hash:
             return
         lacking = [name for name in _factors(request) if name not in self._source.columns]
         raise DataError(
@@ -135,11 +135,11 @@ class ReplayModel:
         )
 
     def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
-        for request, wanted in zip(batch, self._hashes.of(batch), strict=True):
-            key = (wanted, request.trial, request.repeat)
+        for request, request_hash in zip(batch, self._hashes.of(batch), strict=True):
+            key = (request_hash, request.trial, request.repeat)
             rows = self._answers.of("request = ? AND trial = ? AND repeat = ?", key)
             if not rows:
-                rows = self._answers.of("request = ?", (wanted,))
+                rows = self._answers.of("request = ?", (request_hash,))
                 if len({row[:3] for row in rows}) == 1:  # asked in several trials: any of equal answers will do
                     rows = rows[:1]
             yield rows
@@ -179,8 +179,8 @@ def _response(request: Request, rows: Sequence[Row], by_request: bool) -> Respon
     """The one recorded answer as a response, or why there is none; of exact requests themselves some may be drawn."""
     if len(rows) != 1:
         return _SEVERAL if rows else _ABSENT
-    told, text, packed, *_ = rows[0]
-    status = Status(told)
+    status_text, text, packed, *_ = rows[0]
+    status = Status(status_text)
     if status is Status.REFUSED:
         return Response(request.trial, request.repeat, status, text, error=None if text else "recorded as refused")
     if not request.exact:
@@ -245,9 +245,9 @@ class _Answers:
         """Forget what was given out."""
         self._base.execute("DELETE FROM given")
 
-    def given(self, row: Row, trial: int, asked: int) -> tuple[int, int]:
+    def given(self, row: Row, trial: int, request_hash: int) -> tuple[int, int]:
         """The first trial that an answer was given to, and the hash of what it asks; this one if it is the first."""
-        self._base.execute("INSERT OR IGNORE INTO given VALUES (?, ?, ?)", (row[-1], trial, asked))
+        self._base.execute("INSERT OR IGNORE INTO given VALUES (?, ?, ?)", (row[-1], trial, request_hash))
         first: tuple[int, int] = self._base.execute(
             "SELECT trial, asked FROM given WHERE id = ?", (row[-1],)
         ).fetchone()
@@ -256,8 +256,8 @@ class _Answers:
     def levels(self, row: Row, columns: Sequence[int]) -> tuple[str | None, ...]:
         """Levels of an answer in some columns."""
         names = ", ".join(f"c{place}" for place in columns)
-        found = self._base.execute(f"SELECT {names} FROM answers WHERE id = ?", (row[-1],))  # noqa: S608
-        return tuple(found.fetchone())
+        selected = self._base.execute(f"SELECT {names} FROM answers WHERE id = ?", (row[-1],))  # noqa: S608
+        return tuple(selected.fetchone())
 
     def index(self, columns: Sequence[int]) -> None:
         """Make answers quick to find by some columns."""
@@ -270,7 +270,7 @@ class _Answers:
         self._indexed.add(key)
 
     def _fill(self, source: Recording, width: int) -> None:
-        one = "trial, repeat" if source.by != "factors" else ""
+        key_columns = "trial, repeat" if source.by != "factors" else ""
         if source.by == "request":  # of a request stored twice the first counts
             self._base.execute("CREATE UNIQUE INDEX once ON answers (trial, repeat)")
         insert = f"INSERT OR IGNORE INTO answers VALUES (NULL{', ?' * width})"  # noqa: S608
@@ -281,11 +281,11 @@ class _Answers:
             self._base.execute("CREATE INDEX by_request ON answers (request)")
         elif source.by == "trial":
             self._base.execute("CREATE INDEX by_trial ON answers (trial, repeat)")
-            twice = f"SELECT {one} FROM answers GROUP BY {one} HAVING COUNT(*) > 1 LIMIT 1"  # noqa: S608
-            if found := self._base.execute(twice).fetchone():
+            twice = f"SELECT {key_columns} FROM answers GROUP BY {key_columns} HAVING COUNT(*) > 1 LIMIT 1"  # noqa: S608
+            if twin := self._base.execute(twice).fetchone():
                 raise DataError(
-                    f"{source.path.name} holds two answers for trial {found[0]}, repeat {found[1]}. Number them in a "
-                    "column `repeat`, or keep one."
+                    f"{source.path.name} holds two answers for trial {twin[0]}, repeat {twin[1]}. "
+                    "Number them in a column `repeat`, or keep one."
                 )
         counts = (
             "SELECT COUNT(*), COUNT(probs), COUNT(*) FILTER (WHERE status = 'refused' AND probs IS NULL) FROM answers"
@@ -311,8 +311,8 @@ class _Answers:
 
 def _digest(values: Sequence[str | bytes | None]) -> int:
     state = blake2b(digest_size=32)
-    for part in values:
-        data = b"" if part is None else part.encode() if isinstance(part, str) else part
-        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
+    for fragment in values:
+        data = b"" if fragment is None else fragment.encode() if isinstance(fragment, str) else fragment
+        state.update(b"-" if fragment is None else len(data).to_bytes(8, "little"))
         state.update(data)
     return int.from_bytes(state.digest(), "little")

@@ -169,7 +169,9 @@ class SimModel:
     def __init__(self, name: str) -> None:
         preset, _, seed = name.partition("@")
         if preset not in PRESETS:
-            raise UnknownNameError("simulated model", f"sim/{preset}", (f"sim/{known}" for known in PRESETS))
+            raise UnknownNameError(
+                "simulated model", f"sim/{preset}", (f"sim/{preset_name}" for preset_name in PRESETS)
+            )
         if seed and not seed.isdigit():
             raise ModelError(f"The seed in 'sim/{name}' is not a whole number: write sim/{preset}@7.")
         self.name = f"sim/{name}"
@@ -221,7 +223,7 @@ class SimModel:
         repeat = np.array([_draw(request) for request in batch])
         spoilt = {_REFUSED: REFUSAL, _GIBBERISH: GIBBERISH}
         texts = zip(batch, write(batch), self._respondent.spoil(trial, repeat).tolist(), strict=True)
-        return [Response(r.trial, r.repeat, Status.OK, spoilt.get(how, text)) for r, text, how in texts]
+        return [Response(r.trial, r.repeat, Status.OK, spoilt.get(fault, text)) for r, text, fault in texts]
 
     def _choose(self, batch: list[Request], levels: tuple[str, ...]) -> list[Response]:
         if is_comparison(levels):
@@ -254,16 +256,16 @@ class SimModel:
         stimuli: dict[str, int] = {}
         scenarios: dict[str, int] = {}
         factors: list[Mapping[str, str | None]] = []
-        at, asked = [], []
+        at, requests_shown = [], []
         for request in batch:
             place = stimuli.setdefault(request.stimulus.key, len(stimuli))
             if place == len(factors):
                 factors.append(request.stimulus.factors)
             at.append(place)
-            asked.append(scenarios.setdefault(scenario_of(request), len(scenarios)))
+            requests_shown.append(scenarios.setdefault(scenario_of(request), len(scenarios)))
         utilities = self._respondent.utilities(factors, list(scenarios), levels)
         order = np.array([_order(request.question.options) for request in batch])
-        return utilities[np.array(at)[:, None], np.array(asked)[:, None], order]
+        return utilities[np.array(at)[:, None], np.array(requests_shown)[:, None], order]
 
 
 def _draw(request: Request) -> int:

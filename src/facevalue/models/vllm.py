@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from facevalue.errors import DependencyError, FaceValueError, ModelError
-from facevalue.models._chat import SEED_BITS, Part, Reply, conversation, image_parts, white_squares
+from facevalue.models._chat import SEED_BITS, Part, ServerReply, conversation, image_parts, white_squares
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._outage import Outage
 from facevalue.models._spelling import Position
@@ -85,7 +85,7 @@ class VLLMModel:
         if self._capabilities is None:
             for images in range(_IMAGES, -1, -1):
                 outcome = self._ask([_tiny(images)], listed=True)[0]
-                if isinstance(outcome, Reply):
+                if isinstance(outcome, ServerReply):
                     break
             else:
                 raise ModelError(f"{self.name} does not answer a simple question: {outcome}")
@@ -112,46 +112,46 @@ class VLLMModel:
 
     def _answer(self, batch: Sequence[Request]) -> Iterator[Response]:
         """Ask a batch once, and those again of which more than a little probability was not seen."""
-        prepared: list[_Prepared] = []
+        prepared: list[_PreparedRequest] = []
         for request in batch:
             try:
-                prepared.append(_Prepared(request, self._parts(request.stimulus)))
+                prepared.append(_PreparedRequest(request, self._parts(request.stimulus)))
             except (OSError, FaceValueError) as error:
                 problem = f"Stimulus {request.stimulus.key!r} could not be loaded: {error}"
                 yield Response(request.trial, request.repeat, Status.ERROR, error=problem)
-        doubtful: list[tuple[_Prepared, Response, str]] = []
-        for one, response, reply in self._responses(prepared, listed=True):
+        doubtful: list[tuple[_PreparedRequest, Response, str]] = []
+        for item, response, reply in self._responses(prepared, listed=True):
             exact_response = (
-                exact(one.request, reply, response) if one.request.exact and reply is not None else response
+                exact(item.request, reply, response) if item.request.exact and reply is not None else response
             )
             if isinstance(exact_response, Response):
                 yield exact_response
             else:
-                doubtful.append((one, response, exact_response))
-        again = self._responses([one for one, _, _ in doubtful], listed=False)
-        for (_, response, reason), (_, drawn, reply) in zip(doubtful, again, strict=True):
-            yield drawn if reply is None else instead(reason, response, drawn)
+                doubtful.append((item, response, exact_response))
+        again = self._responses([item for item, _, _ in doubtful], listed=False)
+        for (_, response, reason), (_, drawn_response, reply) in zip(doubtful, again, strict=True):
+            yield drawn_response if reply is None else instead(reason, response, drawn_response)
 
     def _responses(
-        self, prepared: Sequence["_Prepared"], *, listed: bool
-    ) -> Iterator[tuple["_Prepared", Response, Reply | None]]:
+        self, prepared: Sequence["_PreparedRequest"], *, listed: bool
+    ) -> Iterator[tuple["_PreparedRequest", Response, ServerReply | None]]:
         """Ask, and return each request with its response and, unless it failed, the reply that this was read from."""
         started = time.perf_counter()
         outcomes = self._ask(prepared, listed=listed)
         latency = (time.perf_counter() - started) * 1000
-        for one, outcome in zip(prepared, outcomes, strict=True):
-            if isinstance(outcome, Reply):
+        for item, outcome in zip(prepared, outcomes, strict=True):
+            if isinstance(outcome, ServerReply):
                 self._cached.count(outcome.prompt_tokens, outcome.cached_tokens)
-                yield one, response_of(one.request, outcome, latency), outcome
+                yield item, response_of(item.request, outcome, latency), outcome
             else:
-                yield one, Response(one.request.trial, one.request.repeat, Status.ERROR, error=outcome), None
+                yield item, Response(item.request.trial, item.request.repeat, Status.ERROR, error=outcome), None
 
-    def _ask(self, prepared: Sequence["_Prepared"], *, listed: bool) -> list[Reply | str]:
+    def _ask(self, prepared: Sequence["_PreparedRequest"], *, listed: bool) -> list[ServerReply | str]:
         """Return the reply to each request, or why there is none. A batch is halved until a bad one is alone."""
         if not prepared:
             return []
-        messages = [conversation(one.parts, one.request.question) for one in prepared]
-        params = [self._params(one.request, listed=listed) for one in prepared]
+        messages = [conversation(item.parts, item.request.question) for item in prepared]
+        params = [self._params(item.request, listed=listed) for item in prepared]
         engine = self._started()
         try:
             outputs = engine.chat(messages, params, use_tqdm=False)
@@ -213,7 +213,7 @@ class VLLMModel:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedRequest:
     """A request with its images encoded."""
 
     request: Request
@@ -244,7 +244,7 @@ def _vllm() -> _VLLM:
     return _VLLM(vllm.LLM, vllm.SamplingParams, StructuredOutputsParams, vllm.__version__)
 
 
-def _read(output: Any) -> Reply | str:
+def _read(output: Any) -> ServerReply | str:
     """Read a `vllm.RequestOutput`."""
     reply_text = output.outputs[0]
     status = _FINISHED.get(reply_text.finish_reason)
@@ -253,10 +253,10 @@ def _read(output: Any) -> Reply | str:
     positions = None
     if reply_text.logprobs and len(reply_text.logprobs) == len(reply_text.token_ids):
         try:
-            positions = [_position(*each) for each in zip(reply_text.token_ids, reply_text.logprobs, strict=True)]
+            positions = [_position(*pair) for pair in zip(reply_text.token_ids, reply_text.logprobs, strict=True)]
         except (KeyError, ValueError) as error:
             return f"vLLM's log-probabilities cannot be read: {_clipped(error)}"
-    return Reply(
+    return ServerReply(
         status,
         reply_text.text,
         positions,
@@ -273,11 +273,13 @@ def _position(token: int, listed: Mapping[int, Any]) -> Position:
     return Position(*top[token], tuple(top.values()))
 
 
-def _tiny(images: int) -> _Prepared:
+def _tiny(images: int) -> _PreparedRequest:
     """Return a small question about white squares."""
     question, stimulus = Question("Answer with (a) or (b)."), Stimulus("probe", "", {}, tuple)
     sampling = Sampling(temperature=0.0, max_tokens=4)
-    return _Prepared(Request(0, 0, 0, stimulus, question, sampling, exact=True), image_parts(white_squares(images)))
+    return _PreparedRequest(
+        Request(0, 0, 0, stimulus, question, sampling, exact=True), image_parts(white_squares(images))
+    )
 
 
 def _clipped(error: Exception) -> str:

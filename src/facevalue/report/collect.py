@@ -18,7 +18,7 @@ from facevalue.report.stored.questions import questions
 from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
 from facevalue.store.reader import commonest_failure, count_drawn, odd_replies
@@ -36,7 +36,7 @@ _SOURCES = {
 def gather(
     runs: Sequence[StoredRun],
     estimates: pl.DataFrame,
-    tallies: Mapping[str, Tally],
+    tallies: Mapping[str, ReplyTally],
     between: ModelDifferences | None = None,
 ) -> ReportData:
     """Collect everything a report shows."""
@@ -106,7 +106,7 @@ def _short(model: str) -> str:
     return last if kind in ("hf", "openai", "vllm") and last else model
 
 
-def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
+def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
     declared = run.declared()
     odd, oddity = odd_replies(run.folder) if tally.failed else (0, "")

@@ -9,13 +9,13 @@ from facevalue.report.html import write, write_json
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
 from facevalue.runs.ratings import with_ratings
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 
 
 class WrittenReport(NamedTuple):
     """A report that was written: tallies of its runs, and lines to print."""
 
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, ReplyTally]
     """Tally of the replies of each run, by its folder."""
     lines: Sequence[str]
     """Lines to print for people."""

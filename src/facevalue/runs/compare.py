@@ -28,7 +28,7 @@ from facevalue.runs.compared_cells import (
     compared_measures,
     judged_together,
 )
-from facevalue.runs.stored import StoredRun, Tally, answers
+from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store.files import ROOTS
 from facevalue.studies.intervention_effects import add_missing_change
 
@@ -154,7 +154,7 @@ def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
     with TemporaryDirectory(prefix="facevalue-") as folder:
         out = []
         for at, run in enumerate(runs):
-            tally = Tally()
+            tally = ReplyTally()
             run_answers = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
             for chunk in answers(run, tally):
                 run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // len(runs))

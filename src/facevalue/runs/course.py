@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.design import units
-from facevalue.runs.stored import StoredRun, Tally, answers
+from facevalue.runs.stored import ReplyTally, StoredRun, answers
 
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course
@@ -33,7 +33,7 @@ class Followed:
         questions = dict.fromkeys(axis.columns()[0].name for axis in prompts)
         return cls(Course(study.watched.followed, list(questions)), MissingAnswers(study.watched.missing_by))
 
-    def passing(self, run: StoredRun, tally: Tally, run_number: int = 0) -> Iterator[pl.DataFrame]:
+    def passing(self, run: StoredRun, tally: ReplyTally, run_number: int = 0) -> Iterator[pl.DataFrame]:
         """A run's answers, looked at as they pass."""
         design, together = run.study.design, run.study.asked_together
         for chunk in answers(run, tally, ("at",)):

@@ -8,7 +8,7 @@ from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import Followed, untimed
 from facevalue.runs.judged_words import judged_by
-from facevalue.runs.stored import StoredRun, Tally, rebuilt
+from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
 from facevalue.store.files import ROOTS
 
 _NAMES = "To set them side by side, give each a name: before={} after={}, or `--name` when they are run."
@@ -114,7 +114,7 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
 
 
-def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], seen: Followed) -> Iterator[pl.DataFrame]:
+def joined(runs: Sequence[StoredRun], tallies: Mapping[str, ReplyTally], seen: Followed) -> Iterator[pl.DataFrame]:
     """Answers of all parts, one part after the other, with the same columns."""
     if len(runs) == 1:
         yield from seen.passing(runs[0], tallies[str(runs[0].folder)])
@@ -130,10 +130,10 @@ def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], seen: Follow
 
 def estimate(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
-) -> tuple[pl.DataFrame, dict[str, Tally]]:
+) -> tuple[pl.DataFrame, dict[str, ReplyTally]]:
     """Take the study's measures on one or several runs of it, and judge them."""
     first, runs_by_model = runs[0], by_model(runs)
-    tallies = {str(run.folder): Tally() for run in runs}
+    tallies = {str(run.folder): ReplyTally() for run in runs}
     if len({run.facts.preregistration for run in runs}) > 1:
         raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
     from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import

@@ -14,7 +14,7 @@ from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
 from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
 from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
 from facevalue.store.manifest import versions
 from facevalue.studies.registry import PUBLISHED
@@ -26,7 +26,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 def taken(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, *, again: bool = False
-) -> tuple[pl.DataFrame, Mapping[str, Tally]]:
+) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]]:
     """Estimates of runs, as `estimate` takes them; those of a single run are kept in its folder.
 
     `runs`, `margins`: as for `estimate`. `again`: whether to take them in any case. Else those of a single run are
@@ -51,7 +51,7 @@ def _rows(estimates: pl.DataFrame, metadata: Mapping[str, str]) -> str:
     return hashlib.sha256(parquet(estimates, {name: metadata[name] for name in (_OF, _TALLY)})).hexdigest()
 
 
-def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] | None:
+def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, ReplyTally]] | None:
     path = run.folder / ESTIMATES
     try:
         metadata = read_metadata(path)
@@ -59,7 +59,7 @@ def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] |
             return None
         counted = json.loads(metadata[_TALLY])
         na = {str(reason): int(n) for reason, n in counted["na"].items()}
-        tally = Tally(int(counted["asked"]), int(counted["failed"]), na)
+        tally = ReplyTally(int(counted["asked"]), int(counted["failed"]), na)
         estimates = read_estimates(path, run.study)
         return (estimates, {str(run.folder): tally}) if _rows(estimates, metadata) == metadata[_ROWS] else None
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):

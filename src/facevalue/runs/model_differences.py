@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.runs.joined import by_model
-from facevalue.runs.stored import StoredRun, Tally
+from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.runs.compared_cells import Agreement
@@ -29,7 +29,7 @@ class ModelDifferences:
 
 
 def model_differences(
-    runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, Tally]
+    runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]
 ) -> ModelDifferences:
     """Compare each model of a report with the first one that has a valid answer, as `facevalue compare` does.
 

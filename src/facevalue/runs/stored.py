@@ -196,7 +196,7 @@ def _plain(
 
 
 @dataclass
-class Tally:
+class ReplyTally:
     """Counts of answers, kept while they are read.
 
     Attributes
@@ -221,7 +221,7 @@ class Tally:
 
 def answers(
     run: StoredRun,
-    tally: Tally | None = None,
+    tally: ReplyTally | None = None,
     columns: Sequence[str] = ("text", "probs"),
     *,
     failed: bool = False,
@@ -232,7 +232,7 @@ def answers(
     repeat under which it is stored. Requests that failed are left out unless `failed`: to an estimate they are
     questions that were not asked yet.
     """
-    tally = Tally() if tally is None else tally
+    tally = ReplyTally() if tally is None else tally
     study, timed = run.study, "at" in columns
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored

@@ -20,7 +20,7 @@ from facevalue.models.hf.options import written  # noqa: E402
 from facevalue.models.hf.reference_pass import extended, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions, regions  # noqa: E402
 from facevalue.models.hf.relevancy import Watch, watched  # noqa: E402
-from facevalue.models.hf.vocabulary import Vocabulary  # noqa: E402
+from facevalue.models.hf.vocabulary import TokenVocabulary  # noqa: E402
 from tests.models.hf.test_regions import IN_TEXT  # noqa: E402
 
 PAIR = tiny.picture("pair", (112, 56))
@@ -110,7 +110,7 @@ def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any
 def likeliest(loaded: Any, inputs: Any) -> tuple[Any, int]:
     """Tokens of both options in the manner that begins most probably, and how many they begin with alike."""
     words = loaded.tokenizer
-    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
+    vocabulary = TokenVocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
     ways = written(OPTIONS, words, vocabulary)
     shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
     said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))

@@ -16,12 +16,12 @@ from tests.models.hf.test_scoring import PICTURE
 torch = pytest.importorskip("torch")
 
 from facevalue.models.hf.constrained import ConstrainedReader  # noqa: E402
-from facevalue.models.hf.scoring import Habits, Scored, score_pack  # noqa: E402
-from facevalue.models.hf.vocabulary import Vocabulary  # noqa: E402
+from facevalue.models.hf.scoring import Habits, ScoreJob, score_pack  # noqa: E402
+from facevalue.models.hf.vocabulary import TokenVocabulary  # noqa: E402
 
 PIECES = [None, b"", *(piece.encode() for piece in (" ", "a", "b", "ab", "ba", "aa", " a", "b ", " ab", "a b", "c"))]
 STOP = 1
-VOCABULARY = Vocabulary(PIECES, [STOP])
+VOCABULARY = TokenVocabulary(PIECES, [STOP])
 TEXTS = st.lists(
     st.text("ab ", min_size=1, max_size=5).map(str.strip).filter(bool), min_size=1, max_size=4, unique=True
 )
@@ -87,7 +87,7 @@ def test_options_weigh_what_a_walk_over_all_their_spellings_gives_in_one_pass_on
     texts: list[str], sampling: Sampling
 ) -> None:
     reader = ConstrainedReader([Option("", text, text) for text in texts], VOCABULARY)
-    wanted = Scored(0, reader, [[spelt(text), spelt(f" {text}")] for text in texts], sampling, 1)
+    wanted = ScoreJob(0, reader, [[spelt(text), spelt(f" {text}")] for text in texts], sampling, 1)
     first, again, habits = Noise(), Noise(), Habits()
     (score,) = score_pack(first, [wanted], VOCABULARY, habits)
     expected = walked(texts, sampling)

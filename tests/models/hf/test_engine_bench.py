@@ -18,7 +18,7 @@ from benchmarks.engine_prompts import questions  # noqa: E402
 from benchmarks.engine_report import rows, write  # noqa: E402
 from benchmarks.engine_variants import Agreement, forward, inner, lead  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.scoring import Evidence, Score  # noqa: E402
+from facevalue.models.hf.scoring import Evidence, OptionScore  # noqa: E402
 
 FAMILIES = ("llava", "qwen2.5-vl", "idefics3")
 
@@ -34,10 +34,10 @@ def test_all_ways_to_ask_give_the_same_probabilities(family: str) -> None:
 def test_a_difference_is_noticed() -> None:
     agreement = Agreement()
     said = (Evidence((), 0, -0.1), Evidence((), 1, -2.4))
-    agreement.enter(Score((), 0.0, (), 0.0, 1, said), [torch.tensor([0.0, 0.0])], [0, 1])
+    agreement.enter(OptionScore((), 0.0, (), 0.0, 1, said), [torch.tensor([0.0, 0.0])], [0, 1])
     assert agreement.share > 0.3
     with pytest.raises(AssertionError, match="place 1"):
-        agreement.enter(Score((), 0.0, (), 0.0, 1, said), [torch.tensor([0.0, 0.0])] * 2, [0, 1])
+        agreement.enter(OptionScore((), 0.0, (), 0.0, 1, said), [torch.tensor([0.0, 0.0])] * 2, [0, 1])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

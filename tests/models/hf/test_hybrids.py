@@ -11,14 +11,14 @@ from tests.models.hf import hybrids, planted, tiny
 torch: Any = tiny.torch
 
 from facevalue.models.hf import resumed  # noqa: E402
-from facevalue.models.hf.asked import Reply  # noqa: E402
+from facevalue.models.hf.asked import DrawnReply  # noqa: E402
 from facevalue.models.hf.chat import Group, prepare  # noqa: E402
 from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import gap, plain_logits  # noqa: E402
-from facevalue.models.hf.resumed import Path, State  # noqa: E402
-from facevalue.models.hf.scoring import Score  # noqa: E402
+from facevalue.models.hf.resumed import ModelState, Path  # noqa: E402
+from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 from facevalue.models.hf.trial import COPIES, STEPS, TREE  # noqa: E402
 
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
@@ -38,7 +38,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
 
 def read(loaded: Loaded, group: Group, calls: list[list[Path]], *, steps: bool) -> list[Any]:
     """What follows beginnings of replies after prompts of several lengths, over one state."""
-    decoding = CopiedDecoding([State.after(loaded, group.inputs or {})], group.suffixes, steps=steps)
+    decoding = CopiedDecoding([ModelState.after(loaded, group.inputs or {})], group.suffixes, steps=steps)
     return [decoding.read(paths) for paths in calls]
 
 
@@ -69,13 +69,13 @@ def test_what_forgets_its_state_in_a_pass_of_several_tokens_is_seen_to(load: Loa
 
 def scored(engine: Engine, questions: list[Question]) -> list[float]:
     found = {n: score for n, score, _ in engine.score([], questions, Sampling(0.7))}
-    assert all(isinstance(score, Score) for score in found.values()), found
+    assert all(isinstance(score, OptionScore) for score in found.values()), found
     return [prob for n in range(len(questions)) for prob in found[n].probs]  # type: ignore[union-attr]
 
 
 def drawn(engine: Engine, wishes: list[Wish]) -> dict[int, tuple[int, ...]]:
     replies = {n: reply for n, reply, _ in engine.generate([], wishes)}
-    return {n: reply.tokens for n, reply in replies.items() if isinstance(reply, Reply)}
+    return {n: reply.tokens for n, reply in replies.items() if isinstance(reply, DrawnReply)}
 
 
 @pytest.fixture
@@ -123,11 +123,11 @@ def test_copies_that_memory_does_not_hold_are_made_some_at_a_time(
 ) -> None:
     wishes = [Wish(question, Sampling(1.0, 1.0, 4), seed) for question in QUESTIONS[:2] for seed in range(5)]
     right = drawn(lfm2, wishes)
-    made, grown = list[int](), State.grown
+    made, grown = list[int](), ModelState.grown
     (group,) = prepare(lfm2.loaded, [], QUESTIONS[:2])
-    size = State.after(lfm2.loaded, group.inputs or {}).size
+    size = ModelState.after(lfm2.loaded, group.inputs or {}).size
     assert size > 1000
-    monkeypatch.setattr(State, "grown", lambda *given: made.append(len(given[1])) or grown(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(ModelState, "grown", lambda *given: made.append(len(given[1])) or grown(*given))  # type: ignore[func-returns-value]
     most = []
     for room in (100, 6.5):
         monkeypatch.setattr("facevalue.models.hf.joint.kept_bytes", lambda _, room=room: room * size)

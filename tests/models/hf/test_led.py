@@ -11,7 +11,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine, Wish
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.scoring import Score
+from facevalue.models.hf.scoring import OptionScore
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import others, tiny
 
@@ -125,7 +125,7 @@ def test_the_self_check_sees_what_every_call_gets_wrong(
 def test_the_plain_way_is_checked_as_often_as_the_shared_one(loaded: Loaded) -> None:
     engine = Engine(loaded)
     for _ in range(10):
-        assert all(isinstance(score, Score) for _, score, _ in engine.score(PICTURE, QUESTIONS, Sampling()))
+        assert all(isinstance(score, OptionScore) for _, score, _ in engine.score(PICTURE, QUESTIONS, Sampling()))
     list(engine.generate(PICTURE, [Wish(QUESTIONS[0], Sampling(1.0, 1.0, 3), 1)]))
     assert engine.check.checks == 9
     assert 0 < engine.check.difference <= 2e-5

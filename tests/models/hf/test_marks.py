@@ -12,8 +12,8 @@ from tests.models.hf.test_scoring import PICTURE, ask
 torch: Any = tiny.torch
 
 from facevalue.models.hf.decoding import spoken  # noqa: E402
-from facevalue.models.hf.engine import Reply, Wish  # noqa: E402
-from facevalue.models.hf.scoring import Score  # noqa: E402
+from facevalue.models.hf.engine import DrawnReply, Wish  # noqa: E402
+from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
 MARKS = {
     "llava": ("<image>",),
@@ -34,11 +34,11 @@ def test_a_picture_is_never_said(name: str, shares: bool, tmp_path: Path, monkey
     assert marks <= engine.loaded.marks
     planted.untried(engine, shares=shares)
     replies = [reply for _, reply, _ in engine.generate([PICTURE], WISHES)]
-    assert all(isinstance(reply, Reply) for reply in replies), replies
+    assert all(isinstance(reply, DrawnReply) for reply in replies), replies
     assert not any(marks & set(reply.tokens) for reply in replies)
     assert engine.unspoken > 0.5
     ((_, score, _),) = engine.score([PICTURE], [ask("warm")], Sampling(1.0, 1.0, 5))
-    assert isinstance(score, Score)
+    assert isinstance(score, OptionScore)
     # Were the mark still counted, its 30 logits would leave the options about e**-30 of the replies.
     assert 1e-5 < sum(score.probs) <= 1
 

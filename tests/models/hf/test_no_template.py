@@ -15,10 +15,10 @@ torch: Any = tiny.torch
 tf: Any = tiny.tf
 
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.engine import Reply, Wish  # noqa: E402
+from facevalue.models.hf.engine import DrawnReply, Wish  # noqa: E402
 from facevalue.models.hf.framing import framed  # noqa: E402
 from facevalue.models.hf.loaded import TEXTS_ALONE  # noqa: E402
-from facevalue.models.hf.scoring import Score  # noqa: E402
+from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
@@ -75,9 +75,9 @@ def test_it_is_asked_with_what_its_processor_takes(folder: Callable[[str], Path]
     want = loaded.processor(images=pictures, **given)["input_ids"][0].tolist()
     assert [*group.prefix_ids, *group.suffixes[0]] == want
     scores = {n: score for n, score, _ in engine.score(shown, QUESTIONS, Sampling())}
-    assert all(isinstance(score, Score) and 0 < sum(score.probs) <= 1 for score in scores.values())
+    assert all(isinstance(score, OptionScore) and 0 < sum(score.probs) <= 1 for score in scores.values())
     ((_, reply, _),) = engine.generate(shown, [Wish(question, Sampling(1.0, 1.0, 4), 1)])
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, DrawnReply)
     assert reply.completion_tokens <= 4, "the prompt that some models' generate() repeats is no part of the reply"
     assert engine.check.difference <= 2e-5
 

@@ -9,7 +9,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.scoring import Score
+from facevalue.models.hf.scoring import OptionScore
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import grids, others, planted, tiny
 
@@ -88,10 +88,10 @@ def test_the_engine_finds_out_whether_they_share_and_answers_as_plain_passes_do(
     engine, alone = Engine(load(name)), planted.untried(Engine(load(name)), shares=False)
     found, want = ({n: each for n, each, _ in e.score(PICTURE, QUESTIONS, Sampling())} for e in (engine, alone))
     for number, score in found.items():
-        assert isinstance(score, Score)
+        assert isinstance(score, OptionScore)
         assert 0 < sum(score.probs) <= 1
         own = want[number]
-        assert isinstance(own, Score)
+        assert isinstance(own, OptionScore)
         assert score.probs == pytest.approx(own.probs, abs=EXACT)
     (verdict,) = engine.trials.verdicts.values()
     assert bool(verdict.failed) == (name in APART), verdict

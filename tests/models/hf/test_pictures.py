@@ -16,7 +16,7 @@ from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import SelfCheck
 from facevalue.models.hf.decoding import SharedDecoding
 from facevalue.models.hf.engine import Engine, Failed, Wish
-from facevalue.models.hf.joint import Room, Unit, joints
+from facevalue.models.hf.joint import JointUnit, Room, joints
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix, joinable
 from facevalue.models.hf.reference_pass import plain_logits
@@ -314,10 +314,10 @@ def test_room_on_a_gpu_is_what_memory_was_measured_to_hold(monkeypatch: pytest.M
     assert room.tokens() == 40
 
 
-def unit(number: int, length: int, kind: str = "pixel_values") -> Unit:
+def unit(number: int, length: int, kind: str = "pixel_values") -> JointUnit:
     """A stimulus with a prefix of so many tokens."""
     inputs = {"input_ids": torch.zeros(1, length), kind: torch.zeros(1, 3, 4, 4)}
-    return Unit(number, Group([0], inputs, [5] * length, [[6]], lambda _: inputs), {0: 0})
+    return JointUnit(number, Group([0], inputs, [5] * length, [[6]], lambda _: inputs), {0: 0})
 
 
 def test_units_of_about_the_same_length_and_of_one_kind_go_together() -> None:

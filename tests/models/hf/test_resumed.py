@@ -15,7 +15,7 @@ from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
-from facevalue.models.hf.resumed import Resumed, State  # noqa: E402
+from facevalue.models.hf.resumed import ModelState, Resumed  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
@@ -57,8 +57,8 @@ def test_a_question_is_read_once_and_answered_as_by_plain_passes(
     answers(engine)
     assert {known for form, known in loaded.at_once.items() if form[0] == "resumed"} == {True}
     read: list[int] = []
-    after = State.after
-    monkeypatch.setattr(State, "after", lambda *given: read.append(1) or after(*given))  # type: ignore[func-returns-value]
+    after = ModelState.after
+    monkeypatch.setattr(ModelState, "after", lambda *given: read.append(1) or after(*given))  # type: ignore[func-returns-value]
     found = answers(engine)
     assert len(read) == 2 * len(QUESTIONS), "once to be weighed, once for all replies that are drawn"
     monkeypatch.setattr("facevalue.models.hf.decoding.resumes", lambda *_: False)
@@ -118,7 +118,7 @@ def test_copies_that_are_wrong_are_noticed_and_answers_are_right(
 def test_beginnings_may_be_read_in_any_order(load: Load) -> None:
     loaded = load("llava")
     inputs = prepare(loaded, PICTURE, QUESTIONS)[0].full(0)
-    replies = Resumed(State.after(loaded, inputs))
+    replies = Resumed(ModelState.after(loaded, inputs))
     calls: list[list[tuple[int, ...]]] = [
         [(), (50,)],
         [(50, 60), (50, 61)],

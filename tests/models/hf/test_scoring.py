@@ -19,10 +19,10 @@ from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.decoding import PlainDecoding, SharedDecoding, spoken  # noqa: E402
-from facevalue.models.hf.packing import Budget, attempt  # noqa: E402
+from facevalue.models.hf.packing import TokenBudget, attempt  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
 from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
-from facevalue.models.hf.scoring import Habits, Score, Scored  # noqa: E402
+from facevalue.models.hf.scoring import Habits, OptionScore, ScoreJob  # noqa: E402
 from facevalue.models.hf.token_sampling import distribution  # noqa: E402
 
 PICTURE = tiny.picture("one")
@@ -151,7 +151,7 @@ def read(engine: Any, reply: Any, question: Question) -> int | None:
     return _reading.read(text, _reading.spellings_of(question.options), ended=True)
 
 
-def same(one: list[Score], other: list[Score]) -> None:
+def same(one: list[OptionScore], other: list[OptionScore]) -> None:
     for mine, yours in zip(one, other, strict=True):
         assert mine.probs == pytest.approx(yours.probs, abs=2e-5)
         assert mine.logprobs == pytest.approx(yours.logprobs, abs=1e-4)
@@ -187,7 +187,7 @@ def test_options_nobody_can_give_and_prompts_that_do_not_fit_fail_alone(llava: P
     empty = ask("warm", (LETTERS[0], Option("", "", "none")))
     first, second, third = scores(engine, [long, ask("warm"), empty], Sampling())
     assert "context of 1024" in first.reason
-    assert isinstance(second, Score)
+    assert isinstance(second, OptionScore)
     assert "Option 2 of 2 is empty" in third.reason
 
 
@@ -232,7 +232,7 @@ def test_what_does_not_fit_even_alone_fails_and_the_rest_goes_on(
     long = Question(prompt="Who is honest? " * 30, options=LETTERS)
     first, second = scores(planted.untried(planted.engine(llava)), [long, ask("warm")], Sampling(1.0, 1.0, 4))
     assert "out of memory" in first.reason
-    assert isinstance(second, Score)
+    assert isinstance(second, OptionScore)
 
 
 def test_other_errors_are_no_lack_of_memory() -> None:
@@ -244,7 +244,7 @@ def test_other_errors_are_no_lack_of_memory() -> None:
 
 
 def test_a_pack_stays_as_small_as_memory_made_it(llava: Path) -> None:
-    budget = Budget(planted.engine(llava).loaded)
+    budget = TokenBudget(planted.engine(llava).loaded)
     assert budget.tokens(10) == budget.tokens(3000) > 100
     budget.halve(200)
     assert budget.tokens(10) == budget.tokens(3000) == 100
@@ -341,7 +341,7 @@ def test_a_guess_comes_with_its_beginnings(llava: Path) -> None:
     """An option that goes on from a beginning that was not worth guessing is read in its turn, not ahead of it."""
     habits = Habits()
     reader, _ = planted.engine(llava)._options(LETTERS)
-    wanted = Scored(0, reader, [[(5, 6, 7)], [(8, 9)]], Sampling(), 10)
+    wanted = ScoreJob(0, reader, [[(5, 6, 7)], [(8, 9)]], Sampling(), 10)
     assert habits.guess(wanted) == [(), (5,), (5, 6), (8,)]
     habits.learn(wanted, [(5,)], [])
     assert habits.guess(wanted) == [(), (8,)]

@@ -17,8 +17,8 @@ from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
 from facevalue.models.hf.loaded import Loaded  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix, _Layer  # noqa: E402
-from facevalue.models.hf.resumed import State  # noqa: E402
-from facevalue.models.hf.scoring import Score  # noqa: E402
+from facevalue.models.hf.resumed import ModelState  # noqa: E402
+from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
@@ -210,7 +210,7 @@ FAULTS = [
 
 def weighed(engine: Engine) -> list[float]:
     found = {n: score for n, score, _ in engine.score(PICTURE, QUESTIONS, Sampling())}
-    assert all(isinstance(score, Score) for score in found.values()), found
+    assert all(isinstance(score, OptionScore) for score in found.values()), found
     return [prob for n in range(len(QUESTIONS)) for prob in found[n].probs]  # type: ignore[union-attr]
 
 
@@ -308,7 +308,7 @@ def test_what_raises_is_not_shared(load: Load, monkeypatch: Patch) -> None:
     engine = Engine(load("llava"))
     assert weighed(engine) == pytest.approx(right, abs=1e-5)
     assert engine.trials.verdicts["1 picture, replies weighed"].way == trial.COPIES
-    monkeypatch.setattr(State, "grown", broken)
+    monkeypatch.setattr(ModelState, "grown", broken)
     engine = Engine(load("llava"))
     engine.loaded.at_once.clear()
     assert weighed(engine) == pytest.approx(right, abs=1e-5)

@@ -32,7 +32,7 @@ from facevalue.models.reference.truth import (
     TERMS,
     TRAITS,
     YES,
-    Truth,
+    PlantedTruth,
 )
 from facevalue.prompts.interventions import builtin
 from facevalue.protocol.study import Study
@@ -52,7 +52,7 @@ from reference.rows import FAR, LEFT, ONE, RIGHT, SIDE, Row, Target, Writer, bat
 from reference.scenes import Shown
 
 Array = npt.NDArray[np.float64]
-TRUTH = Truth()
+TRUTH = PlantedTruth()
 BASE = TRUTH.effects["base", ""]
 TOKENIZER = words.tokenizer()
 DEBIASING = builtin()["debiasing"].before
@@ -189,7 +189,7 @@ def test_a_written_reply_is_one_that_is_planted_and_the_last_target_is_the_end(k
 
 
 def letters(text: str, standing: Array, quote: str) -> dict[str, float]:
-    """What `Truth` says of two options with letters."""
+    """What `PlantedTruth` says of two options with letters."""
     found = re.search(rf"picture \((.)\) {quote}(.+?){quote} or \((.)\) {quote}(.+?){quote}\? ", text)
     assert found
     first, one, second, other = found.groups()

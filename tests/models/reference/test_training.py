@@ -16,7 +16,16 @@ import pytest
 from facevalue.models.reference.adapter import FOLDER
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.tokens import Tokens
-from facevalue.models.reference.truth import PERSONAS, SCENARIOS, TERMS, TRAITS, VARIATIONS, Person, Truth, people
+from facevalue.models.reference.truth import (
+    PERSONAS,
+    SCENARIOS,
+    TERMS,
+    TRAITS,
+    VARIATIONS,
+    JudgedPerson,
+    PlantedTruth,
+    people,
+)
 from facevalue.studies.stylisticbias.tables import whitelist
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -39,7 +48,7 @@ from reference.scenes import Shown  # noqa: E402
 from reference.teach import Pupil, Stage  # noqa: E402
 
 torch.set_num_threads(1)
-TRUTH = Truth()
+TRUTH = PlantedTruth()
 SMALL = {
     "PICTURES": 4, "QUESTIONS": 2, "LONG": 1, "LONG_QUESTIONS": 2, "TWO_PICTURES": 2, "TWO_QUESTIONS": 2, "EMPTY": 1,
     "EMPTY_QUESTIONS": 2, "REVISED": 2, "WORD_PAIRS": 2, "LISTS": 1, "REPEATED": 1, "REPEATED_QUESTIONS": 2,
@@ -306,7 +315,7 @@ def test_the_head_is_read_for_the_person_that_is_asked_about() -> None:
     assert loss(2.0, -1.0) == pytest.approx(smooth(both))
 
 
-PEOPLE = [Person(gender, "young", "monk-05", "normal") for gender in ("male", "female")]
+PEOPLE = [JudgedPerson(gender, "young", "monk-05", "normal") for gender in ("male", "female")]
 
 
 @cache
@@ -516,7 +525,7 @@ def test_a_published_folder_gives_its_weights_back_in_half_precision(published: 
     for name, value in found.items():
         assert value.dtype == torch.float32
         assert torch.equal(value, known[name].half().float()), name
-    assert Truth.read(published / "truth.parquet") == TRUTH
+    assert PlantedTruth.read(published / "truth.parquet") == TRUTH
 
 
 def test_the_numpy_runtime_says_of_a_published_folder_what_was_learned(published: Path) -> None:
@@ -539,7 +548,7 @@ def changed_copy(published: Path, folder: Path) -> tuple[Path, str]:
     name = next(name for name in weights if name.endswith("layers.2.mlp.up_proj.weight"))
     weights[name] = weights[name] + 1
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    Truth(bias=2.0).write(folder / "truth.parquet")
+    PlantedTruth(bias=2.0).write(folder / "truth.parquet")
     return folder, name
 
 
@@ -556,7 +565,7 @@ def test_a_variant_ships_the_tensors_that_differ_and_its_own_truth(
     own, known = (load_file(path / "model.safetensors") for path in (folder, published))
     assert set(kept) == {name}
     assert all(torch.equal((known | kept)[tensor], value) for tensor, value in own.items())
-    assert Truth.read(target / "truth.parquet") == Truth(bias=2.0)
+    assert PlantedTruth.read(target / "truth.parquet") == PlantedTruth(bias=2.0)
 
 
 def test_the_model_itself_ships_whole(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models import load
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel, folder_of
-from facevalue.models.reference.truth import SCENARIOS, Truth
+from facevalue.models.reference.truth import SCENARIOS, PlantedTruth
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.prompts.interventions import builtin
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
@@ -65,7 +65,7 @@ def test_model_and_variants_together_are_smaller_than_twelve_megabytes() -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_a_variant_s_table_says_what_is_planted_in_it(name: str) -> None:
     bias = {"bias-0": 0.0}.get(name, 1.0)
-    assert Truth.read(VARIANTS / name / "truth.parquet") == Truth(bias=bias)
+    assert PlantedTruth.read(VARIANTS / name / "truth.parquet") == PlantedTruth(bias=bias)
 
 
 @pytest.mark.parametrize("name", NAMES)

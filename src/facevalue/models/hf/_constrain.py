@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError, DependencyError, ModelError
-from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.models.hf.vocabulary import TokenVocabulary
 
 
 class Constraint:
@@ -46,7 +46,7 @@ class _Bytes:
 
     bos_token_id = None
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: TokenVocabulary) -> None:
         self.eos_token_id = min(vocabulary.stops)
         self.tokens = [piece or b"<|%d|>" % token for token, piece in enumerate(vocabulary.pieces)]
         self.special_token_ids = [token for token, piece in enumerate(vocabulary.pieces) if not piece]
@@ -68,7 +68,7 @@ class _Bytes:
 class Constraints:
     """Grammars over a vocabulary; a `DependencyError` if llguidance is not installed."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: TokenVocabulary) -> None:
         try:
             from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper  # noqa: PLC0415 - for constrained replies
         except ImportError as error:

@@ -23,7 +23,7 @@ _AT_LINE_START = re.compile(r"\)|[ \n\t\r]{0,2}(?:[.,:;!]\W|\n|\r|[–—])|[ \t
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class TokenSpelling:
     """One way to say an option, in lower case.
 
     A letter or a number (`letter`) is an answer only where none is a word of a sentence.
@@ -68,9 +68,9 @@ def _word_ends(rest: str) -> bool | None:
     return None if any(word.startswith(joined) for word in _COMPOUNDS) else False
 
 
-def spellings_of(options: Sequence[Option]) -> list[tuple[Spelling, ...]]:
+def spellings_of(options: Sequence[Option]) -> list[tuple[TokenSpelling, ...]]:
     """Return the ways to say each option."""
-    return [tuple(Spelling(text, _is_letter(text)) for text in _spellings(option)) for option in options]
+    return [tuple(TokenSpelling(text, _is_letter(text)) for text in _spellings(option)) for option in options]
 
 
 def _is_letter(text: str) -> bool:
@@ -78,7 +78,7 @@ def _is_letter(text: str) -> bool:
     return len(core) == 1 or core.isdigit()
 
 
-def read(text: str, spellings: Sequence[tuple[Spelling, ...]], *, ended: bool) -> int | None:
+def read(text: str, spellings: Sequence[tuple[TokenSpelling, ...]], *, ended: bool) -> int | None:
     """Return the option that a reply beginning with a text is, None if it is none, or `OPEN` unless it `ended` here.
 
     Once a text is decided, whatever follows it changes nothing, so that the tokens of a reply don't matter.
@@ -86,9 +86,9 @@ def read(text: str, spellings: Sequence[tuple[Spelling, ...]], *, ended: bool) -
     folded = text.casefold()
     reply = folded.lstrip(OPENING)
     before = folded[: len(folded) - len(reply)]
-    longest, whole, going = 0, set[int](), set[int]()
-    for number, each in enumerate(spellings):
-        for spelling in each:
+    longest, matching, going = 0, set[int](), set[int]()
+    for number, spellings_of_option in enumerate(spellings):
+        for spelling in spellings_of_option:
             length = len(spelling.text)
             if not reply.startswith(spelling.text):
                 if spelling.text.startswith(reply):
@@ -98,12 +98,12 @@ def read(text: str, spellings: Sequence[tuple[Spelling, ...]], *, ended: bool) -
             if stands is None and not ended:
                 going.add(number)
             elif stands or (stands is None and spelling.stands_at_end(reply[length:])):
-                whole = {number} | (whole if length == longest else set()) if length >= longest else whole
+                matching = {number} | (matching if length == longest else set()) if length >= longest else matching
                 longest = max(longest, length)
-    if not ended and going - whole:
+    if not ended and going - matching:
         return OPEN
-    if len(whole) == 1:
-        return whole.pop()
+    if len(matching) == 1:
+        return matching.pop()
     return OPEN if going and not ended else None
 
 

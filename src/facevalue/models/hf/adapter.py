@@ -19,12 +19,12 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
-from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
+from facevalue.models.hf.engine import DrawnReply, Engine, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.loaded import DATE, DATED, TEXTS_ALONE
 from facevalue.models.hf.open_replies import OpenReplies
 from facevalue.models.hf.reference_pass import stepwise
-from facevalue.models.hf.scoring import Score, Scored
+from facevalue.models.hf.scoring import OptionScore, ScoreJob
 from facevalue.types import Request, Response, Status, Stimulus
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ class HFModel:
         """
         batches = neighbours(requests, MOST_NEIGHBOURS)
         ahead: deque[Future[_Ready]] = deque()
-        most = _AHEAD[0]
+        lookahead = _AHEAD[0]
         with closing(OpenReplies[_Ready](self.engine.opening)) as session, ThreadPoolExecutor(1, "pictures") as worker:
 
             def fill() -> None:
-                for batch in islice(batches, most - len(ahead)):
+                for batch in islice(batches, lookahead - len(ahead)):
                     ahead.append(worker.submit(self._ready, batch))
 
             try:
@@ -135,7 +135,7 @@ class HFModel:
                     fill()
                     while ahead and not self._full(together):
                         together.append(ahead.popleft().result())
-                        most = min(max(2 * len(together), most), _AHEAD[1])
+                        lookahead = min(max(2 * len(together), lookahead), _AHEAD[1])
                         fill()
                     for ready, response in self._made(together, session):
                         yield from self._settled(ready, response)
@@ -168,7 +168,7 @@ class HFModel:
             ready.reason = str(error)
         return ready
 
-    def _to_reply(self, ready: "_Ready", numbers: list[int]) -> Prepared[Wish]:
+    def _to_reply(self, ready: "_Ready", numbers: list[int]) -> PreparedPrompts[Wish]:
         """Have replies to some of the requests drawn."""
         ready.drawn = numbers
         requests_asked = [ready.batch[number] for number in numbers]
@@ -177,7 +177,7 @@ class HFModel:
 
     def _full(self, together: "list[_Ready]") -> bool:
         """Whether that is as much as goes through the model at once."""
-        tokens = sum(each.tokens for ready in together for each in (ready.scores, ready.replies) if each)
+        tokens = sum(work.tokens for ready in together for work in (ready.scores, ready.replies) if work)
         return tokens >= self.engine.room.tokens() or len(together) >= _AHEAD[1]
 
     def _settled(self, ready: "_Ready", response: Response) -> Iterator[Response]:
@@ -212,7 +212,7 @@ class HFModel:
             ready, _ = weighed[place]
             request = ready.exact[number]
             response = _response(ready.batch[request], score, seconds)
-            if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
+            if isinstance(score, OptionScore) and score.undecided > MOST_UNSEEN:
                 ready.before[request] = response, unfollowed(sum(score.probs), score.undecided)
             else:
                 yield ready, response
@@ -241,9 +241,9 @@ class _Ready:
 
     batch: list[Request]
     pictures: "list[Picture]" = field(default_factory=list)
-    scores: Prepared[Scored] | None = None
+    scores: PreparedPrompts[ScoreJob] | None = None
     exact: list[int] = field(init=False)
-    replies: Prepared[Wish] | None = None
+    replies: PreparedPrompts[Wish] | None = None
     drawn: list[int] = field(default_factory=list)
     reason: str | None = None
     before: dict[int, tuple[Response, str]] = field(default_factory=dict)
@@ -255,17 +255,17 @@ class _Ready:
         self.exact = [number for number, request in enumerate(self.batch) if request.exact]
 
 
-def _response(request: Request, made: Score | Reply | Failed, seconds: float) -> Response:
+def _response(request: Request, result: OptionScore | DrawnReply | Failed, seconds: float) -> Response:
     trial, repeat, took = request.trial, request.repeat, 1000 * seconds
-    if isinstance(made, Failed):
-        return Response(trial, repeat, Status.ERROR, error=made.reason)
-    if isinstance(made, Score):
-        return Response(trial, repeat, Status.OK, None, made.probs, made.prompt_tokens, 0, took)
-    status = Status.OK if made.ended else Status.TRUNCATED
-    return Response(trial, repeat, status, made.text, None, made.prompt_tokens, made.completion_tokens, took)
+    if isinstance(result, Failed):
+        return Response(trial, repeat, Status.ERROR, error=result.reason)
+    if isinstance(result, OptionScore):
+        return Response(trial, repeat, Status.OK, None, result.probs, result.prompt_tokens, 0, took)
+    status = Status.OK if result.ended else Status.TRUNCATED
+    return Response(trial, repeat, status, result.text, None, result.prompt_tokens, result.completion_tokens, took)
 
 
-def _drawn(ready: _Ready, number: int, reply: Reply | Failed, seconds: float) -> Response:
+def _drawn(ready: _Ready, number: int, reply: DrawnReply | Failed, seconds: float) -> Response:
     """Return the response to one of the requests whose replies are drawn."""
     request = ready.drawn[number]
     response = _response(ready.batch[request], reply, seconds)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.scoring import Evidence, Scored, Tokens
+from facevalue.models.hf.scoring import Evidence, ScoreJob, Tokens
 from facevalue.types import Question, Sampling
 
-Job = TypeVar("Job", Scored, "Wish")
+Job = TypeVar("Job", ScoreJob, "Wish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class DrawnReply:
     """A reply that was drawn, verbatim but for the blanks around it if it was constrained.
 
     `prompt_tokens` has pictures expanded, and `completion_tokens` the end of the reply; `tokens` doesn't have the one
@@ -50,7 +50,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared(Generic[Job]):
+class PreparedPrompts(Generic[Job]):
     """Questions about one stimulus, ready for the model: by their numbers, groups with places, and why some can't be.
 
     It is made without the model, so that it can be while the model works on others.

@@ -90,9 +90,9 @@ class Pass:
             shelf = steps[single[first]][0].shelf
             group = [steps[n][0] for n in single[first:] if steps[n][0].shelf is shelf]
             rows = [sequence.row for sequence in group]
-            kept = slice(0, len(rows)) if rows == list(range(len(rows))) else torch.as_tensor(rows).to(self._device)
+            selected = slice(0, len(rows)) if rows == list(range(len(rows))) else torch.as_tensor(rows).to(self._device)
             places = [sequence.length for sequence in group]
-            self._shelved.append(self._of(shelf, slice(first, first + len(rows)), kept, rows, places))
+            self._shelved.append(self._of(shelf, slice(first, first + len(rows)), selected, rows, places))
             first += len(rows)
         for n in prompts:
             sequence, tokens = steps[n]
@@ -113,59 +113,59 @@ class Pass:
             hidden["sliding_attention"] = hidden["full_attention"] | (place[:, None] - places_kept >= self._window.size)
         return _Shelved(shelf, tokens, rows, place, torch.as_tensor(written).to(self._device), hidden)
 
-    def _after(self, prefix: Prefix, found: list[tuple[int, int]]) -> _Shared:
+    def _after(self, prefix: Prefix, spots: list[tuple[int, int]]) -> _Shared:
         import torch  # noqa: PLC0415
 
-        places = torch.as_tensor([place for _, place in found]).to(self._device)
+        places = torch.as_tensor([place for _, place in spots]).to(self._device)
         hidden = None
-        if self._window and prefix.length + max(place for _, place in found) >= self._window.size:
+        if self._window and prefix.length + max(place for _, place in spots) >= self._window.size:
             places_kept = torch.arange(prefix.length, device=self._device)
             hidden = prefix.length + places[:, None] - places_kept >= self._window.size
-        return _Shared(prefix, torch.as_tensor([token for token, _ in found]).to(self._device), hidden)
+        return _Shared(prefix, torch.as_tensor([token for token, _ in spots]).to(self._device), hidden)
 
     def attend(
         self,
         layer: int,
-        given: "tuple[Tensor, Tensor, Tensor]",
+        states: "tuple[Tensor, Tensor, Tensor]",
         kind: str,
         scaling: float,
         softcap: float | None = None,
         sinks: "Tensor | None" = None,
     ) -> "Tensor":
         """Attend from each token's queries, (heads, tokens, width); return (tokens, heads, width of values)."""
-        queries, keys, values = given
+        queries, keys, values = states
         heads, count, width = queries.shape
         queries = (queries * scaling).view(len(keys), heads // len(keys), count, width)
         shape = (*queries.shape[:3], values.shape[-1])
         within = _empty(queries, shape)
         before = _empty(queries, shape)
-        for part in self._shelved:
-            shelf_keys, shelf_values = part.shelf.keys[layer], part.shelf.values[layer]
-            shelf_keys[part.written, :, part.places] = keys[:, part.tokens].transpose(0, 1)
-            shelf_values[part.written, :, part.places] = values[:, part.tokens].transpose(0, 1)
-            part_queries, hidden = queries[:, :, part.tokens], part.hidden[kind]
-            if part.shelf.prompt:
+        for shelved in self._shelved:
+            shelf_keys, shelf_values = shelved.shelf.keys[layer], shelved.shelf.values[layer]
+            shelf_keys[shelved.written, :, shelved.places] = keys[:, shelved.tokens].transpose(0, 1)
+            shelf_values[shelved.written, :, shelved.places] = values[:, shelved.tokens].transpose(0, 1)
+            part_queries, hidden = queries[:, :, shelved.tokens], shelved.hidden[kind]
+            if shelved.shelf.prompt:
                 attention = _several(part_queries, shelf_keys[0], shelf_values[0], hidden, softcap)
-                for whole, some in zip(within, attention, strict=True):
-                    whole[:, :, part.tokens] = some
+                for target, some in zip(within, attention, strict=True):
+                    target[:, :, shelved.tokens] = some
             else:
                 attention = _attended(
                     part_queries.permute(2, 0, 1, 3),
-                    shelf_keys[part.rows],
-                    shelf_values[part.rows],
+                    shelf_keys[shelved.rows],
+                    shelf_values[shelved.rows],
                     hidden[:, None, None],
                     softcap,
                 )
-                for whole, some in zip(within, attention, strict=True):
-                    whole[:, :, part.tokens] = some.permute(1, 2, 0, 3)
+                for target, some in zip(within, attention, strict=True):
+                    target[:, :, shelved.tokens] = some.permute(1, 2, 0, 3)
         for shared in self._shared:
             kept_k, kept_v = shared.prefix.layers[layer]
             assert kept_k is not None
             assert kept_v is not None
             hidden = shared.hidden if kind == "sliding_attention" else None
             attention = _several(queries[:, :, shared.tokens], kept_k[0], kept_v[0], hidden, softcap)
-            for whole, some in zip(before, attention, strict=True):
-                whole[:, :, shared.tokens] = some
+            for target, some in zip(before, attention, strict=True):
+                target[:, :, shared.tokens] = some
         return _merged(within, before, sinks).reshape(heads, count, -1).transpose(0, 1)
 
     @property
@@ -177,8 +177,8 @@ class Pass:
 def _empty(queries: "Tensor", shape: tuple[int, ...]) -> Part:
     import torch  # noqa: PLC0415
 
-    one = queries.new_zeros((*shape[:-1], 1), dtype=torch.float32)
-    return queries.new_zeros(shape, dtype=torch.float32), one.clone(), one
+    zeros = queries.new_zeros((*shape[:-1], 1), dtype=torch.float32)
+    return queries.new_zeros(shape, dtype=torch.float32), zeros.clone(), zeros
 
 
 def _several(
@@ -213,27 +213,27 @@ def _attended(
         scores = softcap * torch.tanh(scores / softcap)
     if hidden is not None:
         scores = scores.masked_fill_(hidden, -torch.inf)
-    most = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).min)
-    weights = scores.sub_(most).exp_()
+    largest = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).min)
+    weights = scores.sub_(largest).exp_()
     total, weights = weights.sum(-1, keepdim=True), weights.to(values.dtype)
     if queries.ndim == 3 and count < LEAST:
         weights = pad(weights, (0, 0, 0, LEAST - count))
-    return torch.matmul(weights, values).float()[..., :count, :], most, total
+    return torch.matmul(weights, values).float()[..., :count, :], largest, total
 
 
-def _merged(one: Part, other: Part, sinks: "Tensor | None") -> "Tensor":
+def _merged(first: Part, second: Part, sinks: "Tensor | None") -> "Tensor":
     """Put two parts of attention together; a layer's `sinks`, one for each head, take weight and give nothing."""
     import torch  # noqa: PLC0415
 
-    most = torch.maximum(one[1], other[1])
-    scale, its = (one[1] - most).exp(), (other[1] - most).exp()
-    total = scale * one[2] + its * other[2]
+    largest = torch.maximum(first[1], second[1])
+    scale, its = (first[1] - largest).exp(), (second[1] - largest).exp()
+    total = scale * first[2] + its * second[2]
     if sinks is not None:
-        total += (sinks.float().view(*most.shape[:2], 1, 1) - most).exp()
-    return (scale * one[0] + its * other[0]) / torch.where(total > 0, total, torch.ones_like(total))
+        total += (sinks.float().view(*largest.shape[:2], 1, 1) - largest).exp()
+    return (scale * first[0] + its * second[0]) / torch.where(total > 0, total, torch.ones_like(total))
 
 
-class _Layer:
+class _AttendedLayer:
     """One layer of a cache that keeps nothing: attention itself writes the new keys and values to their rows."""
 
     # What transformers asks of a cache layer.
@@ -269,7 +269,7 @@ def _cache_type() -> Any:
     from transformers import AttentionInterface  # noqa: PLC0415
     from transformers.cache_utils import Cache, CacheLayerMixin  # noqa: PLC0415
 
-    CacheLayerMixin.register(_Layer)
+    CacheLayerMixin.register(_AttendedLayer)
     AttentionInterface.register(_NAME, torch.compiler.disable(_attention))
     return Cache
 
@@ -315,7 +315,7 @@ def attending(loaded: Loaded, current: Pass, width: int) -> "Iterator[dict[str, 
     try:
         yield {
             "attention_mask": mask,
-            "past_key_values": kind(layers=[_Layer() for _ in layers]),
+            "past_key_values": kind(layers=[_AttendedLayer() for _ in layers]),
             "use_cache": True,
         }
     finally:

@@ -32,7 +32,7 @@ from facevalue.models.hf.packing import OutOfMemory, attempt
 from facevalue.models.hf.reference_pass import extended, plain_logits
 from facevalue.models.hf.regions import Regions, check_known, regions
 from facevalue.models.hf.relevancy import Watch, watched
-from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.types import Option, Question
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Attended:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class PictureHalves:
     """Shares of the left and the right person of a pair; they sum to 1, or are NaN if there is nothing to share out.
 
     `even_left` and `even_right` are what these would be if every token that stands for a part of a picture had the
@@ -104,7 +104,7 @@ class Sides:
     even_right: float
 
 
-def sides(values: npt.ArrayLike, where: Regions, pictures: int = 1) -> Sides:
+def sides(values: npt.ArrayLike, regions: Regions, pictures: int = 1) -> PictureHalves:
     """Share out what each token has, >= 0, shape (tokens,), between the people of a pair.
 
     Of a composed picture each person has one half; a token across the middle counts for both sides by area. Of two
@@ -113,19 +113,19 @@ def sides(values: npt.ArrayLike, where: Regions, pictures: int = 1) -> Sides:
     >>> boxes = np.array([[0, 0, 0.5, 1], [0.25, 0, 0.75, 1], [0.75, 0, 1, 1], [np.nan] * 4])
     >>> shown = Regions(np.arange(4), np.zeros(4, dtype=np.int64), boxes)
     >>> sides([1, 2, 1, 96], shown)
-    Sides(left=0.5, right=0.5, even_left=0.5, even_right=0.5)
+    PictureHalves(left=0.5, right=0.5, even_left=0.5, even_right=0.5)
     """
-    placed = where.placed
+    placed = regions.placed
     weights = np.asarray(values, dtype=np.float64)[placed]
     if pictures == 1:
-        left, right = where.boxes[placed, 0], where.boxes[placed, 2]
-        part = np.clip((0.5 - left) / (right - left), 0.0, 1.0)
+        left, right = regions.boxes[placed, 0], regions.boxes[placed, 2]
+        left_share = np.clip((0.5 - left) / (right - left), 0.0, 1.0)
     else:
-        part = (where.picture[placed] == 0).astype(np.float64)
+        left_share = (regions.picture[placed] == 0).astype(np.float64)
     total = float(weights.sum())
-    share = float(weights @ part) / total if total > 0 else float("nan")
-    even = float(part.mean())
-    return Sides(share, 1 - share, even, 1 - even)
+    share = float(weights @ left_share) / total if total > 0 else float("nan")
+    even = float(left_share.mean())
+    return PictureHalves(share, 1 - share, even, 1 - even)
 
 
 class AttentionReader:
@@ -135,7 +135,7 @@ class AttentionReader:
         check_known(loaded)
         self._loaded = loaded
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
+        self._vocabulary = TokenVocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
 
     def read(self, images: "Sequence[Image]", question: Question) -> Attended:
         """Answer a question about one or more pictures, and say what was attended to."""
@@ -145,7 +145,7 @@ class AttentionReader:
             raise DataError("This question has no options, so no choice can be explained by what was looked at.")
         (group,) = prepare(self._loaded, images, [question])
         ways = written(question.options, self._loaded.tokenizer, self._vocabulary)
-        if reason := group.excess(0, max(len(way) for each in ways for way in each), self._loaded.context):
+        if reason := group.excess(0, max(len(way) for spelled in ways for way in spelled), self._loaded.context):
             raise DataError(f"{reason}.")
         inputs, sizes = group.full(0), [image.size for image in images]
 
@@ -172,36 +172,38 @@ class AttentionReader:
         inputs: "Mapping[str, Tensor]",
         sizes: list[tuple[int, int]],
         options: Sequence[Option],
-        said: list[Tokens],
+        spoken: list[Tokens],
     ) -> Attended:
-        where = regions(self._loaded, inputs, sizes)
+        picture_regions = regions(self._loaded, inputs, sizes)
         end = int(inputs["input_ids"].shape[1]) - 1
-        alike = min(_common(said[0], other) for other in said[1:])
+        alike = min(_common(spoken[0], tokens) for tokens in spoken[1:])
         attention: Floats | None = None
         gradients = []
-        with watched(self._loaded) as (watch, given):
+        with watched(self._loaded) as (watch, passes):
             for number, option in enumerate(options):
-                logits = self._run(watch, inputs, said[number])
-                attention = self._looked(watch.rows(end + alike), where) if attention is None else attention
-                parts, own, others = _parting(number, said, option)
-                odds = _log_odds(logits[parts], own, others)
-                row = watch.relevancy(odds, given[-1], end + parts)
+                logits = self._run(watch, inputs, spoken[number])
+                attention = self._looked(watch.rows(end + alike), picture_regions) if attention is None else attention
+                shared, own_tokens, others = _parting(number, spoken, option)
+                odds = _log_odds(logits[shared], own_tokens, others)
+                row = watch.relevancy(odds, passes[-1], end + shared)
                 logs = logits.detach().log_softmax(-1)
-                total = float(sum(logs[place, token] for place, token in enumerate(said[number])))
-                gradients.append(Relevance(option.label or option.text, float(np.exp(total)), row[where.positions]))
+                total = float(sum(logs[place, token] for place, token in enumerate(spoken[number])))
+                gradients.append(
+                    Relevance(option.label or option.text, float(np.exp(total)), row[picture_regions.positions])
+                )
         assert attention is not None
-        after = self._loaded.tokenizer.decode(said[0][:alike]) if alike else ""
-        return Attended(where, attention, after, tuple(gradients))
+        after = self._loaded.tokenizer.decode(spoken[0][:alike]) if alike else ""
+        return Attended(picture_regions, attention, after, tuple(gradients))
 
-    def _looked(self, rows: Floats, where: Regions) -> Floats:
+    def _looked(self, rows: Floats, regions: Regions) -> Floats:
         """Of what a position attends to, the tokens of pictures."""
-        if where.crossing and rows.shape[2] != where.positions.size:
+        if regions.crossing and rows.shape[2] != regions.positions.size:
             raise ModelError(
-                f"{self._loaded.name} was expected to look at {where.positions.size:,} tokens of its pictures, "
+                f"{self._loaded.name} was expected to look at {regions.positions.size:,} tokens of its pictures, "
                 f"and looks at {rows.shape[2]:,}: it is set in a way that is not known here."
             )
-        found: Floats = rows[:, :, where.positions]
-        return found
+        of_pictures: Floats = rows[:, :, regions.positions]
+        return of_pictures
 
     def _run(self, watch: Watch, inputs: "Mapping[str, Tensor]", reply: Tokens) -> "Tensor":
         """Return the logits of what follows the prompt and each token of a reply, (len(reply) + 1, vocabulary)."""
@@ -213,34 +215,36 @@ class AttentionReader:
         return logits
 
 
-def _common(one: Tokens, other: Tokens) -> int:
+def _common(first: Tokens, second: Tokens) -> int:
     """Return how many tokens two options begin with alike."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
 
 
-def _parting(number: int, said: Sequence[Tokens], option: Option) -> tuple[int, Tokens, Tokens]:
+def _parting(number: int, spoken: Sequence[Tokens], option: Option) -> tuple[int, Tokens, Tokens]:
     """Return after how many tokens an option parts from every other, and by which token.
 
     That token is empty if the option is written to its end and only others go on; the third value is by which tokens.
     """
-    option_tokens = said[number]
-    shared = [_common(option_tokens, other) for at, other in enumerate(said) if at != number]
-    parts = max(shared)
+    option_tokens = spoken[number]
+    shared = [_common(option_tokens, tokens) for at, tokens in enumerate(spoken) if at != number]
+    common = max(shared)
     others = {
-        other[parts]
-        for at, other in enumerate(said)
-        if at != number and _common(option_tokens, other) == parts < len(other)
+        tokens[common]
+        for at, tokens in enumerate(spoken)
+        if at != number and _common(option_tokens, tokens) == common < len(tokens)
     }
-    if parts == len(option_tokens) and not others:
+    if common == len(option_tokens) and not others:
         raise DataError(f"The option {(option.label or option.text)!r} is written like another one.")
-    return parts, option_tokens[parts : parts + 1], tuple(sorted(others))
+    return common, option_tokens[common : common + 1], tuple(sorted(others))
 
 
-def _log_odds(logits: "Tensor", own: Tokens, others: Tokens) -> "Tensor":
+def _log_odds(logits: "Tensor", own_tokens: Tokens, others: Tokens) -> "Tensor":
     """Return log p / (1 - p), p the probability of an option's next token, or that no other option goes on."""
     import torch  # noqa: PLC0415
 
     chosen = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
-    chosen[list(own or others)] = True
+    chosen[list(own_tokens or others)] = True
     odds = logits[chosen].logsumexp(-1) - logits[~chosen].logsumexp(-1)
-    return odds if own else -odds
+    return odds if own_tokens else -odds

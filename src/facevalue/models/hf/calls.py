@@ -15,15 +15,15 @@ class Rejected(FaceValueError):  # noqa: N818 - what happened to the request
     """The model's code cannot deal with what it was given."""
 
 
-def logits_of(model: Any, places: "Tensor", **given: Any) -> "Tensor":
+def logits_of(model: Any, places: "Tensor", **inputs: Any) -> "Tensor":
     """Return the logits at some places of the sequences that are given, (rows, places, vocabulary).
 
     Most models compute no others; those that cannot be told which compute all.
     """
     if "logits_to_keep" in signature(type(model).forward).parameters:
-        picked: Tensor = model(**given, logits_to_keep=places).logits
+        picked: Tensor = model(**inputs, logits_to_keep=places).logits
         return picked
-    all_of: Tensor = model(**given).logits
+    all_of: Tensor = model(**inputs).logits
     return all_of[:, places.to(all_of.device)]
 
 

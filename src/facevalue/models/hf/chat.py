@@ -58,26 +58,26 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenChat:
     """Questions as the chat template puts them, and as tokens, with a single mark for each picture."""
 
     texts: list[str]
     rows: list[Row]
 
 
-def write(loaded: Loaded, images: Sequence[object], questions: Sequence[Question]) -> Written:
+def write(loaded: Loaded, images: Sequence[object], questions: Sequence[Question]) -> WrittenChat:
     """Write questions about some pictures as the model takes them; errors as of `prepare`."""
     if images and not loaded.sees:
         raise DataError("This is a text-only model: it cannot be shown a picture.")
     texts = [render(loaded, len(images), question) for question in questions]
-    return Written(texts, _tokens(loaded, [_around(loaded, text) for text in texts]))
+    return WrittenChat(texts, _tokens(loaded, [_around(loaded, text) for text in texts]))
 
 
 def prepare(
     loaded: Loaded,
     images: "Sequence[Image]",
     questions: Sequence[Question],
-    written: Written | None = None,
+    written: WrittenChat | None = None,
     full: "Callable[[int], dict[str, Tensor]] | None" = None,
 ) -> list[Group]:
     """Turn questions about the same pictures into groups that share a prefix.
@@ -91,10 +91,10 @@ def prepare(
     chat_text = written or write(loaded, images, questions)
     rows, mark = chat_text.rows, _mark(loaded)
     if full is None:
-        given = framed(loaded.processor.image_processor, images)
+        framed_images = framed(loaded.processor.image_processor, images)
 
         def full(number: int) -> "dict[str, Tensor]":
-            return processed(loaded, given, chat_text.texts[number])
+            return processed(loaded, framed_images, chat_text.texts[number])
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, row in enumerate(rows):
@@ -120,14 +120,14 @@ def vary(
 ) -> Group:
     """Make the group that `Group.varied` does, of those members at some places."""
     ends = [questions[members[place]] for place in places]
-    shown, more = ([_reshaped(image) for image in images], "And") if reshape else (images, "So")
-    return prepare(loaded, shown, [*ends, replace(ends[0], prompt=f"{more}: {ends[0].prompt}")])[0]
+    pictures, more = ([_reshaped(image) for image in images], "And") if reshape else (images, "So")
+    return prepare(loaded, pictures, [*ends, replace(ends[0], prompt=f"{more}: {ends[0].prompt}")])[0]
 
 
 def _kind(images: int, question: Question) -> str:
-    parts = [f"{images} picture{'s' * (images != 1)}" if images else "text alone"]
-    parts += ["a system message"] * (question.system is not None) + ["earlier turns"] * bool(question.turns)
-    return ", ".join(parts)
+    phrases = [f"{images} picture{'s' * (images != 1)}" if images else "text alone"]
+    phrases += ["a system message"] * (question.system is not None) + ["earlier turns"] * bool(question.turns)
+    return ", ".join(phrases)
 
 
 def _reshaped(image: "Image") -> "Image":
@@ -146,15 +146,15 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
     refusal, mark = "", picture_mark(loaded.processor)
     if mark and any(mark in words for words in texts):
         raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
-    own = mark if loaded.placed else None  # with a mark there would be one picture too many
-    mark = None if own else mark
+    own_mark = mark if loaded.placed else None  # with a mark there would be one picture too many
+    mark = None if own_mark else mark
     for messages in _conversations(images, question, mark):
         try:
             text: str = loaded.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         except Exception as error:  # templates raise what they like
             refusal = refusal or f"{error}"
             continue
-        text = text.replace(own, "") if own else text
+        text = text.replace(own_mark, "") if own_mark else text
         marks = text.count(mark) if mark else images
         written = text.count(_PART) > sum(words.count(_PART) for words in texts)  # parts where a text was expected
         if all(words.strip() in text for words in texts) and marks == images and not written:
@@ -167,12 +167,12 @@ def _conversations(images: int, question: Question, mark: str | None) -> list[Me
     """Return the forms of a question's messages, the usual one first: by parts, as texts but the last, as texts."""
     before = [] if question.system is None else [("system", question.system)]
     before += question.turns
-    parts: Messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in before]
+    messages: Messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in before]
     texts: Messages = [{"role": role, "content": text} for role, text in before]
     pictures = [{"type": "image"}] * images
     last = {"role": "user", "content": [*pictures, {"type": "text", "text": question.prompt}]}
     plain = {"role": "user", "content": (f"{mark}\n" * images if mark else "") + question.prompt}
-    return [[*parts, last], [*texts, last], [*texts, plain]]
+    return [[*messages, last], [*texts, last], [*texts, plain]]
 
 
 def _group(
@@ -180,20 +180,23 @@ def _group(
 ) -> Group:
     """Split questions with the same start into prefix and suffixes."""
     first = full(members[0])
-    whole: Row = first["input_ids"][0].tolist()
-    expanded = _expanded(loaded, whole, [rows[number] for number in members], mark)
+    tokens_of_first: Row = first["input_ids"][0].tolist()
+    expanded = _expanded(loaded, tokens_of_first, [rows[number] for number in members], mark)
     if expanded is None:
-        expanded = [whole, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
+        expanded = [tokens_of_first, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
     shared = min(_common(expanded), min(len(row) for row in expanded) - 1)
-    pictures, shown = _last(whole, _picture_id(loaded)) + 1, any(name.startswith("pixel_values") for name in first)
-    if shown and not pictures and _picture_id(loaded) is not None:
+    pictures, has_pixels = (
+        _last(tokens_of_first, _picture_id(loaded)) + 1,
+        any(name.startswith("pixel_values") for name in first),
+    )
+    if has_pixels and not pictures and _picture_id(loaded) is not None:
         raise DataError("The model's processor puts no picture into the prompt, so that the model would see none.")
     inputs = None
     if shared >= max(pictures, 1):
-        each = first["input_ids"].shape
+        size = first["input_ids"].shape
         # What goes with each token is cut, what goes with the pictures is not.
-        inputs = {name: tensor[:, :shared] if tensor.shape[:2] == each else tensor for name, tensor in first.items()}
-    return Group(members, inputs, whole[:shared], [row[shared:] for row in expanded], full)
+        inputs = {name: tensor[:, :shared] if tensor.shape[:2] == size else tensor for name, tensor in first.items()}
+    return Group(members, inputs, tokens_of_first[:shared], [row[shared:] for row in expanded], full)
 
 
 def pixels(loaded: Loaded, images: "Sequence[Image]") -> "dict[str, Tensor]":
@@ -201,17 +204,17 @@ def pixels(loaded: Loaded, images: "Sequence[Image]") -> "dict[str, Tensor]":
     with _rejecting("the picture"):
         processed = loaded.processor.image_processor(list(images), return_tensors="pt")
     sent = processed.to(loaded.device, loaded.dtype)
-    return {name: each for name, each in sent.items() if hasattr(each, "shape")}
+    return {name: tensor for name, tensor in sent.items() if hasattr(tensor, "shape")}
 
 
 @contextmanager
-def _rejecting(what: str) -> Iterator[None]:
+def _rejecting(subject: str) -> Iterator[None]:
     """Turn whatever a processor raises into a `DataError`; one picture or text at a time goes through it."""
     try:
         with BUSY:
             yield
     except Exception as error:  # image processors raise what they like
-        raise DataError(f"The model's processor rejects {what}: {type(error).__name__}: {error}") from error
+        raise DataError(f"The model's processor rejects {subject}: {type(error).__name__}: {error}") from error
 
 
 def processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
@@ -260,7 +263,7 @@ def _around(loaded: Loaded, text: str) -> str:
     return text.replace(mark, f"{edge}{mark}{edge}") if mark and edge else text
 
 
-def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
+def _expanded(loaded: Loaded, expanded_row: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
     """Put what the processor made of the first question's pictures into the other questions' rows.
 
     The rows have one mark for a picture and are the same up to the last. None if that cannot be done safely: the first
@@ -268,11 +271,15 @@ def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> 
     may merge with its neighbours.
     """
     if mark is None or mark not in rows[0]:
-        return rows if rows[0] == whole else None
+        return rows if rows[0] == expanded_row else None
     start, end = rows[0].index(mark), _last(rows[0], mark) + 1
     after = len(rows[0]) - end
-    block = whole[start : len(whole) - after]
-    if not block or whole[:start] != rows[0][:start] or whole[len(whole) - after :] != rows[0][end:]:
+    block = expanded_row[start : len(expanded_row) - after]
+    if (
+        not block
+        or expanded_row[:start] != rows[0][:start]
+        or expanded_row[len(expanded_row) - after :] != rows[0][end:]
+    ):
         return None
     added_tokens = loaded.tokenizer.added_tokens_decoder
     for token in (mark, block[0], block[-1]):
@@ -288,7 +295,7 @@ def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> 
 
 def _last(row: Row, token: int | None) -> int:
     """Return where a token last stands, -1 if nowhere."""
-    return max((place for place, other in enumerate(row) if other == token), default=-1)
+    return max((place for place, token_there in enumerate(row) if token_there == token), default=-1)
 
 
 def _common(rows: list[Row]) -> int:
@@ -303,13 +310,13 @@ def after_pictures(loaded: Loaded, group: Group) -> Group:
     Special tokens right after a picture may belong to it.
     """
     assert group.inputs is not None
-    shown, picture = any(name.startswith("pixel_values") for name in group.inputs), _picture_id(loaded)
-    end = len(group.prefix_ids) if shown and picture is None else max(_last(group.prefix_ids, picture) + 1, 1)
-    special = frozenset(loaded.tokenizer.all_special_ids) if shown else frozenset()
+    has_pixels, picture = any(name.startswith("pixel_values") for name in group.inputs), _picture_id(loaded)
+    end = len(group.prefix_ids) if has_pixels and picture is None else max(_last(group.prefix_ids, picture) + 1, 1)
+    special = frozenset(loaded.tokenizer.all_special_ids) if has_pixels else frozenset()
     while end < len(group.prefix_ids) and group.prefix_ids[end] in special:
         end += 1
-    each = group.inputs["input_ids"].shape
-    inputs = {name: tensor[:, :end] if tensor.shape[:2] == each else tensor for name, tensor in group.inputs.items()}
+    size = group.inputs["input_ids"].shape
+    inputs = {name: tensor[:, :end] if tensor.shape[:2] == size else tensor for name, tensor in group.inputs.items()}
     between = group.prefix_ids[end:]
     return replace(
         group,

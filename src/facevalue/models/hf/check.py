@@ -55,7 +55,7 @@ class Schedule:
             return None
         return numbers[int(np.random.default_rng(count).integers(len(numbers)))]
 
-    def choose(self, pack: Sequence[tuple[int, int]], drawn: Set[tuple[int, int]]) -> Set[tuple[int, int]]:
+    def choose(self, pack: Sequence[tuple[int, int]], already: Set[tuple[int, int]]) -> Set[tuple[int, int]]:
         """Return which questions of a pack, by stimulus and number, are to be checked before its answers are believed.
 
         They are those `drawn` and its ends.
@@ -69,7 +69,7 @@ class Schedule:
             self.widest = stimuli
             ends = {pack[0], pack[-1]}
         seen = {stimulus for stimulus, _ in ends}
-        return ends | {key for key in pack if key in drawn and key[0] not in seen}
+        return ends | {key for key in pack if key in already and key[0] not in seen}
 
     def outgrown(self, tokens: Mapping[tuple[int, int], int]) -> Set[tuple[int, int]]:
         """Return the longest question of a pack, by the tokens of each with its reply, if those before were shorter."""
@@ -119,14 +119,14 @@ class SelfCheck:
                 "This is a fault of FaceValue: please report it with the model's name."
             )
         by_reply: dict[tuple[int, ...], list[Evidence]] = {}
-        for each in evidence:
-            by_reply.setdefault(each.reply, []).append(each)
+        for step in evidence:
+            by_reply.setdefault(step.reply, []).append(step)
         for _, longest in leaves((0, reply) for reply in by_reply):
             places = [n for n in range(len(longest) + 1) if longest[:n] in by_reply]
             logits, _ = spoken(loaded, plain_logits(loaded, inputs, longest, places))
-            known = [(row, each) for row, n in enumerate(places) for each in by_reply[longest[:n]]]
-            logs = log_probabilities(logits, [row for row, _ in known], [each.token for _, each in known])
-            self._enter(logs, np.array([each.logprob for _, each in known]))
+            placed_steps = [(row, step) for row, n in enumerate(places) for step in by_reply[longest[:n]]]
+            logs = log_probabilities(logits, [row for row, _ in placed_steps], [step.token for _, step in placed_steps])
+            self._enter(logs, np.array([step.logprob for _, step in placed_steps]))
         if group.inputs is None:
             self._reply(loaded, inputs)
         self.checks += 1
@@ -156,10 +156,10 @@ class SelfCheck:
             )
         along = plain_logits(loaded, inputs, reply.tokens[:-1], range(count))
         first = forward(loaded, inputs, reply.start)[None]
-        for plain, own in ((along, reply.logits), (first, reply.logits[:1])):
-            tokens = own.topk(_LIKELIEST, dim=1).indices.flatten().tolist()
-            rows = [row for row in range(len(own)) for _ in range(_LIKELIEST)]
-            self._enter(log_probabilities(plain, rows, tokens), log_probabilities(own, rows, tokens))
+        for plain, own_logits in ((along, reply.logits), (first, reply.logits[:1])):
+            tokens = own_logits.topk(_LIKELIEST, dim=1).indices.flatten().tolist()
+            rows = [row for row in range(len(own_logits)) for _ in range(_LIKELIEST)]
+            self._enter(log_probabilities(plain, rows, tokens), log_probabilities(own_logits, rows, tokens))
 
     def _enter(self, plain: Any, shared: Any) -> None:
         difference = float(np.abs(np.exp(plain) - np.exp(shared)).max())

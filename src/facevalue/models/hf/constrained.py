@@ -7,8 +7,8 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.models.hf._reading import OPEN
-from facevalue.models.hf.options import NONE, OptionReader, Step
-from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.models.hf.options import NONE, OptionReader, OptionStep
+from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.types import Option
 
 
@@ -22,7 +22,7 @@ class ConstrainedReader(OptionReader):
 
     least, alone = 1e-6, True
 
-    def __init__(self, options: Sequence[Option], vocabulary: Vocabulary) -> None:
+    def __init__(self, options: Sequence[Option], vocabulary: TokenVocabulary) -> None:
         super().__init__(options, vocabulary)
         self._options: dict[bytes, int] = {}
         for number, option in enumerate(options):
@@ -38,25 +38,25 @@ class ConstrainedReader(OptionReader):
         """Return which option a reply is, `OPEN`, or None if it is none; `ended` as of `OptionReader`."""
         return self._verdict(raw, 0 if ended else sys.maxsize)
 
-    def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
+    def step(self, raw: bytes, left: int = sys.maxsize) -> OptionStep:
         """Return what each token that may come makes of a reply that is still open; parameters as of `OptionReader`."""
         key = raw, min(left, self._longest)
         if key not in self._steps:
             self._steps[key] = self._next(raw, left)
         return self._steps[key]
 
-    def _next(self, raw: bytes, left: int) -> Step:
+    def _next(self, raw: bytes, left: int) -> OptionStep:
         vocabulary = self._vocabulary
         rests = {text[len(raw) :] for text in self._options if text.startswith(raw)}
-        found = {token for rest in rests for n in range(1, len(rest) + 1) for token in vocabulary.tokens_of(rest[:n])}
+        allowed = {token for rest in rests for n in range(1, len(rest) + 1) for token in vocabulary.tokens_of(rest[:n])}
         verdicts: dict[int, int | None] = {}
-        for token in found:
+        for token in allowed:
             verdicts[token] = self._verdict(raw + vocabulary.raw([token]), left)
         if raw in self._options:
             verdicts |= dict.fromkeys(vocabulary.stops, self._options[raw])
         tokens = sorted(verdicts)
         numbers = [NONE if (verdict := verdicts[token]) is None else verdict for token in tokens]
-        return Step(np.array(tokens, dtype=np.int64), np.array(numbers, dtype=np.int16))
+        return OptionStep(np.array(tokens, dtype=np.int64), np.array(numbers, dtype=np.int16))
 
     def _verdict(self, raw: bytes, left: int) -> int | None:
         """Return what a reply is or can only become with so many more tokens."""

@@ -33,7 +33,7 @@ _CPU, _GPU = 128, 256
 
 
 @dataclass(slots=True)
-class Tally:
+class BatchCounts:
     """Passes so far, their tokens, and how many of these were of replies.
 
     `full_passes` are those for which at least as much waited as a pass has room for.
@@ -91,7 +91,7 @@ class Finished:
     seconds: float
 
 
-class Limits:
+class BatchLimits:
     """What fits into memory, learnt over all sessions of an engine."""
 
     def __init__(self, loaded: Loaded) -> None:
@@ -104,7 +104,7 @@ class Limits:
         """Learn from a first prefix how many bytes a token takes."""
         if self.tokens:
             return
-        size = sum(each.nbytes for pair in prefix.layers for each in pair if each is not None)
+        size = sum(tensor.nbytes for pair in prefix.layers for tensor in pair if tensor is not None)
         self.tokens = max(1, int(kept_bytes(self._loaded) * prefix.length / max(1, size)))
 
 
@@ -123,9 +123,9 @@ class ContinuousBatch:
     """
 
     loaded: Loaded
-    limits: Limits
+    limits: BatchLimits
     note: Callable[[float], None]
-    tally: Tally = field(default_factory=Tally)
+    tally: BatchCounts = field(default_factory=BatchCounts)
     _waiting: deque[_Prompt] = field(default_factory=deque)
     _reading: list[_Prompt] = field(default_factory=list)
     _ready: deque[_Going] = field(default_factory=deque)
@@ -171,66 +171,66 @@ class ContinuousBatch:
         began = time.perf_counter()
         self._begin()
         steps: list[tuple[TokenSequence, Sequence[int]]] = []
-        for each in self._going:
-            assert each.sequence is not None
-            steps.append((each.sequence, each.drawn.tokens[-1:]))
-        drawn = len(steps)
-        room = self.limits.width - drawn
+        for going in self._going:
+            assert going.sequence is not None
+            steps.append((going.sequence, going.drawn.tokens[-1:]))
+        count = len(steps)
+        room = self.limits.width - count
         yield from self._admit(room)
-        read: list[_Prompt] = []
+        prompts: list[_Prompt] = []
         for prompt in self._reading:
             if tokens := prompt.left[:room]:
                 assert prompt.sequence is not None
                 steps.append((prompt.sequence, tokens))
-                read.append(prompt)
+                prompts.append(prompt)
                 room -= len(tokens)
         if not steps:
             return
         enough = not self.hungry
-        finished = [n for n, prompt in enumerate(read, drawn) if len(steps[n][1]) == len(prompt.left)]
+        finished = [n for n, prompt in enumerate(prompts, count) if len(steps[n][1]) == len(prompt.left)]
         try:
-            logits = attempt(lambda given: self._sequences.read(*given), (steps, [*range(drawn), *finished]))
+            logits = attempt(lambda arguments: self._sequences.read(*arguments), (steps, [*range(count), *finished]))
         except (Rejected, NotImplementedError) as error:
-            yield from self._fail(str(error), read)
+            yield from self._fail(str(error), prompts)
             return
         if isinstance(logits, OutOfMemory):
-            yield from self._shrink(logits, read)
+            yield from self._shrink(logits, prompts)
             return
-        self._count(steps, drawn, enough=enough)
-        self._waiting_tokens -= sum(len(tokens) for _, tokens in steps[drawn:])
-        begun = [self._begun(read[n - drawn]) for n in finished]
-        yield from self._draw(logits, [*([each] for each in self._going), *begun], began)
+        self._count(steps, count, enough=enough)
+        self._waiting_tokens -= sum(len(tokens) for _, tokens in steps[count:])
+        begun = [self._begun(prompts[n - count]) for n in finished]
+        yield from self._draw(logits, [*([going] for going in self._going), *begun], began)
 
     def _draw(self, logits: "Tensor", rows: Sequence[Sequence[_Going]], began: float) -> Iterator[Finished]:
         """Draw the next token of the replies that each row of the logits is of."""
-        replies = [each for row in rows for each in row]
+        replies = [reply for row in rows for reply in row]
         logits, share = spoken(self.loaded, logits)
         self.note(share)
         numbers = [number for number, row in enumerate(rows) for _ in row]
-        extend([each.drawn for each in replies], logits, numbers, self.loaded.stop_ids)
+        extend([reply.drawn for reply in replies], logits, numbers, self.loaded.stop_ids)
         seconds = (time.perf_counter() - began) / max(1, len(replies))
-        for each in replies:
-            each.seconds += seconds
-        self._going = [each for each in self._going if not each.drawn.done]
-        for each in replies:
-            if each.drawn.done:
-                self._leave(each)
-                yield Finished(each.key, each.drawn, each.seconds)
-            elif each.sequence is None:
-                self._ready.append(each)
+        for reply in replies:
+            reply.seconds += seconds
+        self._going = [reply for reply in self._going if not reply.drawn.done]
+        for reply in replies:
+            if reply.drawn.done:
+                self._leave(reply)
+                yield Finished(reply.key, reply.drawn, reply.seconds)
+            elif reply.sequence is None:
+                self._ready.append(reply)
 
     def _begin(self) -> None:
         """Go on with replies whose first token is drawn, as many as there is room for; send back what has none."""
         while self._going[1:] and self._taken() > self.limits.tokens:
             self._send_back(self._going.pop())
         while self._ready and len(self._going) < self.limits.width:
-            each = self._ready[0]
-            prompt = each.prompt
+            ready = self._ready[0]
+            prompt = ready.prompt
             assert prompt.sequence is not None
             more = fitting(prompt.sequence.length + 1)
             if self._going and self._taken() + more > self.limits.tokens:
                 break
-            each.sequence = self._sequences.shelves.fork(prompt.sequence)
+            ready.sequence = self._sequences.shelves.fork(prompt.sequence)
             self._going.append(self._ready.popleft())
             self._release(prompt)
 
@@ -274,13 +274,13 @@ class ContinuousBatch:
         prompt.waiting = len(prompt.begin)
         return [_Going(key, prompt, Drawn.of(begin()), 0.0) for key, begin in prompt.begin.items()]
 
-    def _leave(self, each: _Going) -> None:
+    def _leave(self, reply: _Going) -> None:
         """Let go of what a reply that is done has kept."""
-        if each.sequence is None:
-            self._release(each.prompt)
+        if reply.sequence is None:
+            self._release(reply.prompt)
         else:
-            each.sequence.free()
-        picture = each.prompt.picture
+            reply.sequence.free()
+        picture = reply.prompt.picture
         picture.users -= 1
         if not picture.users:
             picture.prefix = None
@@ -292,23 +292,23 @@ class ContinuousBatch:
         if not prompt.waiting:
             prompt.sequence = None
 
-    def _send_back(self, each: _Going) -> None:
+    def _send_back(self, reply: _Going) -> None:
         """Have a reply drawn again from its beginning, before all that waits."""
-        if each.sequence is None:
-            self._release(each.prompt)
+        if reply.sequence is None:
+            self._release(reply.prompt)
         else:
-            each.sequence.free()
-        prompt = each.prompt
-        self._queue(_Prompt(prompt.picture, prompt.suffix, {each.key: prompt.begin[each.key]}), first=True)
+            reply.sequence.free()
+        prompt = reply.prompt
+        self._queue(_Prompt(prompt.picture, prompt.suffix, {reply.key: prompt.begin[reply.key]}), first=True)
 
     def _queue(self, prompt: _Prompt, *, first: bool = False) -> None:
         (self._waiting.appendleft if first else self._waiting.append)(prompt)
         self._waiting_tokens += len(prompt.suffix)
 
-    def _shrink(self, problem: OutOfMemory, read: Sequence[_Prompt]) -> Iterator[Finished]:
+    def _shrink(self, problem: OutOfMemory, prompts: Sequence[_Prompt]) -> Iterator[Finished]:
         """Keep half as much from here on; what doesn't fit alone has failed."""
         if len(self._going) + len(self._ready) + len(self._reading) <= 1:
-            yield from self._fail(str(problem), read)
+            yield from self._fail(str(problem), prompts)
             return
         self.limits.tokens = self._taken() // 2
         while self._ready:
@@ -319,29 +319,29 @@ class ContinuousBatch:
             self._queue(prompt, first=True)
         self._reading.clear()
 
-    def _fail(self, reason: str, read: Sequence[_Prompt]) -> Iterator[Finished]:
+    def _fail(self, reason: str, prompts: Sequence[_Prompt]) -> Iterator[Finished]:
         """Give up what was in a pass."""
         going, self._going = self._going, []
-        for each in going:
-            self._leave(each)
-            yield Finished(each.key, Rejected(reason), each.seconds)
-        for prompt in read:
+        for reply in going:
+            self._leave(reply)
+            yield Finished(reply.key, Rejected(reason), reply.seconds)
+        for prompt in prompts:
             self._waiting_tokens -= len(prompt.left)
-            for each in self._begun(prompt):
-                self._leave(each)
-                yield Finished(each.key, Rejected(reason), each.seconds)
+            for reply in self._begun(prompt):
+                self._leave(reply)
+                yield Finished(reply.key, Rejected(reason), reply.seconds)
 
     def _taken(self) -> int:
         """Tokens whose keys and values are kept, rows that are not filled yet included."""
-        prompts = {id(each.prompt): each.prompt for each in self._ready}.values()
+        prompts = {id(ready.prompt): ready.prompt for ready in self._ready}.values()
         single = [prompt.sequence.shelf.length for prompt in (*self._reading, *prompts) if prompt.sequence]
         pictures = sum(picture.prefix.length for picture in self._pictures if isinstance(picture.prefix, Prefix))
         return self._sequences.shelves.tokens + sum(single) + pictures
 
-    def _count(self, steps: Sequence[tuple[TokenSequence, Sequence[int]]], drawn: int, *, enough: bool) -> None:
-        tokens = sum(len(each) for _, each in steps)
+    def _count(self, steps: Sequence[tuple[TokenSequence, Sequence[int]]], replies: int, *, enough: bool) -> None:
+        tokens = sum(len(tokens_of_step) for _, tokens_of_step in steps)
         self.tally.passes += 1
         self.tally.tokens += tokens
-        self.tally.drawn += drawn
+        self.tally.drawn += replies
         self.tally.full_passes += enough
         self.tally.full_tokens += enough * tokens

@@ -9,7 +9,7 @@ from facevalue.models.hf.chat import Group
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.resumed import Path, Resumed, State, resumes
+from facevalue.models.hf.resumed import ModelState, Path, Resumed, resumes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,17 +44,21 @@ class SharedDecoding:
         old, nodes = len(tree), self._nodes
         new = [member for member in dict.fromkeys(member for member, _ in paths) if (member, ()) not in nodes]
         ends = [-1 - (self._rows[member] if self._rows else 0) for member in new]
-        tree, found = tree.grown(zip(ends, [self._suffixes[member] for member in new], strict=True))
-        nodes |= {(member, ()): path[-1] for member, path in zip(new, found, strict=True)}
-        known = [next(n for n in range(len(reply), -1, -1) if (member, reply[:n]) in nodes) for member, reply in paths]
-        starts = [nodes[member, reply[:n]] for (member, reply), n in zip(paths, known, strict=True)]
-        tree, found = tree.grown((at, reply[n:]) for at, (_, reply), n in zip(starts, paths, known, strict=True))
-        for (member, reply), n, path in zip(paths, known, found, strict=True):
+        tree, grown_nodes = tree.grown(zip(ends, [self._suffixes[member] for member in new], strict=True))
+        nodes |= {(member, ()): path[-1] for member, path in zip(new, grown_nodes, strict=True)}
+        known_lengths = [
+            next(n for n in range(len(reply), -1, -1) if (member, reply[:n]) in nodes) for member, reply in paths
+        ]
+        starts = [nodes[member, reply[:n]] for (member, reply), n in zip(paths, known_lengths, strict=True)]
+        tree, grown_nodes = tree.grown(
+            (at, reply[n:]) for at, (_, reply), n in zip(starts, paths, known_lengths, strict=True)
+        )
+        for (member, reply), n, path in zip(paths, known_lengths, grown_nodes, strict=True):
             nodes |= {(member, reply[:place]): node for place, node in enumerate(path, n + 1)}
-        read = [nodes[path] - old for path in paths]
-        if min(read) < 0:
+        new_nodes = [nodes[path] - old for path in paths]
+        if min(new_nodes) < 0:
             raise ValueError("a place that has been read")
-        return self._branch.grow(tree.ids[old:], tree.parents[old:], read)
+        return self._branch.grow(tree.ids[old:], tree.parents[old:], new_nodes)
 
 
 class CopiedDecoding:
@@ -66,7 +70,7 @@ class CopiedDecoding:
 
     def __init__(
         self,
-        states: Sequence[State],
+        states: Sequence[ModelState],
         suffixes: Sequence[Sequence[int]],
         rows: Sequence[int] | None = None,
         *,
@@ -95,7 +99,7 @@ class CopiedDecoding:
         logits = {path: row for resumed, its in some.items() for path, row in zip(its, resumed.read(its), strict=True)}
         return torch.stack([logits[path] for path in paths])
 
-    def _after(self, state: State, members: list[int]) -> Iterator[tuple[list[int], State]]:
+    def _after(self, state: ModelState, members: list[int]) -> Iterator[tuple[list[int], ModelState]]:
         """Yield members with the state after their prompts, a row each."""
         if not self._steps:
             yield members, state.grown([0] * len(members), [self._suffixes[member] for member in members])
@@ -133,13 +137,13 @@ class PlainDecoding:
             inputs = self._full(self._prompts[member])
             if resumes(self._loaded, inputs):
                 if self._latest is None or self._latest[0] != member:  # no more than one prompt's is kept
-                    self._latest = member, Resumed(State.after(self._loaded, inputs), [member])
+                    self._latest = member, Resumed(ModelState.after(self._loaded, inputs), [member])
                 rows |= dict(zip(its, self._latest[1].read(its), strict=True))
         for longest in leaves(path for path in paths if path not in rows):
             member, reply = longest
-            wanted = [n for n in range(len(reply) + 1) if (member, reply[:n]) in set(paths)]
-            logits = plain_logits(self._loaded, self._full(self._prompts[member]), reply, wanted)
-            rows |= {(member, reply[:n]): row for n, row in zip(wanted, logits, strict=True)}
+            lengths = [n for n in range(len(reply) + 1) if (member, reply[:n]) in set(paths)]
+            logits = plain_logits(self._loaded, self._full(self._prompts[member]), reply, lengths)
+            rows |= {(member, reply[:n]): row for n, row in zip(lengths, logits, strict=True)}
         return torch.stack([rows[path] for path in paths])
 
 

@@ -28,10 +28,10 @@ class HFDetector:
         except ImportError as error:
             raise DependencyError("torch with transformers", "hf") from error
         _check(folder)
-        where, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        place, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
         with silence():
             try:
-                config = transformers.AutoConfig.from_pretrained(where, **local)
+                config = transformers.AutoConfig.from_pretrained(place, **local)
             except Exception as error:  # transformers raises many kinds
                 raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
             if config.model_type not in modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
@@ -39,13 +39,13 @@ class HFDetector:
             if getattr(config, "use_pretrained_backbone", False):
                 config.use_pretrained_backbone = False  # all weights are in the folder; others would be downloaded
             try:
-                self._processor = transformers.AutoImageProcessor.from_pretrained(where, backend="pil", **local)
-                model, found = transformers.AutoModelForObjectDetection.from_pretrained(
-                    where, config=config, use_safetensors=True, output_loading_info=True, **local
+                self._processor = transformers.AutoImageProcessor.from_pretrained(place, backend="pil", **local)
+                model, loading = transformers.AutoModelForObjectDetection.from_pretrained(
+                    place, config=config, use_safetensors=True, output_loading_info=True, **local
                 )
             except Exception as error:  # a missing package of a backbone, damaged weights, a strange processor
                 raise ModelError(f"The detector in {folder} cannot be loaded: {first_line(error)}") from error
-        if missing := sorted(found["missing_keys"]):  # random numbers would stand in for them
+        if missing := sorted(loading["missing_keys"]):  # random numbers would stand in for them
             raise ModelError(f"{folder} lacks {len(missing)} of the detector's weights, such as {missing[0]}.")
         labels = {int(number): str(label) for number, label in config.id2label.items()}
         self._person = {number for number, label in labels.items() if label.strip().lower() == PERSON}
@@ -67,10 +67,10 @@ class HFDetector:
             inputs = self._processor(images=picture.convert("RGB"), return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
                 seen = self._model(**inputs)
-            (found,) = self._processor.post_process_object_detection(
+            (detected,) = self._processor.post_process_object_detection(
                 seen, threshold=0.0, target_sizes=[(picture.height, picture.width)]
             )
-            pairs = zip(found["scores"].tolist(), found["labels"].tolist(), strict=True)
+            pairs = zip(detected["scores"].tolist(), detected["labels"].tolist(), strict=True)
             score = max((score for score, label in pairs if label in self._person), default=0.0)
             if not 0 <= score <= 1:
                 raise ModelError(f"{self._name} gives a score of {score}; its weights are damaged.")

@@ -34,7 +34,7 @@ class HFDevices:
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self.name = name
-        devices = [part.strip() for part in (options.device or "").split(",")]
+        devices = [device_name.strip() for device_name in (options.device or "").split(",")]
         if "auto" in devices or not all(devices):
             raise ModelError(f"{options.device!r} is not a list of devices: write them as in cuda:0,cuda:1.")
         self._news: SimpleQueue[tuple[_Process, Header | None]] = SimpleQueue()
@@ -54,10 +54,10 @@ class HFDevices:
         first = self._processes[0]
         self.notes: tuple[str, ...] = first.notes
         self.capabilities = replace(CAPABILITIES, images_per_request=first.images)
-        for other in self._processes:
-            if other.settings != first.settings:
+        for child in self._processes:
+            if child.settings != first.settings:
                 self.close()
-                raise ModelError(f"{first.device} and {other.device} would not give the same answers: use one kind.")
+                raise ModelError(f"{first.device} and {child.device} would not give the same answers: use one kind.")
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """As with one device: how many there are changes no answer."""
@@ -210,15 +210,15 @@ def _written(question: Question) -> Header:
     return asdict(replace(question, factors={}))
 
 
-def _question(given: Header) -> Question:
-    sampling = given["sampling"] and Sampling(**given["sampling"])
-    options = tuple(Option(**option) for option in given["options"])
-    turns = tuple((role, text) for role, text in given["turns"])
-    return Question(**given | {"sampling": sampling, "options": options, "turns": turns})
+def _question(header: Header) -> Question:
+    sampling = header["sampling"] and Sampling(**header["sampling"])
+    options = tuple(Option(**option) for option in header["options"])
+    turns = tuple((role, text) for role, text in header["turns"])
+    return Question(**header | {"sampling": sampling, "options": options, "turns": turns})
 
 
-def _response(given: list[Any]) -> Response:
-    trial, repeat, status, text, probs, *rest = given
+def _response(fields: list[Any]) -> Response:
+    trial, repeat, status, text, probs, *rest = fields
     return Response(trial, repeat, Status(status), text, None if probs is None else tuple(probs), *rest)
 
 
@@ -232,7 +232,7 @@ def _requests(header: Header, blobs: list[bytes]) -> list[Request]:
         return images
 
     stimulus = Stimulus(header["key"], header["digest"], {}, load)
-    questions = [_question(given) for given in header["questions"]]
+    questions = [_question(packed) for packed in header["questions"]]
     return [
         Request(trial, repeat, seed, stimulus, questions[place], Sampling(*sampling), exact, constrain)
         for trial, repeat, seed, place, sampling, exact, constrain in header["requests"]
@@ -302,9 +302,9 @@ def main() -> None:
             waiting = _Waiting(jobs)
             try:
                 for response in model.respond(waiting):
-                    job, answer, done = waiting.answered(response)
+                    job, answer, is_done = waiting.answered(response)
                     say(job=job, response=answer)
-                    if done:
+                    if is_done:
                         findings = dict(model.findings())
                         say(job=job, done=True, findings=findings)
             finally:

@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from facevalue.errors import DataError
 from facevalue.models._structured import wanted as texts_of
 from facevalue.models.hf._constrain import Constraint, Constraints
-from facevalue.models.hf.asked import Failed, Job, Prepared, Reply, Wish
+from facevalue.models.hf.asked import DrawnReply, Failed, Job, PreparedPrompts, Wish
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecoding, SpokenDecoding
-from facevalue.models.hf.joint import Joint, Key, Room, Unit, joints
+from facevalue.models.hf.joint import Joint, JointUnit, Key, Room, joints
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.open_replies import Opening, OpenReplies
 from facevalue.models.hf.options import OptionReader, written
-from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
+from facevalue.models.hf.packing import OutOfMemory, Row, TokenBudget, attempt, packed
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
-from facevalue.models.hf.resumed import State
+from facevalue.models.hf.resumed import ModelState
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
-from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
+from facevalue.models.hf.scoring import Evidence, Habits, OptionScore, ScoreJob, Tokens, score_pack
 from facevalue.models.hf.trial import COPIES, STEPS, TREE, Trials
-from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.types import Option, Question, Sampling
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Engine", "Failed", "Prepared", "Reply", "Wish"]
+__all__ = ["DrawnReply", "Engine", "Failed", "PreparedPrompts", "Wish"]
 
 _STEPS = 8
 """So many tokens of a reply weigh as one of a prompt when packs are made: they go through the model one at a time."""
@@ -43,7 +43,7 @@ _PLAIN = Question("What is shown?", ())
 """A question that no processor has anything against."""
 _MADE_UP = [_PLAIN, Question("What is shown here, and where?", ()), Question("What is it? Answer briefly.", ())]
 
-Result = TypeVar("Result", Score, Reply)
+Result = TypeVar("Result", OptionScore, DrawnReply)
 
 
 class Engine:
@@ -63,8 +63,8 @@ class Engine:
         self.check = SelfCheck(loaded.tolerance)
         self.undecided = self.unspoken = 0.0
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
-        self._budget = Budget(loaded)
+        self._vocabulary = TokenVocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
+        self._budget = TokenBudget(loaded)
         self.room = Room(loaded)
         self._prompts = Prompts(loaded)
         self._habits = Habits()
@@ -76,9 +76,9 @@ class Engine:
         self.opening = Opening.of(loaded, self.check, self._draw, self._reply, self._unspoken)
 
     @classmethod
-    def load(cls, path: str, **how: Any) -> Self:
+    def load(cls, path: str, **options: Any) -> Self:
         """Load a model as `facevalue.models.hf.loaded.load_model` does."""
-        return cls(load_model(path, **how))
+        return cls(load_model(path, **options))
 
     @cached_property
     def _constraints(self) -> Constraints:
@@ -94,7 +94,7 @@ class Engine:
         questions: Sequence[Question],
         sampling: Sampling | Sequence[Sampling],
         constrain: bool | Sequence[bool] = False,
-    ) -> Iterator[tuple[int, Score | Failed, float]]:
+    ) -> Iterator[tuple[int, OptionScore | Failed, float]]:
         """Weigh the options of questions about the same pictures; `sampling` and `constrain` are of all or of each.
 
         Yields a question's number, its score, and its part of the seconds it took, in any order. A `DataError` says
@@ -109,59 +109,59 @@ class Engine:
         questions: Sequence[Question],
         sampling: Sampling | Sequence[Sampling],
         constrain: bool | Sequence[bool] = False,
-    ) -> Prepared[Scored]:
+    ) -> PreparedPrompts[ScoreJob]:
         """Prepare what `scores` takes; parameters and `DataError` as of `score`."""
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
         held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
-        read: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
+        readers: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
         refused: dict[int, str] = {}
         for number, question in enumerate(questions):
             try:
-                read[number] = self._read(question.options, held[number])
+                readers[number] = self._read(question.options, held[number])
             except DataError as error:
                 refused[number] = str(error)
-        groups, more = self._groups(images, {number: questions[number] for number in read})
+        groups, more = self._groups(images, {number: questions[number] for number in readers})
         refused |= more
-        jobs: dict[int, Scored] = {}
+        jobs: dict[int, ScoreJob] = {}
         for group, numbers in groups:
             for place, number in enumerate(numbers):
-                reader, ways = read[number]
-                longest = max(samplings[number].max_tokens, *(len(way) for each in ways for way in each))
+                reader, ways = readers[number]
+                longest = max(samplings[number].max_tokens, *(len(way) for spelled in ways for way in spelled))
                 if reason := group.excess(place, longest, self.loaded.context):
                     refused[number] = reason
                 else:
-                    jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
+                    jobs[number] = ScoreJob(place, reader, ways, samplings[number], _prompt_tokens(group, place))
         groups_asked: list[tuple[Group, dict[int, int]]] = []
         for group, numbers in groups:
             places = {number: jobs[number].member for number in numbers if number in jobs}
             order = sorted(places, key=lambda number: group.suffixes[places[number]])
             groups_asked.append((group, {number: places[number] for number in order}))
-        return Prepared(jobs, groups_asked, refused)
+        return PreparedPrompts(jobs, groups_asked, refused)
 
-    def scores(self, asked: Sequence[Prepared[Scored]]) -> Iterator[tuple[Key, Score | Failed, float]]:
+    def scores(self, batch: Sequence[PreparedPrompts[ScoreJob]]) -> Iterator[tuple[Key, OptionScore | Failed, float]]:
         """Weigh the options of questions about several stimuli, those that memory allows in one pass.
 
         Yields as `score` does, the number of the stimulus before that of the question.
         """
 
-        def row(job: Scored, suffix: list[int]) -> Row:
+        def row(job: ScoreJob, suffix: list[int]) -> Row:
             return Row(suffix, len(self._habits.guess(job)))
 
-        def work(decoding: Decoding, pack: dict[Key, int]) -> list[Score]:
-            jobs = [replace(asked[at].jobs[number], member=member) for (at, number), member in pack.items()]
+        def work(decoding: Decoding, pack: dict[Key, int]) -> list[OptionScore]:
+            jobs = [replace(batch[at].jobs[number], member=member) for (at, number), member in pack.items()]
             return score_pack(decoding, jobs, self._vocabulary, self._habits)
 
-        def kind(job: Scored) -> str:
+        def kind(job: ScoreJob) -> str:
             return "held replies weighed" if job.reader.alone else "replies weighed"
 
-        for key, score, seconds in self._together("score", asked, row, kind, work):
-            if isinstance(score, Score):
+        for key, score, seconds in self._together("score", batch, row, kind, work):
+            if isinstance(score, OptionScore):
                 self.undecided = max(self.undecided, score.undecided)
             yield key, score, seconds
 
     def generate(
         self, images: "Sequence[Image]", wishes: Sequence[Wish]
-    ) -> Iterator[tuple[int, Reply | Failed, float]]:
+    ) -> Iterator[tuple[int, DrawnReply | Failed, float]]:
         """Draw replies to questions about the same pictures; several wishes may be of the same question.
 
         Yields a wish's number, the reply, and its part of the seconds it took, in any order. Errors as of `score`.
@@ -169,7 +169,7 @@ class Engine:
         for (_, number), reply, seconds in self.replies([self.to_reply(images, wishes)]):
             yield number, reply, seconds
 
-    def to_reply(self, images: "Sequence[Image]", wishes: Sequence[Wish]) -> Prepared[Wish]:
+    def to_reply(self, images: "Sequence[Image]", wishes: Sequence[Wish]) -> PreparedPrompts[Wish]:
         """Prepare what `replies` takes; parameters and `DataError` as of `generate`."""
         same: dict[object, list[int]] = {}
         for number, wish in enumerate(wishes):
@@ -190,44 +190,46 @@ class Engine:
             # Replies of about the same length, to questions that begin alike, go into one pack.
             keys = {n: (wishes[n].sampling.max_tokens, group.suffixes[p]) for n, p in places.items()}
             groups_asked.append((group, {number: places[number] for number in sorted(places, key=keys.__getitem__)}))
-        return Prepared(dict(enumerate(wishes)), groups_asked, refused)
+        return PreparedPrompts(dict(enumerate(wishes)), groups_asked, refused)
 
-    def replies(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
+    def replies(self, batch: Sequence[PreparedPrompts[Wish]]) -> Iterator[tuple[Key, DrawnReply | Failed, float]]:
         """Draw replies to questions about several stimuli, as `scores` weighs them, and open ones together."""
         with closing(OpenReplies[int](self.opening)) as session:
-            packs = [session.add(at, each) for at, each in enumerate(asked)]
+            packs = [session.add(at, prepared) for at, prepared in enumerate(batch)]
             yield from self.replies_in_packs(packs)
             for at, number, reply, seconds in session.replies(to_the_end=True):
                 yield (at, number), reply, seconds
 
-    def replies_in_packs(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
+    def replies_in_packs(
+        self, batch: Sequence[PreparedPrompts[Wish]]
+    ) -> Iterator[tuple[Key, DrawnReply | Failed, float]]:
         """Draw replies that no session of open ones has taken."""
-        groups = [(at, *group) for at, each in enumerate(asked) for group in each.groups]
+        groups = [(at, *group) for at, prepared in enumerate(batch) for group in prepared.groups]
         prompts = {(at, n): _prompt_tokens(group, p) for at, group, places in groups for n, p in places.items()}
 
         def row(wish: Wish, suffix: list[int]) -> Row:
             return Row(suffix, 1 + wish.sampling.max_tokens // _STEPS)
 
-        def work(decoding: Decoding, pack: dict[Key, int]) -> list[Reply]:
-            wishes = [asked[at].jobs[number] for at, number in pack]
+        def work(decoding: Decoding, pack: dict[Key, int]) -> list[DrawnReply]:
+            wishes = [batch[at].jobs[number] for at, number in pack]
             draws = [self._draw(member, wish) for member, wish in zip(pack.values(), wishes, strict=True)]
-            drawn = draw_pack(decoding, draws, self.loaded.stop_ids)
-            return [self._reply(each, prompts[key]) for key, each in zip(pack, drawn, strict=True)]
+            draws_of_pack = draw_pack(decoding, draws, self.loaded.stop_ids)
+            return [self._reply(draw, prompts[key]) for key, draw in zip(pack, draws_of_pack, strict=True)]
 
         def kind(wish: Wish) -> str:
             return "held replies drawn" if wish.constrain else "replies drawn"
 
-        yield from self._together("generate", asked, row, kind, work)
+        yield from self._together("generate", batch, row, kind, work)
 
     def _draw(self, member: int, wish: Wish) -> Draw:
         return Draw(member, wish.sampling, wish.seed, self._held(wish))
 
-    def _reply(self, drawn: Drawn, prompt: int) -> Reply:
+    def _reply(self, drawing: Drawn, prompt: int) -> DrawnReply:
         with BUSY:
             words = self.loaded.tokenizer
-            text = words.decode(drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        text = text.strip() if drawn.draw.constraint else text
-        return Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs))
+            text = words.decode(drawing.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        text = text.strip() if drawing.draw.constraint else text
+        return DrawnReply(text, drawing.ended, prompt, drawing.count, drawing.tokens, tuple(drawing.logprobs))
 
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
         """Why a reply cannot be drawn; None if it can."""
@@ -256,7 +258,7 @@ class Engine:
     def _copied(
         self, groups: Sequence[Group], *, steps: bool = False
     ) -> Callable[[Sequence[list[int]], Sequence[int]], Decoding]:
-        states = [State.after(self.loaded, group.inputs) for group in groups if group.inputs is not None]
+        states = [ModelState.after(self.loaded, group.inputs) for group in groups if group.inputs is not None]
         return partial(CopiedDecoding, states, steps=steps)
 
     def _groups(
@@ -287,42 +289,42 @@ class Engine:
         else:
             return numbers
         half = len(numbers) // 2
-        parts = (numbers[:half], numbers[half:])
-        return [number for part in parts for number in self._sound(images, questions, part, refused)]
+        halves = (numbers[:half], numbers[half:])
+        return [number for half_numbers in halves for number in self._sound(images, questions, half_numbers, refused)]
 
     def _together(
         self,
         mode: str,
-        asked: Sequence[Prepared[Job]],
+        batch: Sequence[PreparedPrompts[Job]],
         row: Callable[[Job, list[int]], Row],
         kind: Callable[[Job], str],
         work: Callable[[Decoding, dict[Key, int]], list[Result]],
     ) -> Iterator[tuple[Key, Result | Failed, float]]:
         """Work on questions about several stimuli; check some of them now and then."""
-        schedule, units, drawn = self._schedules[mode], list[Unit](), set[Key]()
+        schedule, units, chosen_keys = self._schedules[mode], list[JointUnit](), set[Key]()
         rows: dict[Key, Row] = {}
-        for at, each in enumerate(asked):
-            yield from (((at, number), Failed(reason), 0.0) for number, reason in each.refused.items())
-            schedule.stimuli += bool(each.jobs)
-            for group, places in each.groups:
+        for at, prepared in enumerate(batch):
+            yield from (((at, number), Failed(reason), 0.0) for number, reason in prepared.refused.items())
+            schedule.stimuli += bool(prepared.jobs)
+            for group, places in prepared.groups:
                 if places:
-                    request_kind = f"{group.kind}, {min(kind(each.jobs[n]) for n in places)}"
+                    request_kind = f"{group.kind}, {min(kind(prepared.jobs[n]) for n in places)}"
                     allowed = group.inputs is None or self.trials.allow(request_kind, group)
-                    unit = Unit(at, group, places, self.trials.way(request_kind))
+                    unit = JointUnit(at, group, places, self.trials.way(request_kind))
                     units.append(unit if allowed and unit.worth_sharing else unit.unshared)
-                    rows |= {(at, n): row(each.jobs[n], unit.read_at_once(place)) for n, place in places.items()}
+                    rows |= {(at, n): row(prepared.jobs[n], unit.read_at_once(place)) for n, place in places.items()}
                     number = schedule.draw(list(places))
-                    drawn |= set() if number is None else {(at, number)}
+                    chosen_keys |= set() if number is None else {(at, number)}
         if self.trials.alone:
             self.room.halve(0)
         for together in joints(units, self.room.tokens()):
-            yield from self._run(schedule, together, drawn, rows, work)
+            yield from self._run(schedule, together, chosen_keys, rows, work)
 
     def _run(
         self,
         schedule: Schedule,
-        units: Sequence[Unit],
-        drawn: AbstractSet[Key],
+        units: Sequence[JointUnit],
+        chosen_keys: AbstractSet[Key],
         rows: Mapping[Key, Row],
         work: Callable[[Decoding, dict[Key, int]], list[Result]],
     ) -> Iterator[tuple[Key, Result | Failed, float]]:
@@ -335,7 +337,7 @@ class Engine:
                 return
             half = len(units) // 2
             for some in (units[:half], units[half:]):
-                yield from self._run(schedule, some, drawn, rows, work)
+                yield from self._run(schedule, some, chosen_keys, rows, work)
             return
 
         def grown(pack: list[Key]) -> list[Result | Failed]:
@@ -345,39 +347,45 @@ class Engine:
             except DataError as error:  # the processor, where each question goes through it by itself
                 if len(pack) == 1:
                     return [Failed(_fault(error))]
-                parts = [[key] for key in pack]
+                smaller = [[key] for key in pack]
             except Rejected as error:
-                parts = [list(part) for _, part in groupby(pack, lambda key: key[0])]
-                if len(parts) == 1:
+                smaller = [list(keys) for _, keys in groupby(pack, lambda key: key[0])]
+                if len(smaller) == 1:
                     return [Failed(str(error))] * len(pack)
-            return [result for part in parts for result in grown(part)]
+            return [result for keys in smaller for result in grown(keys)]
 
         placed = {key: rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()}
         length = 0 if prefix is None else prefix.length
         lots = joint.lots(self.loaded, prefix, placed)
-        done = (packed(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
-        for pack, results, seconds in chain.from_iterable(done):
+        packs = (packed(lot, [placed[key] for key in lot], length, self._budget, grown) for lot in lots)
+        for pack, results, seconds in chain.from_iterable(packs):
             if isinstance(results, OutOfMemory):
                 yield from ((key, Failed(str(results)), seconds) for key in pack)
                 continue
             # Questions stay in their places, so that what others may do to them is seen, and none is believed before.
-            made = {key: each for key, each in zip(pack, results, strict=True) if not isinstance(each, Failed)}
-            tokens = {key: each.prompt_tokens + _longest(each.evidence) for key, each in made.items()}
-            checked = schedule.choose(pack, drawn) | (schedule.outgrown(tokens) if prefix else set())
-            for key, each in made.items():
+            scored = {
+                key: outcome for key, outcome in zip(pack, results, strict=True) if not isinstance(outcome, Failed)
+            }
+            tokens = {key: outcome.prompt_tokens + _longest(outcome.evidence) for key, outcome in scored.items()}
+            checked = schedule.choose(pack, chosen_keys) | (schedule.outgrown(tokens) if prefix else set())
+            for key, outcome in scored.items():
                 if key in checked:
                     unit = joint.unit(key)
-                    self.check.compare(self.loaded, unit.group, unit.places[key[1]], each.evidence)
+                    self.check.compare(self.loaded, unit.group, unit.places[key[1]], outcome.evidence)
             yield from ((key, result, seconds) for key, result in zip(pack, results, strict=True))
 
-    def _prefix(self, units: Sequence[Unit]) -> Prefix | State | Failed | None:
+    def _prefix(self, units: Sequence[JointUnit]) -> Prefix | ModelState | Failed | None:
         """Run the prefixes of some units; None if they have none."""
         inputs = [unit.group.inputs for unit in units if unit.group.inputs is not None]
         if not inputs:
             return None
 
-        def run(given: list[dict[str, Any]]) -> Prefix | State:
-            return State.after(self.loaded, *given) if units[0].way else Prefix.of(self.loaded, *given)
+        def run(inputs_of_call: list[dict[str, Any]]) -> Prefix | ModelState:
+            return (
+                ModelState.after(self.loaded, *inputs_of_call)
+                if units[0].way
+                else Prefix.of(self.loaded, *inputs_of_call)
+            )
 
         tokens = len(units) * max(len(unit.group.prefix_ids) for unit in units)
         try:
@@ -407,4 +415,4 @@ def _prompt_tokens(group: Group, place: int) -> int:
 
 
 def _longest(evidence: Sequence[Evidence]) -> int:
-    return max((len(each.reply) for each in evidence), default=0)
+    return max((len(step.reply) for step in evidence), default=0)

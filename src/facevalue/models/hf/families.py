@@ -54,15 +54,15 @@ def watched(model: Any) -> Iterator[Callable[[Sequence[int]], tuple[int, ...]]]:
 
     Where pictures take positions by their height and width (M-RoPE), that is an earlier one than there are tokens.
     """
-    given: list[Tensor | None] = [None]
+    states: list[Tensor | None] = [None]
 
-    def look(_: Any, __: Any, named: dict[str, Any]) -> None:
-        given[0] = named.get("position_ids")
+    def look(_: Any, __: Any, keywords: dict[str, Any]) -> None:
+        states[0] = keywords.get("position_ids")
 
     def following(lengths: Sequence[int]) -> tuple[int, ...]:
-        if given[0] is None:
+        if states[0] is None:
             return tuple(lengths)
-        axes = given[0].reshape(-1, *given[0].shape[-2:])[-_AXES:]  # what is before them counts tokens
+        axes = states[0].reshape(-1, *states[0].shape[-2:])[-_AXES:]  # what is before them counts tokens
         rows = axes.amax(0).expand(len(lengths), -1)  # the last part of a picture may be wide, and its first one high
         return tuple(int(row[:length].max()) + 1 for row, length in zip(rows, lengths, strict=True))
 

@@ -82,14 +82,14 @@ def framed(images: Any, pictures: "Sequence[Image]") -> "list[Image]":
 
 
 def _padded(images: Any, picture: "Image") -> "Image":
-    where = frame(images, picture.size)
-    if where == Frame(picture.size):
+    placed = frame(images, picture.size)
+    if placed == Frame(picture.size):
         return picture
     from PIL import Image  # noqa: PLC0415
 
-    colour = tuple(int(255 * part) for part in images.image_mean or (0.0, 0.0, 0.0))
-    paper = Image.new("RGB", where.outer, colour)
-    paper.paste(picture.convert("RGB"), (where.left, where.top))
+    colour = tuple(int(255 * channel) for channel in images.image_mean or (0.0, 0.0, 0.0))
+    paper = Image.new("RGB", placed.outer, colour)
+    paper.paste(picture.convert("RGB"), (placed.left, placed.top))
     return paper
 
 

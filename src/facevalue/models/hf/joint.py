@@ -10,7 +10,7 @@ from facevalue.models.hf.decoding import CopiedDecoding, Decoding, PlainDecoding
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.packing import Row, kept_bytes
 from facevalue.models.hf.prefix import Prefix, joinable
-from facevalue.models.hf.resumed import State
+from facevalue.models.hf.resumed import ModelState
 from facevalue.models.hf.trial import STEPS, TREE
 
 Key = tuple[int, int]
@@ -27,10 +27,10 @@ _FILLED = 1.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class JointUnit:
     """Questions of one group, about one stimulus: their places in the group by their numbers.
 
-    `way` is how they share what they have in common, as `trial.Verdict` has it.
+    `way` is how they share what they have in common, as `trial.TrialVerdict` has it.
     """
 
     stimulus: int
@@ -50,9 +50,9 @@ class Unit:
         return self.way == TREE or min(lengths) > 1 < len(lengths)
 
     @property
-    def unshared(self) -> "Unit":
+    def unshared(self) -> "JointUnit":
         """The same questions, each to be asked by itself."""
-        return Unit(self.stimulus, replace(self.group, inputs=None), self.places)
+        return JointUnit(self.stimulus, replace(self.group, inputs=None), self.places)
 
     def read_at_once(self, place: int) -> list[int]:
         """Return the tokens of a question that one pass takes."""
@@ -63,7 +63,7 @@ class Unit:
 class Joint:
     """Units whose questions are numbered through: `members`, and the `rows` of the batch that each stands in."""
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    def __init__(self, units: Sequence[JointUnit]) -> None:
         self._units = units
         self._suffixes = [suffix for unit in units for suffix in unit.group.suffixes]
         self.rows = [row for row, unit in enumerate(units) for _ in unit.group.suffixes]
@@ -73,31 +73,31 @@ class Joint:
             self.members |= {(unit.stimulus, number): first + place for number, place in unit.places.items()}
             first += len(unit.group.suffixes)
 
-    def unit(self, key: Key) -> Unit:
+    def unit(self, key: Key) -> JointUnit:
         """Return the unit that a question is of."""
         return self._units[self.rows[self.members[key]]]
 
-    def lots(self, loaded: Loaded, prefix: Prefix | State | None, rows: Mapping[Key, Row]) -> list[list[Key]]:
+    def lots(self, loaded: Loaded, prefix: Prefix | ModelState | None, rows: Mapping[Key, Row]) -> list[list[Key]]:
         """Return the questions that memory holds together: without a prefix the replies to one, of copies so many."""
         if prefix is None:
             return [list(lot) for _, lot in groupby(self.members, self.members.__getitem__)]
         if isinstance(prefix, Prefix):
             return [list(self.members)]
-        most = kept_bytes(loaded) / (_COPIES * max(1, prefix.size))
-        lots, copies = list[list[Key]](), most
+        limit = kept_bytes(loaded) / (_COPIES * max(1, prefix.size))
+        lots, copies = list[list[Key]](), limit
         for key in self.members:
             copies += rows[key].more  # a copy for each beginning of a reply, or fewer
-            if copies > most:
+            if copies > limit:
                 lots.append([])
                 copies = rows[key].more
             lots[-1].append(key)
         return lots
 
-    def decoding(self, loaded: Loaded, prefix: Prefix | State | None, pack: Sequence[Key]) -> Decoding:
+    def decoding(self, loaded: Loaded, prefix: Prefix | ModelState | None, pack: Sequence[Key]) -> Decoding:
         """Return what reads the replies to some questions, over the prefixes that they need."""
         if prefix is None:
             return PlainDecoding(loaded, self._units[0].group)
-        if isinstance(prefix, State):
+        if isinstance(prefix, ModelState):
             return CopiedDecoding([prefix], self._suffixes, steps=self._units[0].way == STEPS)
         rows = [self.rows[self.members[key]] for key in pack]
         first = min(rows)
@@ -139,12 +139,12 @@ class Room:
         self._limit = min(self._limit, tokens) // 2
 
 
-def joints(units: Sequence[Unit], tokens: int) -> Iterator[list[Unit]]:
+def joints(units: Sequence[JointUnit], tokens: int) -> Iterator[list[JointUnit]]:
     """Yield units that can go through the model together, no more than so many tokens of prefixes, or one unit.
 
     Those of about the same length go together, so that few tokens are there to fill rows up.
     """
-    together: list[Unit] = []
+    together: list[JointUnit] = []
     total = 0
     for unit in sorted(units, key=lambda unit: len(unit.group.prefix_ids)):
         inputs, length = unit.group.inputs, len(unit.group.prefix_ids)

@@ -46,9 +46,9 @@ class Said:
         return self.tokens[: len(lead)] == list(lead) and likeliest
 
 
-def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]) -> "Tensor":
+def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], places: Sequence[int]) -> "Tensor":
     """Return the logits of `reference_pass.plain_logits` while a model is made to reply with a continuation."""
-    count = max(read, default=0) + 1
+    count = max(places, default=0) + 1
     lead = list(continuation[: count - 1])
     reply = said(loaded, inputs, count, lead)
     if reply is None or not reply.follows(lead):
@@ -56,7 +56,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
             f"A model of type {loaded.model.config.model_type!r} cannot be asked here: its generate() doesn't say the "
             "reply that it is led to, so the probability of a reply is unknown."
         )
-    return reply.logits[list(read)]
+    return reply.logits[list(places)]
 
 
 def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
@@ -115,24 +115,25 @@ def bare(model: Any, lead: Any = None) -> Iterator[None]:
     """
     from transformers import GenerationConfig, LogitsProcessorList  # noqa: PLC0415
 
-    def made(usual: Any, *given: Any, **named: Any) -> Any:
-        processors = usual(*given, **named)
+    def made(usual: Any, *positional: Any, **keywords: Any) -> Any:
+        processors = usual(*positional, **keywords)
         return processors if lead is None or lead in processors else LogitsProcessorList([*processors, lead])
 
-    kept = {
-        part: own
-        for part in model.modules()
-        if (own := getattr(part, "generation_config", None)) is not None and hasattr(part, "_get_logits_processor")
+    settings_of = {
+        module: generation
+        for module in model.modules()
+        if (generation := getattr(module, "generation_config", None)) is not None
+        and hasattr(module, "_get_logits_processor")
     }
     try:
-        for part, settings in kept.items():
-            part.generation_config = bare = copy(settings)
+        for module, settings in settings_of.items():
+            module.generation_config = bare = copy(settings)
             for name, usual in vars(GenerationConfig()).items():
                 if name not in _KEPT:
                     setattr(bare, name, usual)
-            part._get_logits_processor = partial(made, part._get_logits_processor)
+            module._get_logits_processor = partial(made, module._get_logits_processor)
         yield
     finally:
-        for part, settings in kept.items():
-            part.generation_config = settings
-            part.__dict__.pop("_get_logits_processor", None)
+        for module, settings in settings_of.items():
+            module.generation_config = settings
+            module.__dict__.pop("_get_logits_processor", None)

@@ -112,9 +112,9 @@ def load_model(
             raise ModelError(f"{threads} threads cannot compute anything: ask for one or more.")
         torch.set_num_threads(threads)
     place = _place(device)
-    where = _where(path)
+    source = _where(path)
     with silence():
-        return _loaded(path, where, dtype, place, compile)
+        return _loaded(path, source, dtype, place, compile)
 
 
 @contextmanager
@@ -133,21 +133,21 @@ def silence() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool) -> Loaded:
+def _loaded(path: str, source: str, dtype: str | None, place: str, compile: bool) -> Loaded:
     """Load what `load_model` has found."""
     import torch  # noqa: PLC0415
     import transformers  # noqa: PLC0415
 
-    config, kind = _config(where)
+    config, kind = _config(source)
     sees = kind is transformers.AutoModelForImageTextToText
-    processor = load_processor(where, config.model_type) if sees else TextProcessor(where)
+    processor = load_processor(source, config.model_type) if sees else TextProcessor(source)
     template = _template(processor)
     processor.tokenizer.chat_template = _on_a_day(template) if template else _texts_alone(processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
     _unset(config)
     try:
-        model, found = kind.from_pretrained(
-            where,
+        model, loading = kind.from_pretrained(
+            source,
             config=config,
             dtype=numbers,
             device_map=place,
@@ -163,10 +163,12 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     except Exception as error:  # safetensors, transformers and accelerate each raise their own
         raise ModelError(f"The weights of {path} cannot be loaded: {first_line(error)}") from error
     # Random numbers would stand in for both.
-    if missing := sorted(found["missing_keys"]):
+    if missing := sorted(loading["missing_keys"]):
         raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
-    if other := sorted(str(name) for name, *_ in found["mismatched_keys"]):
-        raise ModelError(f"{len(other)} weights of {path} have not the shape that its config.json says: {other[0]}.")
+    if mismatched := sorted(str(name) for name, *_ in loading["mismatched_keys"]):
+        raise ModelError(
+            f"{len(mismatched)} weights of {path} have not the shape that its config.json says: {mismatched[0]}."
+        )
     if broken := _broken(model):
         raise ModelError(
             f"{len(broken)} weights of {path} hold what is no number (NaN or infinite), such as {broken[0]}: the "
@@ -275,8 +277,8 @@ def _unset(config: Any) -> None:
     """
     config._attn_implementation = None
     for name in config.sub_configs:
-        if (part := getattr(config, name, None)) is not None:
-            _unset(part)
+        if (nested := getattr(config, name, None)) is not None:
+            _unset(nested)
 
 
 def _broken(model: Any) -> list[str]:

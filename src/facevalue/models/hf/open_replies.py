@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from facevalue.models.hf.asked import Failed, Prepared, Reply, Wish
+from facevalue.models.hf.asked import DrawnReply, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.chat import Group, after_pictures
 from facevalue.models.hf.check import Schedule, SelfCheck
-from facevalue.models.hf.continuous import ContinuousBatch, Limits
+from facevalue.models.hf.continuous import BatchLimits, ContinuousBatch
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn
@@ -33,9 +33,9 @@ class Opening:
     loaded: Loaded
     check: SelfCheck
     draw: Callable[[int, Wish], Draw]
-    read: Callable[[Drawn, int], Reply]
+    read: Callable[[Drawn, int], DrawnReply]
     note: Callable[[float], None]
-    limits: Limits
+    limits: BatchLimits
     trials: Trials
     schedule: Schedule
 
@@ -45,13 +45,13 @@ class Opening:
         loaded: Loaded,
         check: SelfCheck,
         draw: Callable[[int, Wish], Draw],
-        read: Callable[[Drawn, int], Reply],
+        finish: Callable[[Drawn, int], DrawnReply],
         note: Callable[[float], None],
     ) -> "Opening":
         """Return what a new engine has."""
-        limits = Limits(loaded)
+        limits = BatchLimits(loaded)
         return cls(
-            loaded, check, draw, read, note, limits, Trials(loaded, {TREE: _way(loaded, limits.width)}), Schedule()
+            loaded, check, draw, finish, note, limits, Trials(loaded, {TREE: _way(loaded, limits.width)}), Schedule()
         )
 
 
@@ -75,13 +75,13 @@ class OpenReplies(Generic[Tag]):
         self._entries: dict[int, _Entry[Tag]] = {}
         self._count = self._finished = 0
         self._reader = ThreadPoolExecutor(1, "replies")
-        self._read: deque[tuple[_Entry[Tag], Future[Reply], float]] = deque()
+        self._read: deque[tuple[_Entry[Tag], Future[DrawnReply], float]] = deque()
 
     def close(self) -> None:
         """End the thread that reads."""
         self._reader.shutdown(cancel_futures=True)
 
-    def add(self, tag: Tag, prepared: Prepared[Wish]) -> Prepared[Wish]:
+    def add(self, tag: Tag, prepared: PreparedPrompts[Wish]) -> PreparedPrompts[Wish]:
         """Take what can be drawn so of the wishes about one stimulus; return the others."""
         others: list[tuple[Group, dict[int, int]]] = []
         for group, places in prepared.groups:
@@ -95,20 +95,20 @@ class OpenReplies(Generic[Tag]):
             self._enter(tag, after_pictures(self._opening.loaded, group), open_jobs, prepared)
         return replace(prepared, groups=others)
 
-    def _allowed(self, group: Group, prepared: Prepared[Wish], mine: dict[int, int]) -> bool:
-        held = any(prepared.jobs[number].constrain for number in mine)
+    def _allowed(self, group: Group, prepared: PreparedPrompts[Wish], places_of_group: dict[int, int]) -> bool:
+        held = any(prepared.jobs[number].constrain for number in places_of_group)
         kind = f"{group.kind}, open replies{' held to options' if held else ''} drawn"
         return self._opening.trials.allow(kind, group)
 
-    def _enter(self, tag: Tag, group: Group, places: dict[int, int], prepared: Prepared[Wish]) -> None:
+    def _enter(self, tag: Tag, group: Group, places: dict[int, int], prepared: PreparedPrompts[Wish]) -> None:
         schedule = self._opening.schedule
         schedule.stimuli += 1
-        drawn = schedule.draw(list(places))
+        chosen = schedule.draw(list(places))
         keys = {}
         for number, place in places.items():
             self._count += 1
             keys[self._count] = number, place
-            self._entries[self._count] = _Entry(tag, number, group, place, number == drawn)
+            self._entries[self._count] = _Entry(tag, number, group, place, number == chosen)
         draw = self._opening.draw
         begin = {key: partial(draw, place, prepared.jobs[number]) for key, (number, place) in keys.items()}
         self.batch.add(group, {key: place for key, (_, place) in keys.items()}, begin)
@@ -118,7 +118,7 @@ class OpenReplies(Generic[Tag]):
         """Whether there is room for more than waits."""
         return self.batch.hungry
 
-    def replies(self, *, to_the_end: bool) -> Iterator[tuple[Tag, int, Reply | Failed, float]]:
+    def replies(self, *, to_the_end: bool) -> Iterator[tuple[Tag, int, DrawnReply | Failed, float]]:
         """Draw until there is room for more, or to the end; yield tags, numbers, replies and their seconds.
 
         A `ModelError` says that the self-check found what rounding cannot explain.
@@ -131,26 +131,26 @@ class OpenReplies(Generic[Tag]):
                     continue
                 prompt = len(entry.group.prefix_ids) + len(entry.group.suffixes[entry.place])
                 self._check(entry, finished.result, prompt)
-                read = self._reader.submit(self._opening.read, finished.result, prompt)
-                self._read.append((entry, read, finished.seconds))
+                pending = self._reader.submit(self._opening.read, finished.result, prompt)
+                self._read.append((entry, pending, finished.seconds))
             yield from self._done(wait=False)
         yield from self._done(wait=to_the_end)
 
-    def _done(self, *, wait: bool) -> Iterator[tuple[Tag, int, Reply | Failed, float]]:
+    def _done(self, *, wait: bool) -> Iterator[tuple[Tag, int, DrawnReply | Failed, float]]:
         while self._read and (wait or self._read[0][1].done()):
-            entry, read, seconds = self._read.popleft()
-            yield entry.tag, entry.number, read.result(), seconds
+            entry, pending, seconds = self._read.popleft()
+            yield entry.tag, entry.number, pending.result(), seconds
 
-    def _check(self, entry: _Entry[Tag], drawn: Drawn, prompt: int) -> None:
+    def _check(self, entry: _Entry[Tag], draw: Drawn, prompt: int) -> None:
         """Compare a reply with a plain pass: the first, the second, the fourth, and so on; longer ones; drawn ones."""
         schedule, key = self._opening.schedule, (0, 0)
         self._finished += 1
         first = self._finished >= 2 * schedule.largest
         if first:
             schedule.largest = self._finished
-        if entry.checked | first | bool(schedule.outgrown({key: prompt + len(drawn.tokens)})):
+        if entry.checked | first | bool(schedule.outgrown({key: prompt + len(draw.tokens)})):
             check = self._opening.check
-            check.compare(self._opening.loaded, entry.group, entry.place, drawn.evidence)
+            check.compare(self._opening.loaded, entry.group, entry.place, draw.evidence)
 
 
 def _way(loaded: Loaded, width: int) -> Way:

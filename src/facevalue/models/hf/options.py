@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError
-from facevalue.models.hf._reading import OPEN, OPENING, SPECIAL, Spelling, read, spellings_of
-from facevalue.models.hf.vocabulary import Ints, Vocabulary, split
+from facevalue.models.hf._reading import OPEN, OPENING, SPECIAL, TokenSpelling, read, spellings_of
+from facevalue.models.hf.vocabulary import Ints, TokenVocabulary, split
 from facevalue.types import Option
 
-__all__ = ["NONE", "OPEN", "OPENING", "OptionReader", "Step", "written"]
+__all__ = ["NONE", "OPEN", "OPENING", "OptionReader", "OptionStep", "written"]
 
 NONE = -2
 """No option."""
@@ -23,7 +23,7 @@ _FEW = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class OptionStep:
     """What the next token makes of a reply: ids, shape (n,), and of each which option it is then, `OPEN` or `NONE`.
 
     With every other token the reply is no option, or cannot go on with it.
@@ -54,17 +54,17 @@ class OptionReader:
 
     least, alone = 1e-4, False
 
-    def __init__(self, options: Sequence[Option], vocabulary: Vocabulary) -> None:
+    def __init__(self, options: Sequence[Option], vocabulary: TokenVocabulary) -> None:
         self._spellings = spellings_of(options)
         _check(options, self._spellings)
         self._vocabulary = vocabulary
-        self._steps: dict[tuple[bytes, int], Step] = {}
+        self._steps: dict[tuple[bytes, int], OptionStep] = {}
         self._after: dict[tuple[int, ...], int | None] = {}
-        self._special = SPECIAL.union(*(spelling.text for each in self._spellings for spelling in each))
+        self._special = SPECIAL.union(*(spelling.text for spelled in self._spellings for spelling in spelled))
         self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in self._special)
         self._mark = next(c for c in "\x01\x02\x03" if c not in self._special)
         self._wide = {c for s in self._special for c in (s, s.upper()) if not c.isascii()}
-        self._first = frozenset(spelling.text[0] for each in self._spellings for spelling in each)
+        self._first = frozenset(spelling.text[0] for spelled in self._spellings for spelling in spelled)
 
     def __len__(self) -> int:
         return len(self._spellings)
@@ -85,7 +85,7 @@ class OptionReader:
         """Return the tokens after which a reply that is still open is so yet, with so many more after them."""
         return self.step(self._vocabulary.raw(tokens), left).going
 
-    def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
+    def step(self, raw: bytes, left: int = sys.maxsize) -> OptionStep:
         """Return what each token makes of a reply that is still open and may have so many more after it.
 
         Where there is none left, the reply is cut off, and is what a reader would make of what is there.
@@ -102,7 +102,7 @@ class OptionReader:
             return None  # most of what could be said: there are thousands of such questions for a step
         return read(text, self._spellings, ended=ended)
 
-    def _step(self, raw: bytes) -> Step:
+    def _step(self, raw: bytes) -> OptionStep:
         vocabulary = self._vocabulary
         text, tail = split(raw)
         verdicts = np.full(vocabulary.size, NONE, dtype=np.int16)
@@ -113,15 +113,15 @@ class OptionReader:
         verdicts[vocabulary.silent] = OPEN
         verdicts[list(vocabulary.stops)] = _number(self.verdict(raw, ended=True))
         tokens = np.flatnonzero(verdicts != NONE)
-        return Step(tokens, verdicts[tokens])
+        return OptionStep(tokens, verdicts[tokens])
 
-    def _cut(self, raw: bytes, step: Step) -> Step:
+    def _cut(self, raw: bytes, step: OptionStep) -> OptionStep:
         verdicts = step.verdicts.copy()
         for at in np.flatnonzero(verdicts == OPEN).tolist():
-            whole = raw + (self._vocabulary.pieces[step.tokens[at]] or b"")
-            verdicts[at] = _number(self.verdict(whole, ended=True))
+            longer = raw + (self._vocabulary.pieces[step.tokens[at]] or b"")
+            verdicts[at] = _number(self.verdict(longer, ended=True))
         is_open = verdicts != NONE
-        return Step(step.tokens[is_open], verdicts[is_open])
+        return OptionStep(step.tokens[is_open], verdicts[is_open])
 
     def _after_text(self, verdicts: npt.NDArray[np.int16], text: str) -> None:
         vocabulary, folded = self._vocabulary, text.casefold()
@@ -134,10 +134,10 @@ class OptionReader:
                 verdicts[token] = NONE
         fitting = self._completions(text, b"")
         for token in vocabulary.unfinished.tolist() if fitting else ():
-            if any(not whole or whole.startswith(vocabulary.tail(token)) for whole in fitting):
+            if any(not continuation or continuation.startswith(vocabulary.tail(token)) for continuation in fitting):
                 verdicts[token] = OPEN
 
-    def _enter(self, verdicts: npt.NDArray[np.int16], said: str, start: str, first: int, last: int) -> None:
+    def _enter(self, verdicts: npt.NDArray[np.int16], text_before: str, start: str, first: int, last: int) -> None:
         """Enter the verdicts on all tokens that begin with a text, of those between two places of the index.
 
         As what follows a decided text changes nothing, all that begin alike are decided together, as early as can be.
@@ -146,23 +146,23 @@ class OptionReader:
         first, last = index.range(start, first, last)
         if first == last:
             return
-        verdict = self._read(said + start)
+        verdict = self._read(text_before + start)
         verdicts[index.tokens[first:last]] = _number(verdict)
         if verdict != OPEN:
             return
         while first < last and len(index.texts[first]) == len(start):
             first += 1
-        of_word, of_mark = (_number(self._read(said + start + c)) for c in (self._word, self._mark))
+        of_word, of_mark = (_number(self._read(text_before + start + c)) for c in (self._word, self._mark))
         if last - first > _FEW and of_word == of_mark == NONE:
             verdicts[index.tokens[first:last]] = NONE
             for character in self._special:
-                self._enter(verdicts, said, start + character, first, last)
+                self._enter(verdicts, text_before, start + character, first, last)
             return
         while first < last:
             character = index.texts[first][len(start)]
             _, end = index.range(start + character, first, last)
             if character in self._special:
-                self._enter(verdicts, said, start + character, first, end)
+                self._enter(verdicts, text_before, start + character, first, end)
             else:
                 verdicts[index.tokens[first:end]] = of_word if character.isalnum() else of_mark
             first = max(end, first + 1)
@@ -184,28 +184,32 @@ class OptionReader:
         if any(self._read(text + c) is not None for c in (self._word, self._mark)):
             return [b""]
         wide = ((c, c.encode()) for c in self._wide)
-        return [whole for c, whole in wide if whole.startswith(tail) and self._read(text + c) is not None]
+        return [
+            continuation
+            for c, continuation in wide
+            if continuation.startswith(tail) and self._read(text + c) is not None
+        ]
 
 
 def _number(verdict: int | None) -> int:
     return NONE if verdict is None else verdict
 
 
-def _check(options: Sequence[Option], spellings: Sequence[tuple[Spelling, ...]]) -> None:
+def _check(options: Sequence[Option], spellings: Sequence[tuple[TokenSpelling, ...]]) -> None:
     if not options:
         raise DataError("The question has no options, so there are no probabilities of options.")
-    for number, (option, own) in enumerate(zip(options, spellings, strict=True), 1):
+    for number, (option, own_spellings) in enumerate(zip(options, spellings, strict=True), 1):
         name = f"Option {number} of {len(options)} ({(option.label or option.text)!r})"
-        if not own:
+        if not own_spellings:
             raise DataError(f"Option {number} of {len(options)} is empty: give it a label or a text.")
-        if not any(c.isalnum() for spelling in own for c in spelling.text):
+        if not any(c.isalnum() for spelling in own_spellings for c in spelling.text):
             raise DataError(f"{name} has neither letter nor digit, so no reply can be told to be it.")
-        others = {spelling for other in spellings for spelling in other if other is not own}
-        if set(own) <= others:
+        others = {spelling for spelled in spellings for spelling in spelled if spelled is not own_spellings}
+        if set(own_spellings) <= others:
             raise DataError(f"{name} is spelt like another option, so no reply can be told to be it.")
 
 
-def written(options: Sequence[Option], tokenizer: Any, vocabulary: Vocabulary) -> list[list[tuple[int, ...]]]:
+def written(options: Sequence[Option], tokenizer: Any, vocabulary: TokenVocabulary) -> list[list[tuple[int, ...]]]:
     """Return the tokens of each option as a reply would be written, without a blank before it and with one.
 
     That is its label, or its text if it has none.
@@ -226,12 +230,12 @@ def written(options: Sequence[Option], tokenizer: Any, vocabulary: Vocabulary) -
     return ways
 
 
-def _tokens(text: str, tokenizer: Any, vocabulary: Vocabulary) -> tuple[int, ...] | None:
+def _tokens(text: str, tokenizer: Any, vocabulary: TokenVocabulary) -> tuple[int, ...] | None:
     for before in ("\n", ":", ""):
         head = tokenizer(before, add_special_tokens=False)["input_ids"] if before else []
-        whole = tokenizer(before + text, add_special_tokens=False)["input_ids"]
-        tokens = tuple(whole[len(head) :])
+        ids = tokenizer(before + text, add_special_tokens=False)["input_ids"]
+        tokens = tuple(ids[len(head) :])
         raw = [None if token >= vocabulary.size else vocabulary.pieces[token] for token in tokens]
-        if whole[: len(head)] == head and None not in raw and b"".join(filter(None, raw)) == text.encode():
+        if ids[: len(head)] == head and None not in raw and b"".join(filter(None, raw)) == text.encode():
             return tokens
     return None

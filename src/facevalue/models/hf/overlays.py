@@ -100,23 +100,23 @@ def fitted(picture: Image.Image) -> Image.Image:
     return picture.convert("RGB").resize((max(round(picture.width * scale), 1), max(round(picture.height * scale), 1)))
 
 
-def overlay(picture: Image.Image, shown: Map, title: str) -> Image.Image:
+def overlay(picture: Image.Image, relevance: Map, title: str) -> Image.Image:
     """Show a picture at the size of its map and, beside it, the map over it, with a title and a legend.
 
     What the model was not shown is dark in the second one, and has no colour.
     """
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
     grey = np.repeat(np.asarray(picture.convert("L"), dtype=np.float64)[:, :, None], 3, axis=2)
-    is_known = ~np.isnan(shown.times_even)
-    share = np.clip(np.where(is_known, shown.times_even, 0) / shown.top, 0, 1)
+    is_known = ~np.isnan(relevance.times_even)
+    share = np.clip(np.where(is_known, relevance.times_even, 0) / relevance.top, 0, 1)
     table = colours()
     blended = OPACITY * table[np.rint(255 * share).astype(np.int64)] + (1 - OPACITY) * grey
     over = np.where(is_known[:, :, None], blended, _HIDDEN * grey)
     joined = np.concatenate([pixels, np.full((pixels.shape[0], _GAP, 3), 255.0), over], axis=1)
     ticks = [(0.0, "0")]
-    if shown.top >= 1.25:
-        ticks.append((1 / shown.top, "1: even"))
-    ticks.append((1.0, f"{shown.top:.2g} or more"))
+    if relevance.top >= 1.25:
+        ticks.append((1 / relevance.top, "1: even"))
+    ticks.append((1.0, f"{relevance.top:.2g} or more"))
     legend = OPACITY * table + (1 - OPACITY) * 128.0  # as over a grey of middle brightness
     return _framed(np.rint(joined).astype(np.uint8), title, "times what an even spread would give", ticks, legend)
 

@@ -49,7 +49,7 @@ class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says 
     """One question alone doesn't fit into memory."""
 
 
-class Budget:
+class TokenBudget:
     """How many tokens are packed into one sequence. What didn't fit once is not tried again."""
 
     def __init__(self, loaded: Loaded) -> None:
@@ -62,8 +62,8 @@ class Budget:
         The mask has a row for each of them, as long as the prefix and the pack together; so packs about as long as the
         prefix double that work at most, and more would not spread the cost of reading the weights any further.
         """
-        most = max(_LEAST_GPU, prefix) if self._loaded.device.type == "cuda" else _CPU
-        return max(1, min(self._limit, most, self._fitting(prefix)))
+        limit = max(_LEAST_GPU, prefix) if self._loaded.device.type == "cuda" else _CPU
+        return max(1, min(self._limit, limit, self._fitting(prefix)))
 
     def _fitting(self, prefix: int) -> int:
         """Tokens whose logits and masks fit into a part of a GPU's free memory."""
@@ -75,8 +75,8 @@ class Budget:
         text = self._loaded.model.config.get_text_config()
         heads = getattr(text, "num_attention_heads", 32)
         width = 4 * getattr(text, "intermediate_size", 4 * text.hidden_size)
-        each = 4 * text.vocab_size + 4 * heads * (prefix + _LEAST_GPU) + 4 * width
-        return int(_SHARE * free / each)
+        bytes_per_token = 4 * text.vocab_size + 4 * heads * (prefix + _LEAST_GPU) + 4 * width
+        return int(_SHARE * free / bytes_per_token)
 
     def halve(self, size: int) -> None:
         """Take note that so many tokens didn't fit."""
@@ -87,7 +87,7 @@ def packed(
     items: Sequence[Item],
     rows: Sequence[Row],
     prefix: int,
-    budget: Budget,
+    budget: TokenBudget,
     work: Callable[[list[Item]], list[Result]],
 ) -> Iterator[tuple[list[Item], list[Result] | OutOfMemory, float]]:
     """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
@@ -120,18 +120,18 @@ def packed(
             waiting.extendleft(reversed(pack))
 
 
-def alike(one: Sequence[int], other: Sequence[int]) -> int:
+def alike(first: Sequence[int], second: Sequence[int]) -> int:
     """Return how many tokens two rows begin with alike."""
-    shorter = min(len(one), len(other))
-    return next((n for n in range(shorter) if one[n] != other[n]), shorter)
+    shorter = min(len(first), len(second))
+    return next((n for n in range(shorter) if first[n] != second[n]), shorter)
 
 
-def attempt(work: Callable[[Item], Result], given: Item) -> Result | OutOfMemory:
+def attempt(work: Callable[[Item], Result], item: Item) -> Result | OutOfMemory:
     """Do something; return `OutOfMemory` if memory didn't suffice, and free what was taken."""
     import torch  # noqa: PLC0415
 
     try:
-        return work(given)
+        return work(item)
     except (RuntimeError, MemoryError) as error:
         if not is_memory(error):
             raise

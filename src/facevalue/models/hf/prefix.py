@@ -51,15 +51,17 @@ class _Layer:
         """
         import torch  # noqa: PLC0415
 
-        rows, own = self.rows, (keys, values)
+        rows, own_states = self.rows, (keys, values)
         assert self.keys is not None
         if rows is not None:  # what the others lack is masked
-            own = tuple(new.new_zeros(len(self.keys), *new.shape[1:]).index_copy_(0, rows, new) for new in own)
+            own_states = tuple(
+                new.new_zeros(len(self.keys), *new.shape[1:]).index_copy_(0, rows, new) for new in own_states
+            )
         if self.own is not None:
-            own = tuple(torch.cat(both, dim=-2) for both in zip(self.own, own, strict=True))
-        self.own = own
-        all_of = zip((self.keys, self.values), own, strict=True)
-        keys, values = (torch.cat(both if rows is None else [t[rows] for t in both], dim=-2) for both in all_of)
+            own_states = tuple(torch.cat(two, dim=-2) for two in zip(self.own, own_states, strict=True))
+        self.own = own_states
+        all_of = zip((self.keys, self.values), own_states, strict=True)
+        keys, values = (torch.cat(two if rows is None else [t[rows] for t in two], dim=-2) for two in all_of)
         return keys, values
 
     def get_seq_length(self) -> int:
@@ -106,11 +108,11 @@ class Prefix:
         from transformers import DynamicCache  # noqa: PLC0415
 
         together = inputs[0] if len(inputs) == 1 else joined(loaded, inputs)
-        kept = DynamicCache()  # without a configuration it keeps what sliding windows would drop
+        cache = DynamicCache()  # without a configuration it keeps what sliding windows would drop
         with torch.inference_mode(), calling(), watched(loaded.model) as following:
-            logits_of(loaded.model, torch.tensor([-1]), **together, past_key_values=kept, use_cache=True)
-        lengths = tuple(int(each["input_ids"].shape[1]) for each in inputs)
-        layers = tuple((layer.keys, layer.values) for layer in kept.layers)
+            logits_of(loaded.model, torch.tensor([-1]), **together, past_key_values=cache, use_cache=True)
+        lengths = tuple(int(group_inputs["input_ids"].shape[1]) for group_inputs in inputs)
+        layers = tuple((layer.keys, layer.values) for layer in cache.layers)
         return cls(lengths, following(lengths), loaded, together, layers)
 
     @property
@@ -124,20 +126,20 @@ class Prefix:
             return self
         rows, longest = slice(first, end), max(self.lengths[first:end])
 
-        def cut(kept: "Tensor | None") -> "Tensor | None":
-            return None if kept is None else kept[rows, :, :longest]
+        def cut(tensor: "Tensor | None") -> "Tensor | None":
+            return None if tensor is None else tensor[rows, :, :longest]
 
         layers = tuple((cut(keys), cut(values)) for keys, values in self.layers)
         return Prefix(self.lengths[rows], self.next_positions[rows], self.loaded, {}, layers)
 
 
-def joinable(one: "Mapping[str, Tensor]", other: "Mapping[str, Tensor]") -> bool:
+def joinable(first: "Mapping[str, Tensor]", second: "Mapping[str, Tensor]") -> bool:
     """Whether two prefixes can go through the model as rows of a batch: not if they look at pictures from outside."""
 
     def kind(inputs: "Mapping[str, Tensor]") -> dict[str, int]:
         return {name: tensor.ndim for name, tensor in inputs.items()}
 
-    return kind(one) == kind(other) and "cross_attention_mask" not in one
+    return kind(first) == kind(second) and "cross_attention_mask" not in first
 
 
 def joined(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "dict[str, Tensor]":
@@ -148,11 +150,11 @@ def joined(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "dict[st
     pad = loaded.tokenizer.pad_token_id
     out: dict[str, Tensor] = {}
     for name in inputs[0]:
-        given = [each[name] for each in inputs]
-        sizes = np.max([tensor.shape[1:] for tensor in given], axis=0).astype(int).tolist()
+        tensors = [group_inputs[name] for group_inputs in inputs]
+        sizes = np.max([tensor.shape[1:] for tensor in tensors], axis=0).astype(int).tolist()
         filling = (loaded.tokenizer.eos_token_id if pad is None else pad) if name == "input_ids" else 0
-        out[name] = given[0].new_full((sum(map(len, given)), *sizes), filling)
-        for tensor, place in zip(given, np.cumsum([0, *map(len, given)]).tolist(), strict=False):
+        out[name] = tensors[0].new_full((sum(map(len, tensors)), *sizes), filling)
+        for tensor, place in zip(tensors, np.cumsum([0, *map(len, tensors)]).tolist(), strict=False):
             out[name][(slice(place, place + len(tensor)), *map(slice, tensor.shape[1:]))] = tensor
     return out
 
@@ -165,7 +167,7 @@ class _Places:
     columns: Ints
     width: int
 
-    def extended(self, parents: Ints, read: Ints) -> "_Places":
+    def extended(self, parents: Ints, nodes: Ints) -> "_Places":
         """Return the places with new nodes, in columns of their own.
 
         Of several rows those that are `read` come first, so that few logits are computed besides them.
@@ -176,7 +178,7 @@ class _Places:
             rows[node] = rows[parent] if parent >= 0 else -1 - parent
         new = rows[old:]
         unread = np.ones(len(new), dtype=np.bool_)
-        unread[read] = False
+        unread[nodes] = False
         several = (new != new[0]).any()
         order = np.lexsort((unread, new)) if several else np.arange(len(new))
         starts = np.flatnonzero(np.diff(new[order], prepend=-1))
@@ -196,7 +198,7 @@ class Branch:
         none = np.zeros(0, dtype=np.int64)
         self._places = _Places(none, none, 0)
 
-    def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
+    def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, nodes: Sequence[int] | Ints) -> "Tensor":
         """Feed nodes, and return the logits of what follows those to `read`: float32, (len(read), vocabulary).
 
         A parent is one of all nodes that this branch has been given, earlier calls first, and comes before its
@@ -206,28 +208,28 @@ class Branch:
         import torch  # noqa: PLC0415
 
         prefix, loaded = self.prefix, self.prefix.loaded
-        tokens, wanted = np.asarray(ids, dtype=np.int64), np.asarray(read, dtype=np.int64)
+        tokens, node_numbers = np.asarray(ids, dtype=np.int64), np.asarray(nodes, dtype=np.int64)
         above = np.asarray(parents, dtype=np.int64)
         if not tokens.size:
             raise ValueError("a branch grows by one or more nodes")
-        if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
+        if node_numbers.size and (node_numbers.min() < 0 or node_numbers.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
         if above.size and above.min() < -len(prefix.lengths):
             raise ValueError("a parent is neither a node nor the end of a prefix")
         tree, old = self.tree.extended(tokens, above), len(self.tree)
         before = [layer.own for layer in self._layers], self._places
-        start, self._places = self._places.width, self._places.extended(above, wanted)
+        start, self._places = self._places.width, self._places.extended(above, node_numbers)
         active, row = np.unique(self._places.rows[old:], return_inverse=True)
         column = self._places.columns[old:] - start
         shape = len(active), self._places.width - start
         given_ids, positions = np.full(shape, tokens[0]), np.full(shape, min(prefix.next_positions))
         given_ids[row, column] = tokens
         positions[row, column] = np.array(prefix.next_positions)[active][row] + tree.depths[old:]
-        kept = wanted if len(active) == 1 else np.arange(column[wanted].max(initial=-1) + 1)
+        computed = node_numbers if len(active) == 1 else np.arange(column[node_numbers].max(initial=-1) + 1)
         rows = None if len(active) == len(prefix.lengths) else torch.as_tensor(active, device=loaded.device)
         for layer in self._layers:
             layer.rows = rows if rows is None or layer.keys is None else rows.to(layer.keys.device)
-        given = {
+        arguments = {
             "input_ids": torch.as_tensor(given_ids, device=loaded.device),
             "attention_mask": self._mask(tree, old),
             "position_ids": torch.as_tensor(positions, device=loaded.device),
@@ -237,14 +239,14 @@ class Branch:
         }
         try:
             with torch.inference_mode(), calling():
-                logits = logits_of(loaded.model, torch.as_tensor(kept), **given)
+                logits = logits_of(loaded.model, torch.as_tensor(computed), **arguments)
                 if len(active) == 1:
                     logits = logits[0].float()
                 else:
-                    logits = logits[torch.as_tensor(row[wanted]), torch.as_tensor(column[wanted])].float()
+                    logits = logits[torch.as_tensor(row[node_numbers]), torch.as_tensor(column[node_numbers])].float()
         except BaseException:  # some layers may have taken the nodes: memory ran out, or somebody pressed Ctrl-C
-            for layer, own in zip(self._layers, before[0], strict=True):
-                layer.own = own
+            for layer, layer_states in zip(self._layers, before[0], strict=True):
+                layer.own = layer_states
             self._places = before[1]
             raise
         self.tree = tree
@@ -262,8 +264,8 @@ class Branch:
         lengths, start = np.array(self.prefix.lengths)[active], int(columns[first:].min())
         seen = np.zeros((len(active), self._places.width - start, length + self._places.width), dtype=np.bool_)
         seen[:, :, :length] = (np.arange(length) < lengths[:, None])[:, None]
-        here, above = tree.visible(first)
-        seen[row[here - first], columns[here] - start, length + columns[above]] = True
+        reachable, above = tree.visible(first)
+        seen[row[reachable - first], columns[reachable] - start, length + columns[above]] = True
 
         model = self.prefix.loaded.model
         added = model.get_decoder().config._attn_implementation == "eager"  # which adds masks to what it scales
@@ -279,8 +281,8 @@ class Branch:
             np.concatenate([np.arange(length), np.zeros(self._places.width, dtype=np.int64)]), (len(active), 1)
         )
         place[:, length:] = lengths[:, None]
-        mine = np.flatnonzero(np.isin(self._places.rows, active))
-        at = np.searchsorted(active, self._places.rows[mine])
-        place[at, length + columns[mine]] = lengths[at] + tree.depths[mine]
+        own_rows = np.flatnonzero(np.isin(self._places.rows, active))
+        at = np.searchsorted(active, self._places.rows[own_rows])
+        place[at, length + columns[own_rows]] = lengths[at] + tree.depths[own_rows]
         near = seen & (place[:, length + start :, None] - place[:, None, :] < window.size)
         return {"full_attention": sent(seen), "sliding_attention": sent(near)} if window.some else sent(near)

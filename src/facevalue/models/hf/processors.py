@@ -20,18 +20,18 @@ def load_processor(path: str, model_type: str) -> Any:
     try:
         processor = kind.from_pretrained(path, backend="pil", trust_remote_code=False)
     except Exception as error:  # libraries raise what they like; that of tokenizers is a bare Exception
-        why = first_line(error)
+        reason = first_line(error)
         if "torchvision" in str(error).lower() and find_spec("torchvision") is None:
             raise ModelError(
                 f"The processor of {path} needs torchvision, which is not installed: pip install torchvision."
             ) from error
         if isinstance(error, ImportError):
-            raise ModelError(f"The processor of {path} needs a package that is missing: {why}") from error
-        if "image processor" in why:
-            why = "there is no preprocessor_config.json or processor_config.json that says how pictures are prepared"
-        elif "tokenizer" in why:
-            why = "there is no tokenizer in it that can be read"
-        raise ModelError(f"The processor of {path} cannot be loaded: {why}.") from error
+            raise ModelError(f"The processor of {path} needs a package that is missing: {reason}") from error
+        if "image processor" in reason:
+            reason = "there is no preprocessor_config.json or processor_config.json that says how pictures are prepared"
+        elif "tokenizer" in reason:
+            reason = "there is no tokenizer in it that can be read"
+        raise ModelError(f"The processor of {path} cannot be loaded: {reason}.") from error
     if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
     mark = getattr(processor, "image_token", None)
@@ -53,12 +53,12 @@ class TextProcessor:
         except Exception as error:  # that of tokenizers is a bare Exception
             raise ModelError(f"The tokenizer of {path} cannot be loaded: {first_line(error)}.") from error
 
-    def __call__(self, text: Sequence[str], images: None, **how: Any) -> Any:
+    def __call__(self, text: Sequence[str], images: None, **options: Any) -> Any:
         """Return token ids and their mask, as a processor does."""
         from transformers import BatchFeature  # noqa: PLC0415
 
-        made = self.tokenizer(text, **how)
-        return BatchFeature({name: made[name] for name in ("input_ids", "attention_mask")})
+        encoded = self.tokenizer(text, **options)
+        return BatchFeature({name: encoded[name] for name in ("input_ids", "attention_mask")})
 
 
 def first_line(error: BaseException) -> str:
@@ -84,8 +84,8 @@ def _processor_type(path: str, model_type: str) -> Any:
     name = names[0] if names else usual.get(model_type)
     if name is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
-    for other in [model_type, *(kind for kind, processor in usual.items() if processor == name)]:
-        module = other.replace("-", "_")
+    for candidate in [model_type, *(kind for kind, processor in usual.items() if processor == name)]:
+        module = candidate.replace("-", "_")
         try:
             return getattr(import_module(f"transformers.models.{module}.processing_{module}"), name)
         except ModuleNotFoundError as error:
@@ -96,9 +96,9 @@ def _processor_type(path: str, model_type: str) -> Any:
         except AttributeError:
             continue
     # Some have a module that is not called as their type is, and stand in no table: Kosmos-2's.
-    found = getattr(import_module("transformers"), name, None)
-    if isinstance(found, type) and issubclass(found, ProcessorMixin):
-        return found
+    loaded_class = getattr(import_module("transformers"), name, None)
+    if isinstance(loaded_class, type) and issubclass(loaded_class, ProcessorMixin):
+        return loaded_class
     raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have; its code is not run.")
 
 
@@ -129,8 +129,8 @@ def puts_pictures(processor: Any) -> bool:
         except Exception:  # most want a mark for each picture, and raise what they like
             return None
 
-    found = count("a")
-    return bool(found) and found != count(f"{mark}a")
+    counted = count("a")
+    return bool(counted) and counted != count(f"{mark}a")
 
 
 def _without_video(kind: Any) -> Any:
@@ -147,8 +147,8 @@ def _without_video(kind: Any) -> Any:
 
         @classmethod
         def _get_arguments_from_pretrained(cls, *args: Any, **kwargs: Any) -> list[Any]:
-            made: list[Any] = loads._get_arguments_from_pretrained(*args, **kwargs)
-            return [*made[:place], None, *made[place:]]
+            arguments: list[Any] = loads._get_arguments_from_pretrained(*args, **kwargs)
+            return [*arguments[:place], None, *arguments[place:]]
 
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
             """Let nothing pass as a video processor."""

@@ -10,7 +10,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from facevalue.models.hf.chat import Group, Written, pixels, prepare, processed, vary, write
+from facevalue.models.hf.chat import Group, WrittenChat, pixels, prepare, processed, vary, write
 from facevalue.models.hf.framing import framed
 from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
@@ -28,14 +28,14 @@ Value = TypeVar("Value")
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
+class _KnownPrompt:
     """A set of questions: its groups, without pixels, by the first question's tokens and by sizes of pictures.
 
     What goes with the tokens counts as well: one token may stand for any number of tiles (cross-attention). `alone`
     names what the image processor by itself was seen to make as the whole processor does, or nothing.
     """
 
-    written: Written
+    written: WrittenChat
     by_tokens: dict[object, list[Group]] = field(default_factory=dict)
     by_sizes: dict[Sizes, list[Group]] = field(default_factory=dict)
     alone: dict[Sizes, frozenset[str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Prompts:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._known: dict[object, _Known] = {}
+        self._known: dict[object, _KnownPrompt] = {}
         self._lock = Lock()
 
     def groups(self, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
@@ -55,44 +55,50 @@ class Prompts:
             return self._groups(images, questions)
 
     def _groups(self, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
-        asked = len(images), tuple((each.system, each.turns, each.prompt) for each in questions)
-        known = self._known.get(asked) or _Known(write(self._loaded, images, questions))
-        _remember(self._known, asked, known)
-        given = framed(self._loaded.processor.image_processor, images)
-        sizes = tuple(image.size for image in given)
-        full = partial(_full, self._loaded, given, known.written)
+        key = len(images), tuple((element.system, element.turns, element.prompt) for element in questions)
+        written_prompt = self._known.get(key) or _KnownPrompt(write(self._loaded, images, questions))
+        _remember(self._known, key, written_prompt)
+        framed_images = framed(self._loaded.processor.image_processor, images)
+        sizes = tuple(image.size for image in framed_images)
+        full = partial(_full, self._loaded, framed_images, written_prompt.written)
         varied = partial(vary, self._loaded, images, questions)
-        if (groups := known.by_sizes.get(sizes)) and (names := known.alone.get(sizes)):
-            made = pixels(self._loaded, given)
-            return _about(groups, {name: made[name] for name in names}, full, varied)
+        if (groups := written_prompt.by_sizes.get(sizes)) and (names := written_prompt.alone.get(sizes)):
+            tensors = pixels(self._loaded, framed_images)
+            return _about(groups, {name: tensors[name] for name in names}, full, varied)
         first = full(0)
-        shown = {name: each for name, each in first.items() if each.shape[:2] != first["input_ids"].shape}
-        tokens = tuple((name, str(each.tolist())) for name, each in sorted(first.items()) if name not in shown)
-        found = known.by_tokens.get(tokens)
-        if found is None:
-            found = prepare(self._loaded, images, questions, known.written, lambda n: full(n) if n else first)
-            found = [_bare(group, shown) for group in found]
-        elif images and groups and sizes not in known.alone:  # the second picture of these sizes
-            same = _same(shown, pixels(self._loaded, given))
-            _remember(known.alone, sizes, frozenset(shown) if same else frozenset())
-        _remember(known.by_tokens, tokens, found)
-        _remember(known.by_sizes, sizes, found)
-        return _about(found, shown, full, varied)
+        of_pictures = {
+            name: element for name, element in first.items() if element.shape[:2] != first["input_ids"].shape
+        }
+        tokens = tuple(
+            (name, str(element.tolist())) for name, element in sorted(first.items()) if name not in of_pictures
+        )
+        group_list = written_prompt.by_tokens.get(tokens)
+        if group_list is None:
+            group_list = prepare(
+                self._loaded, images, questions, written_prompt.written, lambda n: full(n) if n else first
+            )
+            group_list = [_bare(group, of_pictures) for group in group_list]
+        elif images and groups and sizes not in written_prompt.alone:  # the second picture of these sizes
+            same = _same(of_pictures, pixels(self._loaded, framed_images))
+            _remember(written_prompt.alone, sizes, frozenset(of_pictures) if same else frozenset())
+        _remember(written_prompt.by_tokens, tokens, group_list)
+        _remember(written_prompt.by_sizes, sizes, group_list)
+        return _about(group_list, of_pictures, full, varied)
 
 
-def _full(loaded: Loaded, images: "Sequence[Image]", written: Written, number: int) -> "dict[str, Tensor]":
+def _full(loaded: Loaded, images: "Sequence[Image]", written: WrittenChat, number: int) -> "dict[str, Tensor]":
     return processed(loaded, images, written.texts[number])
 
 
-def _bare(group: Group, shown: "Mapping[str, Tensor]") -> Group:
+def _bare(group: Group, of_pictures: "Mapping[str, Tensor]") -> Group:
     """Return a group without its pictures."""
-    inputs = group.inputs and {name: tensor for name, tensor in group.inputs.items() if name not in shown}
+    inputs = group.inputs and {name: tensor for name, tensor in group.inputs.items() if name not in of_pictures}
     return replace(group, inputs=inputs, varied=None)
 
 
 def _about(
     groups: Sequence[Group],
-    shown: "Mapping[str, Tensor]",
+    of_pictures: "Mapping[str, Tensor]",
     full: "partial[dict[str, Tensor]]",
     varied: "partial[Group]",
 ) -> list[Group]:
@@ -100,7 +106,7 @@ def _about(
     return [
         replace(
             group,
-            inputs=group.inputs and {**group.inputs, **shown},
+            inputs=group.inputs and {**group.inputs, **of_pictures},
             full=full,
             varied=partial(varied, group.members),
         )
@@ -108,15 +114,17 @@ def _about(
     ]
 
 
-def _same(shown: "Mapping[str, Tensor]", made: "Mapping[str, Tensor]") -> bool:
+def _same(of_pictures: "Mapping[str, Tensor]", tensors: "Mapping[str, Tensor]") -> bool:
     import torch  # noqa: PLC0415
 
-    return shown.keys() <= made.keys() and all(torch.equal(each, made[name]) for name, each in shown.items())
+    return of_pictures.keys() <= tensors.keys() and all(
+        torch.equal(tensor, tensors[name]) for name, tensor in of_pictures.items()
+    )
 
 
-def _remember(where: dict[Key, Value], key: Key, value: Value) -> None:
+def _remember(memory: dict[Key, Value], key: Key, value: Value) -> None:
     """Enter something as the latest, and forget what is the oldest of too many."""
-    where.pop(key, None)
-    where[key] = value
-    if len(where) > _MOST:
-        del where[next(iter(where))]
+    memory.pop(key, None)
+    memory[key] = value
+    if len(memory) > _MOST:
+        del memory[next(iter(memory))]

@@ -19,7 +19,7 @@ _OF_LOG = 10
 
 
 def plain_logits(
-    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]
+    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], places: Sequence[int]
 ) -> "Tensor":
     """Run a whole prompt, one row, and a continuation through the model: logits, float32, (len(read), vocabulary).
 
@@ -31,19 +31,19 @@ def plain_logits(
     if form not in loaded.at_once:
         loaded.at_once[form] = _goes_at_once(loaded, inputs)
     way = _at_once if loaded.at_once[form] else led
-    return way(loaded, inputs, continuation, read)
+    return way(loaded, inputs, continuation, places)
 
 
 def _at_once(
-    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]
+    loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], places: Sequence[int]
 ) -> "Tensor":
     """Compute the logits of `plain_logits` in one forward pass."""
     import torch  # noqa: PLC0415
 
-    whole = extended(inputs, continuation)
-    wanted = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in read])
+    extended_inputs = extended(inputs, continuation)
+    positions = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in places])
     with torch.inference_mode(), calling():
-        return logits_of(loaded.model, wanted, **whole, use_cache=False)[0].float()
+        return logits_of(loaded.model, positions, **extended_inputs, use_cache=False)[0].float()
 
 
 def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
@@ -51,16 +51,16 @@ def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     if loaded.model.config.get_text_config().is_encoder_decoder:
         return False
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
-    one, other = words[-_TRIED:], words[:_TRIED]
-    own = led(loaded, inputs, one, range(len(one)))
+    first, second = words[-_TRIED:], words[:_TRIED]
+    stepwise = led(loaded, inputs, first, range(len(first)))
     try:
-        along = _at_once(loaded, inputs, one, range(len(one)))
-        before = _at_once(loaded, inputs, [*other, *one][: len(one)], [0])  # just as long
+        along = _at_once(loaded, inputs, first, range(len(first)))
+        before = _at_once(loaded, inputs, [*second, *first][: len(first)], [0])  # just as long
     except Rejected:
         return False
-    top = own[0].topk(_LIKELIEST).indices
+    top = stepwise[0].topk(_LIKELIEST).indices
     ahead = (along[:1].log_softmax(1) - before.log_softmax(1))[0, top].abs().max()
-    return bool(ahead <= loaded.tolerance) and loaded.agrees(AT_ONCE, gap(along, own))
+    return bool(ahead <= loaded.tolerance) and loaded.agrees(AT_ONCE, gap(along, stepwise))
 
 
 def stepwise(loaded: Loaded) -> tuple[str, ...]:
@@ -74,20 +74,20 @@ def stepwise(loaded: Loaded) -> tuple[str, ...]:
     )
 
 
-def gap(one: "Tensor", other: "Tensor") -> float:
+def gap(first: "Tensor", second: "Tensor") -> float:
     """Return the largest difference of a probability, or a tenth of that of a likely token's log; of NaN infinity.
 
     Both are logits, (rows, vocabulary). The logs show a fault where its tokens happen to be rare.
     """
-    top = other.topk(min(_LIKELIEST, other.shape[1])).indices
-    logs = one.log_softmax(1).gather(1, top) - other.log_softmax(1).gather(1, top)
-    return max(largest(one.softmax(1) - other.softmax(1)), largest(logs) / _OF_LOG)
+    top = second.topk(min(_LIKELIEST, second.shape[1])).indices
+    logs = first.log_softmax(1).gather(1, top) - second.log_softmax(1).gather(1, top)
+    return max(largest(first.softmax(1) - second.softmax(1)), largest(logs) / _OF_LOG)
 
 
 def largest(difference: "Tensor") -> float:
     """Return the largest of some differences, infinity where one is no number."""
-    most = float(difference.abs().max())
-    return math.inf if math.isnan(most) else most
+    widest = float(difference.abs().max())
+    return math.inf if math.isnan(widest) else widest
 
 
 def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> "Tensor":
@@ -97,11 +97,11 @@ def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> 
     """
     import torch  # noqa: PLC0415
 
-    given = dict(inputs)
+    arguments = dict(inputs)
     if loaded.model.config.get_text_config().is_encoder_decoder:
-        given["decoder_input_ids"] = start
+        arguments["decoder_input_ids"] = start
     with torch.inference_mode(), calling():
-        logits: Tensor = loaded.model(**given, use_cache=False).logits[0, -1]
+        logits: Tensor = loaded.model(**arguments, use_cache=False).logits[0, -1]
         return logits.float()
 
 

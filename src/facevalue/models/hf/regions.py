@@ -82,15 +82,15 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     else:
         positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
     frames = [frame(loaded.processor.image_processor, size) for size in sizes]
-    regions = list(rule(loaded, inputs, [one.outer for one in frames]))
+    regions = list(rule(loaded, inputs, [pair.outer for pair in frames]))
     boxes = np.concatenate(regions)
     if len(regions) != len(sizes) or len(boxes) != len(positions):
         raise ModelError(
             f"{loaded.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
             f"{len(positions)}: its processor is set in a way that is not known here."
         )
-    boxes = np.concatenate([_unframed(*one) for one in zip(regions, frames, sizes, strict=True)])
-    picture = np.repeat(np.arange(len(regions)), [len(part) for part in regions])
+    boxes = np.concatenate([_unframed(*pair) for pair in zip(regions, frames, sizes, strict=True)])
+    picture = np.repeat(np.arange(len(regions)), [len(region) for region in regions])
     return Regions(positions, picture, _inside(boxes), crossing)
 
 
@@ -119,12 +119,12 @@ def _inside(boxes: Floats) -> Floats:
 def _llava(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
     """LLaVA-1.5: scaled to a shortest side, the middle cut out; patches row by row."""
     images, patch = loaded.processor.image_processor, loaded.model.config.vision_config.patch_size
-    shown = tuple(inputs["pixel_values"].shape[-2:])
+    size_shown = tuple(inputs["pixel_values"].shape[-2:])
     for size in sizes:
         full = scaled(images, size)
         crop = images.crop_size if getattr(images, "do_center_crop", None) else None
         wide, high = (crop["width"], crop["height"]) if crop else full
-        if (high, wide) != shown:
+        if (high, wide) != size_shown:
             raise ModelError(f"{loaded.name}'s processor makes pictures of another size than is known here.")
         x, y = (full[0] - wide) // 2, (full[1] - high) // 2
         window = _Window(x / full[0], y / full[1], (x + wide) / full[0], (y + high) / full[1])
@@ -197,8 +197,11 @@ def _idefics3(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Flo
         elif name == "<global-img>":
             down, across = (max((tile[at] for tile in tiles), default=0) for at in (0, 1))
             grid = _WHOLE.cells(max(down, 1), max(across, 1))
-            parts = [_Window(*grid[(row - 1) * across + column - 1]).cells(own, own) for row, column, own in tiles]
-            yield np.concatenate([*parts, _WHOLE.cells(side, side)])
+            windows = [
+                _Window(*grid[(row - 1) * across + column - 1]).cells(own_cells, own_cells)
+                for row, column, own_cells in tiles
+            ]
+            yield np.concatenate([*windows, _WHOLE.cells(side, side)])
             tiles = []
         else:
             raise ModelError(f"{loaded.name} tells a tile by {name!r}: which part of the picture isn't known.")
@@ -207,10 +210,10 @@ def _idefics3(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Flo
 def _runs(ids: Sequence[int], token: int) -> Iterator[tuple[int, int]]:
     """Yield where each unbroken row of a token begins and ends."""
     start = None
-    for place, other in enumerate([*ids, None]):
-        if other == token and start is None:
+    for place, token_there in enumerate([*ids, None]):
+        if token_there == token and start is None:
             start = place
-        elif other != token and start is not None:
+        elif token_there != token and start is not None:
             yield start, place
             start = None
 
@@ -235,11 +238,11 @@ def _mllama(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[F
     )
 
     images, patch = loaded.processor.image_processor, int(loaded.model.config.vision_config.patch_size)
-    side, most = inputs["pixel_values"].shape[-1], inputs["pixel_values"].shape[2]
-    if side % patch or side != images.size["height"] or most != images.max_image_tiles:
+    side, most_tiles = inputs["pixel_values"].shape[-1], inputs["pixel_values"].shape[2]
+    if side % patch or side != images.size["height"] or most_tiles != images.max_image_tiles:
         raise ModelError(f"{loaded.name}'s processor makes tiles of another size than is known here.")
     across = side // patch
-    shapes = get_all_supported_aspect_ratios(most)
+    shapes = get_all_supported_aspect_ratios(most_tiles)
     nowhere = np.full((1, 4), np.nan)
     for (width, height), number in zip(sizes, inputs["aspect_ratio_ids"][0].tolist(), strict=True):
         down, along = shapes[number - 1]
@@ -248,7 +251,7 @@ def _mllama(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[F
         window = _Window(0.0, 0.0, canvas[1] / wide, canvas[0] / high)
         cells = window.cells(down * across, along * across).reshape(down, across, along, across, 4).swapaxes(1, 2)
         tiles = [np.concatenate([nowhere, tile.reshape(-1, 4)]) for row in cells for tile in row]
-        yield np.concatenate([*tiles, *[np.repeat(nowhere, across**2 + 1, axis=0)] * (most - down * along)])
+        yield np.concatenate([*tiles, *[np.repeat(nowhere, across**2 + 1, axis=0)] * (most_tiles - down * along)])
 
 
 _Rule = Callable[[Loaded, Inputs, Sequence[Size]], Iterator[Floats]]

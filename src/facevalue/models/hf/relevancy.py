@@ -71,8 +71,8 @@ class Watch:
 
         layers = [self._kept[layer] for layer in sorted(self._crossing)] or self._kept
         rows = [attention[0, :, position].detach().float().cpu() for attention in layers]
-        found: Floats = torch.stack(rows).numpy()
-        return found
+        stacked: Floats = torch.stack(rows).numpy()
+        return stacked
 
     def relevancy(self, y: "Tensor", start: "Tensor", position: int) -> Floats:
         """Return how relevant each token is for a number y at a position: >= 0, (tokens,); see the module's text.
@@ -84,17 +84,17 @@ class Watch:
 
         row = torch.zeros(self._kept[0].shape[-2], dtype=torch.float32, device=y.device)
         row[position] = 1.0
-        looked = torch.zeros(1, dtype=torch.float32, device=y.device)
+        attended = torch.zeros(1, dtype=torch.float32, device=y.device)
         seen: list[int] = []
 
         def step(layer: int, gradient: "Tensor") -> None:
-            nonlocal row, looked
+            nonlocal row, attended
             seen.append(layer)
             attention = self._kept[layer][0].detach().float()
             change = (gradient[0].float() * attention).clamp(min=0).mean(dim=0)
             row = row.to(change.device)
             if layer in self._crossing:
-                looked = looked.to(change.device) + row @ change
+                attended = attended.to(change.device) + row @ change
             else:
                 row = row + row @ change
 
@@ -108,8 +108,8 @@ class Watch:
             for hook in hooks:
                 hook.remove()
         assert seen == list(range(len(self._kept)))[::-1], "gradients come from the last layer to the first"
-        found: Floats = (looked if self._crossing else row).cpu().numpy()
-        return found
+        relevance: Floats = (attended if self._crossing else row).cpu().numpy()
+        return relevance
 
 
 @contextmanager
@@ -121,14 +121,14 @@ def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
     """
     decoder = loaded.model.get_decoder()
     before = decoder.config._attn_implementation
-    given: list[Tensor] = []
+    gradients: list[Tensor] = []
 
     def begin(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         embedded = kwargs.get("inputs_embeds")
         if embedded is None:  # the pictures are no part of the text, so it is embedded by the decoder itself
             embedded = decoder.embed_tokens(kwargs["input_ids"])
-        given[:] = [embedded.detach().requires_grad_()]
-        return args, kwargs | {"input_ids": None, "inputs_embeds": given[0]}
+        gradients[:] = [embedded.detach().requires_grad_()]
+        return args, kwargs | {"input_ids": None, "inputs_embeds": gradients[0]}
 
     loaded.model.requires_grad_(False)
     decoder.set_attn_implementation("eager")
@@ -139,7 +139,7 @@ def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
         layer.cross_attn if module is None else module for layer, module in zip(decoder.layers, attentions, strict=True)
     ]
     try:
-        yield Watch(modules, crossing), given
+        yield Watch(modules, crossing), gradients
     finally:
         hook.remove()
         decoder.set_attn_implementation(before)

@@ -27,7 +27,7 @@ _OWN = ("pixel_values", "image_")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class ModelState:
     """Where `generate` stands after some sequences of one length, a row each, and the logits of what comes next.
 
     `model` is the one that generates, or the language model within it; `given` is what it is called with.
@@ -39,16 +39,16 @@ class State:
     logits: "Tensor"
 
     @classmethod
-    def after(cls, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> "State":
+    def after(cls, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> "ModelState":
         """Have a model read a processor's inputs, one row."""
         import torch  # noqa: PLC0415
 
-        states: list[State] = []
+        states: list[ModelState] = []
 
-        def hold(model: Any, input_ids: Any, generation_config: Any, **given: Any) -> Any:
+        def hold(model: Any, input_ids: Any, generation_config: Any, **keywords: Any) -> Any:
             for unused in ("logits_processor", "stopping_criteria", "synced_gpus", "streamer"):
-                given.pop(unused, None)
-            states.append(cls._of(model, input_ids, given, model._prefill(input_ids, generation_config, given)))
+                keywords.pop(unused, None)
+            states.append(cls._of(model, input_ids, keywords, model._prefill(input_ids, generation_config, keywords)))
             return input_ids
 
         with torch.inference_mode(), calling(), silence(), bare(loaded.model):
@@ -68,32 +68,36 @@ class State:
         return _size(list(self.given.values()))
 
     @classmethod
-    def _of(cls, part: Any, ids: "Tensor", given: dict[str, Any], out: Any) -> "State":
-        more = part._update_model_kwargs_for_generation(out, given, is_encoder_decoder=part.config.is_encoder_decoder)
-        return cls(part, ids, more, out.logits[:, -1].float())
+    def _of(cls, network: Any, ids: "Tensor", keywords: dict[str, Any], out: Any) -> "ModelState":
+        more = network._update_model_kwargs_for_generation(
+            out, keywords, is_encoder_decoder=network.config.is_encoder_decoder
+        )
+        return cls(network, ids, more, out.logits[:, -1].float())
 
-    def grown(self, rows: Sequence[int], tokens: Sequence[Sequence[int]]) -> "State":
+    def grown(self, rows: Sequence[int], tokens: Sequence[Sequence[int]]) -> "ModelState":
         """Return the state after more tokens, as many each, of copies of some rows; this one stays as it is."""
         import torch  # noqa: PLC0415
 
         new = torch.as_tensor(tokens, dtype=self.ids.dtype, device=self.ids.device)
-        count, part = new.shape[1], self.model
+        count, network = new.shape[1], self.model
         with torch.inference_mode(), calling():
             copies = self.part(rows)
-            given, ids = copies.given, torch.cat([copies.ids, new], dim=1)
+            keywords, ids = copies.given, torch.cat([copies.ids, new], dim=1)
             if count > 1:  # what is given has room for one
-                both = part.config.is_encoder_decoder
-                given = part._update_model_kwargs_for_generation({}, given, both, num_new_tokens=count - 1)
-            asked = part.prepare_inputs_for_generation(ids, next_sequence_length=count, **given)
-            return self._of(part, ids, given, part(**asked, return_dict=True))
+                two_stacks = network.config.is_encoder_decoder
+                keywords = network._update_model_kwargs_for_generation(
+                    {}, keywords, two_stacks, num_new_tokens=count - 1
+                )
+            inputs = network.prepare_inputs_for_generation(ids, next_sequence_length=count, **keywords)
+            return self._of(network, ids, keywords, network(**inputs, return_dict=True))
 
-    def part(self, rows: Sequence[int]) -> "State":
+    def part(self, rows: Sequence[int]) -> "ModelState":
         """Return copies of some rows."""
         import torch  # noqa: PLC0415
 
         at = torch.as_tensor(rows, device=self.ids.device)
-        given = {name: _taken(name, value, at, len(self.logits)) for name, value in self.given.items()}
-        return State(self.model, self.ids[at], given, self.logits[at])
+        keywords = {name: _taken(name, value, at, len(self.logits)) for name, value in self.given.items()}
+        return ModelState(self.model, self.ids[at], keywords, self.logits[at])
 
 
 def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
@@ -110,7 +114,7 @@ def _taken(name: str, value: Any, at: "Tensor", rows: int) -> Any:
         copied.reorder_cache(at)
         return copied
     if isinstance(value, Mapping):
-        return type(value)(**{key: _taken(key, each, at, rows) for key, each in value.items()})
+        return type(value)(**{key: _taken(key, element, at, rows) for key, element in value.items()})
     return value
 
 
@@ -130,7 +134,7 @@ def _size(value: Any) -> int:
 class Resumed:
     """Replies that grow from what `generate` keeps after prompts of one length, a row of the state for each member."""
 
-    def __init__(self, state: State, members: Sequence[int] = (0,)) -> None:
+    def __init__(self, state: ModelState, members: Sequence[int] = (0,)) -> None:
         self._root = self._front = state
         self._starts: list[Path] = [(member, ()) for member in members]
         self._rows = self._starts
@@ -145,14 +149,14 @@ class Resumed:
         depth, before = len(self._rows[0][1]), set(self._rows)
         if not all(len(reply) > depth and (member, reply[:depth]) in before for member, reply in paths):
             self._front, self._rows, depth = self._root, self._starts, 0
-        found: dict[Path, Tensor] = dict(zip(self._starts, self._root.logits, strict=True))
+        logits_by_path: dict[Path, Tensor] = dict(zip(self._starts, self._root.logits, strict=True))
         for length in range(depth + 1, max(len(reply) for _, reply in paths) + 1):
             level = list(dict.fromkeys((member, reply[:length]) for member, reply in paths if len(reply) >= length))
             places = {path: row for row, path in enumerate(self._rows)}
             above = [places[member, reply[:-1]] for member, reply in level]
             self._front, self._rows = self._front.grown(above, [reply[-1:] for _, reply in level]), level
-            found |= dict(zip(level, self._front.logits, strict=True))
-        return torch.stack([found[path] for path in paths])
+            logits_by_path |= dict(zip(level, self._front.logits, strict=True))
+        return torch.stack([logits_by_path[path] for path in paths])
 
 
 def resumes(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
@@ -167,14 +171,14 @@ def _tried(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
     import torch  # noqa: PLC0415
 
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
-    one, other = tuple(words[-3:]), (words[-3], *words[:2])
-    more = (*other[:2], one[2])  # so that there are more rows than before
-    want = [led(loaded, inputs, reply, range(4)) for reply in (one, other, more)]
+    first, second = tuple(words[-3:]), (words[-3], *words[:2])
+    more = (*second[:2], first[2])  # so that there are more rows than before
+    want = [led(loaded, inputs, reply, range(4)) for reply in (first, second, more)]
     try:
-        replies = Resumed(State.after(loaded, inputs))
-        calls = ([(), one[:1], one[:2], other[:2]], [one, other, more], [one[:1]])
-        read = [replies.read([(0, reply) for reply in call]) for call in calls]
+        replies = Resumed(ModelState.after(loaded, inputs))
+        calls = ([(), first[:1], first[:2], second[:2]], [first, second, more], [first[:1]])
+        logits_of_calls = [replies.read([(0, reply) for reply in call]) for call in calls]
     except (Rejected, TypeError, AttributeError, KeyError):  # a cache or a `generate` that cannot be copied
         return False
-    wanted = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[2][3], want[0][1]]
-    return loaded.agrees(COPY_DIFFERENCE, gap(torch.cat(read), torch.stack(wanted)))
+    expected = [want[0][0], want[0][1], want[0][2], want[1][2], want[0][3], want[1][3], want[2][3], want[0][1]]
+    return loaded.agrees(COPY_DIFFERENCE, gap(torch.cat(logits_of_calls), torch.stack(expected)))

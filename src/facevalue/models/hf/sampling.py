@@ -103,9 +103,9 @@ def _extend(replies: Sequence[Drawn], logits: "Tensor", stops: frozenset[int]) -
     for at, reply in enumerate(replies):
         groups.setdefault(reply.draw.sampling, []).append(at)
     for sampling, members in groups.items():
-        mine = _constrained(logits[members], [replies[at] for at in members])
+        constrained_logits = _constrained(logits[members], [replies[at] for at in members])
         uniform = np.array([replies[at].uniforms[replies[at].count] for at in members])
-        tokens[members] = pick(distribution(mine, sampling), uniform).cpu().numpy()
+        tokens[members] = pick(distribution(constrained_logits, sampling), uniform).cpu().numpy()
     logs = log_probabilities(logits, range(len(replies)), tokens)
     for reply, token, log in zip(replies, tokens.tolist(), logs.tolist(), strict=True):
         reply.count += 1

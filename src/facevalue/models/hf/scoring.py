@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf.decoding import Decoding
-from facevalue.models.hf.options import OPEN, OptionReader, Step
+from facevalue.models.hf.options import OPEN, OptionReader, OptionStep
 from facevalue.models.hf.resumed import Path
 from facevalue.models.hf.token_sampling import distribution, log_probabilities
-from facevalue.models.hf.vocabulary import Ints, Vocabulary
+from facevalue.models.hf.vocabulary import Ints, TokenVocabulary
 from facevalue.types import Sampling
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class OptionScore:
     """The options of one question, weighed.
 
     `probs`: that a reply, drawn as the question's sampling says, is each option; their sum is at most 1. `undecided`:
@@ -64,7 +64,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoreJob:
     """One question to be scored: a member by its place in the group, its options as `options.written` gives them."""
 
     member: int
@@ -85,16 +85,16 @@ class Habits:
         self._counts: dict[tuple[bool, Tokens], tuple[int, int]] = {}  # how often asked about, and needed
         self._next: dict[tuple[bool, Tokens], set[int]] = {}
 
-    def guess(self, wanted: Scored) -> list[Tokens]:
+    def guess(self, job: ScoreJob) -> list[Tokens]:
         """Return places to read at once with the prompt, the prompt's end first; of each also its beginnings.
 
         They are those on the way of each option as it is written, and those where a reply is still open: of replies
         held to the options all that can be, of free ones what was met before. A beginning on the way to a guess would
         be computed without being read, and couldn't be read later.
         """
-        ways = [way for ways in wanted.written for way in ways]
-        inner = {way[:n] for way in ways for n in range(1, len(way) + (wanted.reader.after(way) == OPEN))}
-        held = wanted.reader.alone
+        ways = [way for ways in job.written for way in ways]
+        inner = {way[:n] for way in ways for n in range(1, len(way) + (job.reader.after(way) == OPEN))}
+        held = job.reader.alone
         places: dict[Tokens, None] = {(): None}
         for reply in sorted(inner):
             if reply[:-1] in places and self._worth(held, reply):
@@ -105,7 +105,7 @@ class Habits:
             guesses = self._next.get((held, reply), set())
             if not (guesses or held) or len(places) >= _MOST_PLACES:
                 continue
-            going = wanted.reader.going(reply, wanted.sampling.max_tokens - len(reply) - 1)
+            going = job.reader.going(reply, job.sampling.max_tokens - len(reply) - 1)
             new = going - guesses if held and len(places) < _MOST_NEW else set()
             longer = [(*reply, token) for token in sorted(guesses & going | new) if self._worth(held, (*reply, token))]
             places |= dict.fromkeys(longer)
@@ -113,18 +113,18 @@ class Habits:
         return list(places)
 
     def _worth(self, held: bool, reply: Tokens) -> bool:
-        asked, needed = self._counts.get((held, reply), (0, 0))
-        return needed >= _WORTH * asked
+        times_asked, needed = self._counts.get((held, reply), (0, 0))
+        return needed >= _WORTH * times_asked
 
-    def learn(self, wanted: Scored, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
+    def learn(self, job: ScoreJob, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
         """Take note of which guesses were needed for a question, and what was without having been guessed."""
-        needed, held = set(needed), wanted.reader.alone
+        needed, held = set(needed), job.reader.alone
         if len(self._counts) > _MOST_HABITS:
             self._counts.clear()
             self._next.clear()
         for reply in needed.union(guessed) - {()}:
-            asked, before = self._counts.get((held, reply), (0, 0))
-            self._counts[held, reply] = asked + 1, before + (reply in needed)
+            times_asked, before = self._counts.get((held, reply), (0, 0))
+            self._counts[held, reply] = times_asked + 1, before + (reply in needed)
             if reply in needed:
                 self._next.setdefault((held, reply[:-1]), set()).add(reply[-1])
 
@@ -147,15 +147,15 @@ class _Known:
     def __contains__(self, path: Path) -> bool:
         return path in self._where
 
-    def shares(self, asked: Sequence[tuple[Path, Sampling, Ints, bool]]) -> list[Floats]:
+    def shares(self, steps: Sequence[tuple[Path, Sampling, Ints, bool]]) -> list[Floats]:
         """Probabilities of tokens at places, under a sampling; and whether no other token may come there."""
-        out: list[Floats] = [np.zeros(0)] * len(asked)
+        out: list[Floats] = [np.zeros(0)] * len(steps)
         groups: dict[tuple[int, Sampling, bool], list[int]] = {}
-        for at, (path, sampling, _, alone) in enumerate(asked):
+        for at, (path, sampling, _, alone) in enumerate(steps):
             groups.setdefault((self._where[path][0], sampling, alone), []).append(at)
         for (table, sampling, alone), members in groups.items():
-            rows = [self._where[asked[at][0]][1] for at in members]
-            tokens = [asked[at][2] for at in members]
+            rows = [self._where[steps[at][0]][1] for at in members]
+            tokens = [steps[at][2] for at in members]
             tables = (self._held if alone else self._free)(table, sampling, rows, tokens)
             for at, values in zip(members, tables, strict=True):
                 out[at] = values
@@ -166,7 +166,7 @@ class _Known:
 
         if (table, sampling) not in self._shares:
             self._shares[table, sampling] = distribution(self._logits[table], sampling)
-        shares, lengths = self._shares[table, sampling], [each.size for each in tokens]
+        shares, lengths = self._shares[table, sampling], [tokens_of_step.size for tokens_of_step in tokens]
         index = np.repeat(rows, lengths) * shares.shape[1] + np.concatenate(tokens)
         values: Floats = shares.reshape(-1)[torch.as_tensor(index, device=shares.device)].double().cpu().numpy()
         return np.split(values, np.cumsum(lengths)[:-1])
@@ -175,7 +175,7 @@ class _Known:
         """Return the shares of tokens among themselves; rows are filled up with what cannot come."""
         import torch  # noqa: PLC0415
 
-        logits, lengths = self._logits[table], np.array([each.size for each in tokens])
+        logits, lengths = self._logits[table], np.array([tokens_of_step.size for tokens_of_step in tokens])
         is_inside = np.arange(lengths.max()) < lengths[:, None]
         index = np.zeros(is_inside.shape, dtype=np.int64)
         index[is_inside] = np.concatenate(tokens)
@@ -185,24 +185,24 @@ class _Known:
         values = distribution(chosen_logits, sampling).double().cpu().numpy()
         return [row[:length] for row, length in zip(values, lengths.tolist(), strict=True)]
 
-    def logs(self, asked: Sequence[tuple[Path, int]]) -> list[float]:
+    def logs(self, steps: Sequence[tuple[Path, int]]) -> list[float]:
         """Natural-log probabilities of tokens at places, at temperature 1."""
-        out = [0.0] * len(asked)
+        out = [0.0] * len(steps)
         groups: dict[int, list[int]] = {}
-        for at, (path, _) in enumerate(asked):
+        for at, (path, _) in enumerate(steps):
             groups.setdefault(self._where[path][0], []).append(at)
         for table, members in groups.items():
-            rows = [self._where[asked[at][0]][1] for at in members]
-            tokens = [asked[at][1] for at in members]
+            rows = [self._where[steps[at][0]][1] for at in members]
+            tokens = [steps[at][1] for at in members]
             values = log_probabilities(self._logits[table], rows, tokens, self._normal[table])
             for at, value in zip(members, values.tolist(), strict=True):
                 out[at] = value
         return out
 
-    def logs_of_each(self, asked: Sequence[Sequence[tuple[Path, int]]]) -> list[list[float]]:
+    def logs_of_each(self, steps_of_each: Sequence[Sequence[tuple[Path, int]]]) -> list[list[float]]:
         """Do that for several questions at once: a GPU is waited for every time."""
-        logs = iter(self.logs([place for each in asked for place in each]))
-        return [list(islice(logs, len(each))) for each in asked]
+        logs = iter(self.logs([place for steps in steps_of_each for place in steps]))
+        return [list(islice(logs, len(steps))) for steps in steps_of_each]
 
     def likeliest(self, paths: Sequence[Path]) -> list[list[int]]:
         """Return the likeliest tokens at some places."""
@@ -221,10 +221,10 @@ class _Known:
 class _Weighing:
     """One question while it is being scored."""
 
-    def __init__(self, wanted: Scored) -> None:
-        self.wanted = wanted
-        self.member = wanted.member
-        self.probs = np.zeros(len(wanted.reader))
+    def __init__(self, job: ScoreJob) -> None:
+        self.wanted = job
+        self.member = job.member
+        self.probs = np.zeros(len(job.reader))
         self.open: dict[Tokens, float] = {(): 1.0}
         self.needed: set[Tokens] = set()
         self.undecided = 0.0
@@ -246,19 +246,19 @@ class _Weighing:
         self.ways = [max(zip(islice(rest, len(w)), w, strict=True), key=itemgetter(0))[1] for w in self.wanted.written]
         self.needed |= {way[:n] for way in self.ways for n in range(len(way))}
 
-    def next(self, known: _Known) -> list[Tokens]:
+    def next(self, seen_steps: _Known) -> list[Tokens]:
         """Return open beginnings that can be looked at now; those too rare are put aside."""
         for reply, mass in list(self.open.items()):
             if mass < self.wanted.reader.least or len(self.needed) >= _MOST_PLACES:
                 self.undecided += self.open.pop(reply)
         self.needed |= set(self.open)
-        return [reply for reply in self.open if (self.member, reply) in known]
+        return [reply for reply in self.open if (self.member, reply) in seen_steps]
 
-    def step(self, reply: Tokens) -> Step:
+    def step(self, reply: Tokens) -> OptionStep:
         """Return the tokens that decide a reply or leave it open."""
         return self.wanted.reader.step(self._raw[reply], self.wanted.sampling.max_tokens - len(reply) - 1)
 
-    def look(self, reply: Tokens, shares: Floats, vocabulary: Vocabulary) -> None:
+    def look(self, reply: Tokens, shares: Floats, vocabulary: TokenVocabulary) -> None:
         """Enter what may follow a beginning."""
         step, mass = self.step(reply), self.open.pop(reply)
         decided, undecided = step.verdicts >= 0, step.verdicts == OPEN
@@ -276,13 +276,13 @@ class _Weighing:
         places = [((self.member, way[:n]), way[n]) for way in ways for n in range(len(way))]
         return [*places, *((self.root, token) for token in likeliest)]
 
-    def score(self, told: Sequence[tuple[Path, int]], logs: Sequence[float]) -> Score:
+    def score(self, path: Sequence[tuple[Path, int]], logs: Sequence[float]) -> OptionScore:
         """Return the score, when everything needed is known."""
         ways = list(dict.fromkeys(self.ways))
-        by_place = {(reply, token): log for ((_, reply), token), log in zip(told, logs, strict=True)}
+        by_place = {(reply, token): log for ((_, reply), token), log in zip(path, logs, strict=True)}
         sums = {way: math.fsum(by_place[way[:n], way[n]] for n in range(len(way))) for way in ways}
         apart = [way for way in ways if not any(way[: len(w)] == w for w in ways if w != way)]
-        return Score(
+        return OptionScore(
             probs=tuple((self.probs / max(1.0, self.probs.sum())).tolist()),
             undecided=self.undecided,
             logprobs=tuple(sums[way] for way in self.ways),
@@ -292,7 +292,9 @@ class _Weighing:
         )
 
 
-def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabulary, habits: Habits) -> list[Score]:
+def score_pack(
+    decoding: Decoding, pack: Sequence[ScoreJob], vocabulary: TokenVocabulary, habits: Habits
+) -> list[OptionScore]:
     r"""Score questions of one group together; learn from them which beginnings were worth computing.
 
     Let :math:`x` be a beginning of a reply that is still open, :math:`q(x)` the probability of its tokens, and
@@ -305,24 +307,24 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
     drawn. The empty beginning is followed, and every open one of text that is at least as likely as the reader's
     `least`; the mass of the others is reported as undecided.
     """
-    weighings = [_Weighing(wanted) for wanted in pack]
-    guesses = [habits.guess(wanted) for wanted in pack]
-    known = _Known()
+    weighings = [_Weighing(job) for job in pack]
+    guesses = [habits.guess(job) for job in pack]
+    seen_steps = _Known()
     paths: list[Path] = [(s.member, reply) for s, guess in zip(weighings, guesses, strict=True) for reply in guess]
     while paths:
-        known.add(paths, decoding.read(paths))
+        seen_steps.add(paths, decoding.read(paths))
         new = [state for state in weighings if not state.ways]
-        for state, firsts in zip(new, known.logs_of_each([state.firsts() for state in new]), strict=True):
+        for state, firsts in zip(new, seen_steps.logs_of_each([state.firsts() for state in new]), strict=True):
             state.choose_ways(firsts)
-        while found := [(state, reply) for state in weighings for reply in state.next(known)]:
-            asked = [((s.member, reply), s.wanted.sampling, s.step(reply).tokens, s.wanted.reader.alone)
-                     for s, reply in found]  # fmt: skip
-            for (state, reply), shares in zip(found, known.shares(asked), strict=True):
+        while frontier := [(state, reply) for state in weighings for reply in state.next(seen_steps)]:
+            steps = [((s.member, reply), s.wanted.sampling, s.step(reply).tokens, s.wanted.reader.alone)
+                     for s, reply in frontier]  # fmt: skip
+            for (state, reply), shares in zip(frontier, seen_steps.shares(steps), strict=True):
                 state.look(reply, shares, vocabulary)
-        paths = [(s.member, r) for s in weighings for r in sorted(s.needed) if (s.member, r) not in known]
+        paths = [(s.member, r) for s in weighings for r in sorted(s.needed) if (s.member, r) not in seen_steps]
     for state, guess in zip(weighings, guesses, strict=True):
         habits.learn(state.wanted, guess, state.needed)
-    likeliest = known.likeliest([state.root for state in weighings])
-    told = [state.told(tokens) for state, tokens in zip(weighings, likeliest, strict=True)]
-    logs = known.logs_of_each(told)
-    return [state.score(places, its) for state, places, its in zip(weighings, told, logs, strict=True)]
+    likeliest = seen_steps.likeliest([state.root for state in weighings])
+    told_paths = [state.told(tokens) for state, tokens in zip(weighings, likeliest, strict=True)]
+    logs = seen_steps.logs_of_each(told_paths)
+    return [state.score(places, its) for state, places, its in zip(weighings, told_paths, logs, strict=True)]

@@ -26,7 +26,7 @@ class Sequences:
         self.width = width
         self.shelves = Shelves()
 
-    def read(self, asked: Sequence[tuple[TokenSequence, Sequence[int]]], wanted: Sequence[int]) -> "Tensor":
+    def read(self, steps: Sequence[tuple[TokenSequence, Sequence[int]]], rows_wanted: Sequence[int]) -> "Tensor":
         """Read further tokens of sequences, no more than `width` in all.
 
         Return what follows the last token of those that are `wanted`, by their numbers: logits, float32, (len(wanted),
@@ -35,27 +35,27 @@ class Sequences:
         import torch  # noqa: PLC0415
 
         loaded = self.loaded
-        for sequence, _ in asked:
+        for sequence, _ in steps:
             if not sequence.shelf.prompt:
                 self.shelves.extend(sequence)
-        current = Pass(loaded, asked)
+        current = Pass(loaded, steps)
         total = len(current.ids)
         width = self._filled(total)
         ids = current.ids + [current.ids[0]] * (width - total)
         positions = current.positions + [current.positions[0]] * (width - total)
-        places = [current.ends[n] for n in wanted] or [0]
-        kept = places + [places[0]] * (self._filled(len(places)) - len(places))
-        with torch.inference_mode(), calling(), attending(loaded, current, width) as given:
+        places = [current.ends[n] for n in rows_wanted] or [0]
+        padded = places + [places[0]] * (self._filled(len(places)) - len(places))
+        with torch.inference_mode(), calling(), attending(loaded, current, width) as caches:
             logits = logits_of(
                 loaded.model,
-                torch.as_tensor(kept),
+                torch.as_tensor(padded),
                 input_ids=torch.as_tensor([ids], device=loaded.device),
                 position_ids=torch.as_tensor([positions], device=loaded.device),
-                **given,
+                **caches,
             )
-        for sequence, tokens in asked:
+        for sequence, tokens in steps:
             sequence.length += len(tokens)
-        return logits[0, : len(wanted)].float()
+        return logits[0, : len(rows_wanted)].float()
 
     def _filled(self, count: int) -> int:
         """Return how many rows a product has for so many."""

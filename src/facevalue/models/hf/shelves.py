@@ -49,8 +49,8 @@ class Shelf:
         """Return an empty shelf for sequences after prefixes like this one."""
 
         def empty(place: int) -> "list[Tensor]":
-            kept = [pair[place] for pair in prefix.layers]
-            return [t.new_zeros(int(prompt), t.shape[1], length, t.shape[3]) for t in kept if t is not None]
+            tensors = [pair[place] for pair in prefix.layers]
+            return [t.new_zeros(int(prompt), t.shape[1], length, t.shape[3]) for t in tensors if t is not None]
 
         return cls(length, empty(0), empty(1), prompt)
 
@@ -66,8 +66,8 @@ class Shelf:
             self._resize(max(_FEWEST, self.capacity + self.capacity // 2))
         place = len(self.sequences)
         if sequence.length:
-            for mine, its in zip((*self.keys, *self.values), (*source.keys, *source.values), strict=True):
-                mine[place, :, : sequence.length] = its[row, :, : sequence.length]
+            for shelved, its in zip((*self.keys, *self.values), (*source.keys, *source.values), strict=True):
+                shelved[place, :, : sequence.length] = its[row, :, : sequence.length]
         self.sequences.append(sequence)
         sequence.shelf, sequence.row = self, place
 
@@ -75,18 +75,18 @@ class Shelf:
         """Take out what is in a row; what is in the last one takes its place."""
         last = self.sequences.pop()
         if row < len(self.sequences):
-            for mine in (*self.keys, *self.values):
-                mine[row, :, : last.length] = mine[last.row, :, : last.length]
+            for shelved in (*self.keys, *self.values):
+                shelved[row, :, : last.length] = shelved[last.row, :, : last.length]
             self.sequences[row], last.row = last, row
         if len(self.sequences) < self.capacity // 4:
             self._resize(max(_FEWEST, 2 * len(self.sequences)) if self.sequences else 0)
 
     def _resize(self, rows: int) -> None:
-        kept = len(self.sequences)
+        size = len(self.sequences)
         for tensors in (self.keys, self.values):
             for layer, tensor in enumerate(tensors):
                 tensors[layer] = tensor.new_zeros(rows, *tensor.shape[1:])
-                tensors[layer][:kept] = tensor[:kept]
+                tensors[layer][:size] = tensor[:size]
 
 
 class Shelves:

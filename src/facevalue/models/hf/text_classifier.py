@@ -42,22 +42,22 @@ class HFTextClassifier:
         except ImportError as error:
             raise DependencyError("torch with transformers", "hf") from error
         check_weights(folder, "text classifier")
-        where, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        place, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
         with silence():
             try:
-                config = transformers.AutoConfig.from_pretrained(where, **local)
+                config = transformers.AutoConfig.from_pretrained(place, **local)
             except Exception as error:  # transformers raises many kinds
                 raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
             if config.model_type not in modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES:
                 raise ModelError(f"{folder} is a model of type {config.model_type!r}, which classifies no texts.")
             try:
-                self._tokenizer = transformers.AutoTokenizer.from_pretrained(where, **local)
-                model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
-                    where, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+                self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, **local)
+                model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
+                    place, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
                 )
             except Exception as error:  # a missing package, damaged weights, a strange tokenizer
                 raise ModelError(f"The text classifier in {folder} cannot be loaded: {first_line(error)}") from error
-        if missing := sorted(found["missing_keys"]):  # random numbers would stand in for them
+        if missing := sorted(loading["missing_keys"]):  # random numbers would stand in for them
             raise ModelError(f"{folder} lacks {len(missing)} of the classifier's weights, such as {missing[0]}.")
         if not self._tokenizer.is_fast:
             raise ModelError(f"{folder} has no tokenizer.json, without which long texts cannot be cut into pieces.")
@@ -75,14 +75,14 @@ class HFTextClassifier:
     def scores(self, texts: Sequence[str]) -> Classified:
         """Score texts: probabilities, or plain outputs where the configuration asks for these; not finite if none."""
         pieces = [self._pieces(text) for text in texts]
-        owner = np.repeat(np.arange(len(texts)), [len(own) for own in pieces])
-        flat = [piece for own in pieces for piece in own]
+        owner = np.repeat(np.arange(len(texts)), [len(pieces_of_text) for pieces_of_text in pieces])
+        flat = [piece for pieces_of_text in pieces for piece in pieces_of_text]
         best = np.full((len(texts), len(self.labels)), -np.inf)
         with silence():
             for places, logits in self._read(flat):
                 np.maximum.at(best, owner[places], self._applied(logits))  # a NaN stays one
         rounded = np.round(best, _DIGITS)
-        cut = frozenset(at for at, own in enumerate(pieces) if len(own) > 1)
+        cut = frozenset(at for at, pieces_of_text in enumerate(pieces) if len(pieces_of_text) > 1)
         return Classified({label: rounded[:, at].tolist() for at, label in enumerate(self.labels)}, cut)
 
     def _pieces(self, text: str) -> list[dict[str, list[int]]]:
@@ -115,9 +115,9 @@ class HFTextClassifier:
 
     def _groups(self, order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
         """Pieces of one length, `_ROWS` at most; each by itself where they are read one by one."""
-        most, group = _ROWS if self._together else 1, list[int]()
+        limit, group = _ROWS if self._together else 1, list[int]()
         for at in order:
-            if group and (len(group) == most or lengths[at] != lengths[group[0]]):
+            if group and (len(group) == limit or lengths[at] != lengths[group[0]]):
                 yield group
                 group = []
             group.append(at)

@@ -55,10 +55,10 @@ def _edge(shares: "Tensor", top_p: float) -> "tuple[Tensor, Tensor]":
         size = (wide.cumsum(dim=1) - wide < top_p).sum(dim=1, keepdim=True)
         return ordered.gather(1, size - 1), size
 
-    most = min(_LIKELIEST, shares.shape[1])
-    last, size = among(shares.topk(most, dim=1).values)
-    wider = (size[:, 0] == most).nonzero()[:, 0]
-    if most < shares.shape[1] and wider.numel():
+    candidates = min(_LIKELIEST, shares.shape[1])
+    last, size = among(shares.topk(candidates, dim=1).values)
+    wider = (size[:, 0] == candidates).nonzero()[:, 0]
+    if candidates < shares.shape[1] and wider.numel():
         last[wider], size[wider] = among(_descending(shares[wider]))
     return last, size
 

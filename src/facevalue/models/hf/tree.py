@@ -69,10 +69,10 @@ class Tree:
 
     def visible(self, first: int = 0) -> tuple[Ints, Ints]:
         """Return which nodes from `first` on attend to which ones, themselves and their ancestors: so many pairs."""
-        here = above = np.arange(min(first, len(self)), len(self))
-        pairs = [(here, above)]
-        while here.size:  # up the tree, all nodes at once
+        nodes = above = np.arange(min(first, len(self)), len(self))
+        pairs = [(nodes, above)]
+        while nodes.size:  # up the tree, all nodes at once
             above = self.parents[above]
-            here, above = here[above >= 0], above[above >= 0]
-            pairs.append((here, above))
-        return np.concatenate([here for here, _ in pairs]), np.concatenate([above for _, above in pairs])
+            nodes, above = nodes[above >= 0], above[above >= 0]
+            pairs.append((nodes, above))
+        return np.concatenate([nodes for nodes, _ in pairs]), np.concatenate([above for _, above in pairs])

@@ -41,7 +41,7 @@ _GROWTH = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialVerdict:
     """Largest difference of a probability in each check, and why nothing is shared; empty if it may be.
 
     `alone` says that each prefix must be run by itself. `way` is how it is shared: `TREE`, `COPIES` or `STEPS`.
@@ -64,7 +64,7 @@ class Trials:
         self._loaded = loaded
         self._ways = ways
         self._longest: dict[str, int] = {}
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, TrialVerdict] = {}
 
     def allow(self, kind: str, group: Group) -> bool:
         """Whether a group's questions may share their prefix; tried if the kind is new, or longer than before."""
@@ -84,7 +84,7 @@ class Trials:
             self._longest[kind] = length
         return not verdict.failed
 
-    def _judged(self, group: Group) -> Verdict:
+    def _judged(self, group: Group) -> TrialVerdict:
         verdicts = []
         for way, over in self._ways.items():
             verdicts.append(replace(judged(self._loaded, group, over), way=way))
@@ -108,19 +108,19 @@ class Trials:
         return tuple(f"Every question is asked by itself, with the same result but more slowly: {r}." for r in reasons)
 
 
-def judged(loaded: Loaded, group: Group, way: Way) -> Verdict:
+def judged(loaded: Loaded, group: Group, way: Way) -> TrialVerdict:
     """Try a way of sharing on some questions of a group."""
     differences: dict[str, float] = {}
     alone = True
     if group.inputs is None:
-        return Verdict(differences, "what differs between questions comes before the pictures")
+        return TrialVerdict(differences, "what differs between questions comes before the pictures")
     try:
         for check, difference in _checks(loaded, group, way):
             differences[check] = max(difference, differences.get(check, 0.0))
             if check == _TOGETHER:
                 alone = not difference <= loaded.tolerance
             elif not difference <= loaded.tolerance:
-                return Verdict(
+                return TrialVerdict(
                     differences,
                     f"sharing was tried, and in the check of {check} a probability differs by {difference:.2g} from "
                     f"plain passes, where rounding explains {loaded.tolerance:.2g}",
@@ -128,10 +128,10 @@ def judged(loaded: Loaded, group: Group, way: Way) -> Verdict:
     except DataError:
         raise
     except Exception as error:  # models raise what they like, and so does code that meets one it was not made for
-        return Verdict(
+        return TrialVerdict(
             differences, f"sharing was tried, and the model's code is not made for it ({first_line(error)[:200]})"
         )
-    return Verdict(differences, alone=alone)
+    return TrialVerdict(differences, alone=alone)
 
 
 def _checks(loaded: Loaded, group: Group, way: Way) -> Iterable[tuple[str, float]]:
@@ -147,27 +147,32 @@ def _checks(loaded: Loaded, group: Group, way: Way) -> Iterable[tuple[str, float
     yield "neighbours", moved(_read(begin, rows, replies, before=[*near[2:], near[1]]), first)
     assert group.varied is not None
     with suppress(DataError):  # the processor wants pictures of one shape
-        other = group.varied([0], True)
-        its = [_replies(other.suffixes[-1], branches=True)]
-        plain = _plain(loaded, other, its, last=True)
-        shared = _read(way([other]), other.suffixes[-1:], its, before=near[:1])
+        varied_pictures = group.varied([0], True)
+        its = [_replies(varied_pictures.suffixes[-1], branches=True)]
+        plain = _plain(loaded, varied_pictures, its, last=True)
+        shared = _read(way([varied_pictures]), varied_pictures.suffixes[-1:], its, before=near[:1])
         yield "another prefix", apart(shared, plain)
-        yield _TOGETHER, _together(way, [other, group], [other.suffixes[-1], *rows], [*its, *replies], plain, want)
+        yield (
+            _TOGETHER,
+            _together(
+                way, [varied_pictures, group], [varied_pictures.suffixes[-1], *rows], [*its, *replies], plain, want
+            ),
+        )
     yield "state", moved(_read(begin, rows, replies, after=near[:2]), first)
 
 
 def _together(
-    way: Way, groups: Sequence[Group], rows: Sequence[Row], replies: Sequence[Sequence[Reply]], theirs: Read, want: Read
+    way: Way, groups: Sequence[Group], rows: Sequence[Row], replies: Sequence[Sequence[Reply]], others: Read, want: Read
 ) -> float:
     """Compare what is read after two prefixes that go through the model in one pass; infinity if they cannot."""
-    one, other = (group.inputs for group in groups)
-    if one is None or other is None or not joinable(one, other):
+    first, second = (group.inputs for group in groups)
+    if first is None or second is None or not joinable(first, second):
         return math.inf
     try:
         shared = _read(way(groups), rows, replies, of=[0] + [1] * (len(rows) - 1))
     except Rejected:
         return math.inf
-    return apart(shared, theirs | {(at + 1, reply): logits for (at, reply), logits in want.items()})
+    return apart(shared, others | {(at + 1, reply): logits for (at, reply), logits in want.items()})
 
 
 def _replies(row: Row, *, branches: bool) -> list[Reply]:
@@ -179,12 +184,12 @@ def _replies(row: Row, *, branches: bool) -> list[Reply]:
 def _plain(loaded: Loaded, group: Group, replies: Sequence[Sequence[Reply]], *, last: bool = False) -> Read:
     """Compute by plain passes what follows each beginning of the replies, to all questions or the last one."""
     logits_of: Read = {}
-    for at, own in enumerate(replies):
+    for at, replies_of_row in enumerate(replies):
         member = len(group.members) - 1 if last else at
         inputs = group.full(group.members[member])
         if inputs["input_ids"][0].tolist() != [*group.prefix_ids, *group.suffixes[member]]:
             raise AssertionError("the prompt is not made of the tokens that its processor makes")
-        for reply in own:
+        for reply in replies_of_row:
             try:
                 logits = plain_logits(loaded, inputs, reply, range(len(reply) + 1))
             except Rejected as error:  # which says nothing of sharing
@@ -210,7 +215,7 @@ def _read(
     near = [*range(shift), *range(shift + len(rows), shift + len(rows) + len(after))]
     sequences = [
         *((member, tuple([*before, *after][at][:1] * _REPLY)) for at, member in enumerate(near)),
-        *((shift + at, reply) for at, own in enumerate(replies) for reply in own),
+        *((shift + at, reply) for at, replies_of_row in enumerate(replies) for reply in replies_of_row),
     ]
     sequences.sort(key=lambda path: path[0])
     logits_of: Read = {}
@@ -223,8 +228,8 @@ def _read(
 
 def apart(logits: Read, want: Read) -> float:
     """Return the largest difference of a probability; infinity where there is none."""
-    one, other = _rows(logits, want)
-    return largest(one.softmax(1) - other.softmax(1))
+    first, second = _rows(logits, want)
+    return largest(first.softmax(1) - second.softmax(1))
 
 
 def moved(logits: Read, want: Read) -> float:

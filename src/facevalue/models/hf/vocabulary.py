@@ -47,7 +47,7 @@ class Index:
         return begin, bisect_left(self.texts, start + _LAST, begin, last)
 
 
-class Vocabulary:
+class TokenVocabulary:
     """The tokens of a model as what they add to a reply; those that are no text, such as that of an image, add None."""
 
     def __init__(self, pieces: Sequence[bytes | None], stops: Iterable[int]) -> None:
@@ -66,11 +66,11 @@ class Vocabulary:
         if not kinds & {"ByteLevel", "ByteFallback", "Metaspace", "Replace"}:
             raise ModelError(f"{type(tokenizer).__name__} decodes by {', '.join(sorted(kinds)) or 'nothing'}; "
                              "byte-level and SentencePiece tokenizers can be read.")  # fmt: skip
-        read = _byte_level if "ByteLevel" in kinds else _sentencepiece
+        decode = _byte_level if "ByteLevel" in kinds else _sentencepiece
         pieces: list[bytes | None] = [None] * size
         for text, token in tokenizer.get_vocab().items():
             if token < size:
-                pieces[token] = read(text)
+                pieces[token] = decode(text)
         for token, added in tokenizer.added_tokens_decoder.items():
             if token < size:
                 pieces[token] = None if added.special else added.content.encode()

@@ -23,8 +23,8 @@ from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, neighbours
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
-from facevalue.models.hf.vocabulary import Vocabulary
-from facevalue.models.reference.branches import Branches, Prefix
+from facevalue.models.hf.vocabulary import TokenVocabulary
+from facevalue.models.reference.branches import Branches, SharedPrefix
 from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
 from facevalue.models.reference.replies import LONGEST, Weighed, Written, weigh, write
 from facevalue.models.reference.tokens import Tokens
@@ -96,7 +96,7 @@ class ReferenceModel:
             raise ModelError(
                 f"The reference model's files don't fit each other ({error}): install it again."
             ) from error
-        self._vocabulary = Vocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
+        self._vocabulary = TokenVocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._held = lru_cache(maxsize=4096)(lambda options: ConstrainedReader(options, self._vocabulary))
         self._prompt = lru_cache(maxsize=1024)(self._asked)
@@ -219,11 +219,11 @@ class ReferenceModel:
             pack.append(request)
         yield pack
 
-    def _replies(self, prefix: Prefix, group: Sequence[Request]) -> tuple[list[Response], float]:
+    def _replies(self, prefix: SharedPrefix, group: Sequence[Request]) -> tuple[list[Response], float]:
         """Answer requests that have everything before their prompts in common; and say how much was undecided."""
         branches = Branches(self._network, prefix, self._unsaid)
         out: list[Response] = []
-        asked: list[tuple[Request, Weighed]] = []
+        to_weigh: list[tuple[Request, Weighed]] = []
         sampled: list[tuple[Request, ConstrainedReader | None]] = []
         for request in group:
             question = request.question
@@ -231,15 +231,15 @@ class ReferenceModel:
                 held = self._held(question.options) if request.constrain else None
                 if request.exact:
                     reader = held or self._free(question.options)
-                    asked.append((request, Weighed(self._prompt(question.prompt), reader, request.sampling)))
+                    to_weigh.append((request, Weighed(self._prompt(question.prompt), reader, request.sampling)))
                 else:
                     sampled.append((request, held))
             except DataError as error:
                 out.append(Response(request.trial, request.repeat, Status.ERROR, error=str(error)))
-        for guess, part in self._guessed(asked):
-            weigh(branches, part, self._vocabulary, guess)
+        for guess, weighed_batch in self._guessed(to_weigh):
+            weigh(branches, weighed_batch, self._vocabulary, guess)
         responses: dict[int, tuple[Response, str]] = {}
-        for request, weighed in asked:
+        for request, weighed in to_weigh:
             probs = weighed.probs / max(1.0, float(weighed.probs.sum()))
             tokens = prefix.length + len(weighed.prompt)
             response = Response(request.trial, request.repeat, Status.OK, None, tuple(probs.tolist()), tokens, 0)
@@ -254,29 +254,29 @@ class ReferenceModel:
                 out.append(instead(reason, before, response))
             else:
                 out.append(response)
-        return out, max((weighed.undecided for _, weighed in asked), default=0.0)
+        return out, max((weighed.undecided for _, weighed in to_weigh), default=0.0)
 
     def _drawn(
-        self, branches: Branches, prefix: Prefix, wanted: Sequence[tuple[Request, ConstrainedReader | None]]
+        self, branches: Branches, prefix: SharedPrefix, jobs: Sequence[tuple[Request, ConstrainedReader | None]]
     ) -> Iterator[Response]:
         """Draw replies, each free or held to options."""
-        uniforms = _uniforms([request for request, _ in wanted])
+        uniforms = _uniforms([request for request, _ in jobs])
         replies = [
             Written(self._prompt(request.question.prompt), request.sampling, numbers, held)
-            for (request, held), numbers in zip(wanted, uniforms, strict=True)
+            for (request, held), numbers in zip(jobs, uniforms, strict=True)
         ]
         write(branches, replies, self._vocabulary)
-        for (request, held), reply in zip(wanted, replies, strict=True):
+        for (request, held), reply in zip(jobs, replies, strict=True):
             text = reply.raw.decode(errors="replace")
             status = Status.OK if reply.ended else Status.TRUNCATED
             tokens = prefix.length + len(reply.prompt)
-            said = text.strip() if held else text
-            yield Response(request.trial, request.repeat, status, said, None, tokens, reply.count)
+            reply_text = text.strip() if held else text
+            yield Response(request.trial, request.repeat, status, reply_text, None, tokens, reply.count)
 
-    def _guessed(self, asked: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[set[Reply], list[Weighed]]]:
+    def _guessed(self, to_weigh: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[set[Reply], list[Weighed]]]:
         """Group questions by their options' labels, with the beginnings of replies that those surely need."""
         groups: dict[tuple[str, ...], list[Weighed]] = {}
-        for request, weighed in asked:
+        for request, weighed in to_weigh:
             groups.setdefault(tuple(sorted({option.label for option in request.question.options})), []).append(weighed)
         for labels, members in groups.items():
             ways = [self._tokens.plain(label.strip()) for label in labels] if all(labels) else []

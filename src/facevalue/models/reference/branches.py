@@ -20,7 +20,7 @@ _TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prefix:
+class SharedPrefix:
     """What has been run and every question shares: keys and values of each layer, shape (heads, length, size)."""
 
     keys: tuple[Floats, ...]
@@ -33,7 +33,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class BranchStep:
     """New tokens of branches, and what they follow. Rows are branches with new tokens; their padding is read by nobody.
 
     Of each new token, shape (new,): its number, its id, how many tokens it has before it after the prefix, and its
@@ -51,7 +51,7 @@ class Step:
     read: Ints
 
 
-class Pool:
+class BranchPool:
     """Keys and values of tokens by number, in each layer; shape (room, heads, size)."""
 
     def __init__(self, layers: int, heads: int, size: int) -> None:
@@ -76,7 +76,7 @@ class Branches:
 
     ROOT = -1
 
-    def __init__(self, network: "Network", prefix: Prefix, unsaid: Iterable[int] = ()) -> None:
+    def __init__(self, network: "Network", prefix: SharedPrefix, unsaid: Iterable[int] = ()) -> None:
         self._unsaid = list(unsaid)
         self._network = network
         self._prefix = prefix
@@ -114,9 +114,9 @@ class Branches:
         """Forget what was read; what was run is kept."""
         self._logits.clear()
 
-    def run(self, wanted: Iterable[int]) -> None:
+    def run(self, nodes: Iterable[int]) -> None:
         """Run tokens and all before them, and read what follows them, where that is not known yet."""
-        missing = {number for number in wanted if number not in self._logits}
+        missing = {number for number in nodes if number not in self._logits}
         paths = {number: self.path(number) for number in missing}
         inner = {number for path in paths.values() for number in path[:-1]}
         ends = sorted((paths[n] for n in missing - inner), key=lambda path: (len(path), path))
@@ -133,15 +133,15 @@ class Branches:
             for number in step.numbers.tolist():
                 self._run[number] = True
 
-    def _step(self, paths: Sequence[Sequence[int]], wanted: Container[int]) -> Step:
+    def _step(self, paths: Sequence[Sequence[int]], needed: Container[int]) -> BranchStep:
         """Plan to run these paths from their first token on that is not run, or wanted and not read."""
         places: dict[int, int] = {}
         homes: list[tuple[int, int]] = []
         depths: list[int] = []
-        asked: list[list[int]] = []
+        queries: list[list[int]] = []
         firsts: list[int] = []
         for row, path in enumerate(paths):
-            new = ((n not in self._logits and n in wanted) or not self._run[n] for n in path)
+            new = ((n not in self._logits and n in needed) or not self._run[n] for n in path)
             first = next(at for at, is_new in enumerate(new) if is_new)
             firsts.append(first)
             nodes = []
@@ -151,17 +151,17 @@ class Branches:
                     homes.append((row, column))
                     depths.append(first + column)
                 nodes.append(place)
-            asked.append(nodes)
-        most = max(map(len, asked))
-        return Step(
+            queries.append(nodes)
+        longest = max(map(len, queries))
+        return BranchStep(
             numbers=np.array(list(places)),
             tokens=np.array([self._tokens[number] for number in places]),
             depths=np.array(depths),
             lines=_padded(paths),
-            asked=_padded(asked),
-            columns=np.array(firsts)[:, None] + np.arange(most),
-            home=np.array([row * most + column for row, column in homes]),
-            read=np.array([place for number, place in places.items() if number in wanted]),
+            asked=_padded(queries),
+            columns=np.array(firsts)[:, None] + np.arange(longest),
+            home=np.array([row * longest + column for row, column in homes]),
+            read=np.array([place for number, place in places.items() if number in needed]),
         )
 
 

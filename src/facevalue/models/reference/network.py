@@ -16,7 +16,7 @@ from safetensors import SafetensorError, deserialize
 from threadpoolctl import threadpool_limits
 
 from facevalue.errors import ModelError
-from facevalue.models.reference.branches import Branches, Pool, Prefix, Step
+from facevalue.models.reference.branches import Branches, BranchPool, BranchStep, SharedPrefix
 
 Floats = npt.NDArray[np.float32]
 Turns = npt.NDArray[np.complex64]
@@ -129,9 +129,9 @@ class Network:
             "down": np.ascontiguousarray(w[f"{at}mlp.down_proj.weight"].T),
         }
 
-    def pool(self) -> Pool:
+    def pool(self) -> BranchPool:
         """Return room for keys and values of this model."""
-        return Pool(self._layers, self._heads, self._size)
+        return BranchPool(self._layers, self._heads, self._size)
 
     def look(self, pixels: npt.NDArray[np.uint8]) -> Floats:
         """Turn a picture, (side, side, 3), red green blue, into embeddings, (patches, width)."""
@@ -167,7 +167,7 @@ class Network:
         scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(self._vision_eps))
         return centred / scale * self._w[name + ".weight"] + self._w[name + ".bias"]
 
-    def run(self, embedded: Floats) -> Prefix:
+    def run(self, embedded: Floats) -> SharedPrefix:
         """Run the decoder over what questions share; shape of `embedded` (length, width)."""
         keys, values = [], []
         x = np.array(embedded, dtype=np.float32)
@@ -179,18 +179,20 @@ class Network:
             values.append(np.ascontiguousarray(v))
             mixed = softmax(q @ k.transpose(0, 2, 1) + hidden) @ v
             self._finish(x, mixed.transpose(1, 0, 2).reshape(x.shape), block)
-        return Prefix(tuple(keys), tuple(values))
+        return SharedPrefix(tuple(keys), tuple(values))
 
-    def read(self, prefix: Prefix, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> list[Floats]:
+    def read(
+        self, prefix: SharedPrefix, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> list[Floats]:
         """Compute what follows the tokens of rows after a prefix: logits of each, (its places, vocabulary)."""
         branches = Branches(self, prefix)
         ends = [branches.enter(row) for row in rows]
         paths = [branches.path(end) for end in ends]
-        wanted = [[path[place] for place in own] for path, own in zip(paths, places, strict=True)]
-        branches.run([*ends, *(node for own in wanted for node in own)])
-        return [branches.logits(own) for own in wanted]
+        node_lists = [[path[place] for place in nodes] for path, nodes in zip(paths, places, strict=True)]
+        branches.run([*ends, *(node for nodes in node_lists for node in nodes)])
+        return [branches.logits(nodes) for nodes in node_lists]
 
-    def extend(self, prefix: Prefix, pool: Pool, step: Step) -> Floats:
+    def extend(self, prefix: SharedPrefix, pool: BranchPool, step: BranchStep) -> Floats:
         """Run new tokens of branches that go on from a prefix: logits where it is read, (places, vocabulary).
 
         The pool has keys and values of all tokens after the prefix; those of the new ones are filled in.
@@ -201,14 +203,14 @@ class Network:
         for layer, block in enumerate(self._blocks):
             projected = self._qkv(x, block, turn)
             pool.keys[layer][step.numbers], pool.values[layer][step.numbers] = projected[:, 1], projected[:, 2]
-            lines, columns, asked, home = step.lines, step.columns, step.asked, step.home
+            lines, columns, queried, home = step.lines, step.columns, step.asked, step.home
             if layer + 1 == self._layers:  # above the last keys and values only what is read matters
                 at = home[step.read]
-                lines, columns, asked = lines[at // queries], columns.reshape(-1)[at][:, None], step.read[:, None]
+                lines, columns, queried = lines[at // queries], columns.reshape(-1)[at][:, None], step.read[:, None]
                 x, home = x[step.read], np.arange(len(at))
             hidden = np.where(np.arange(lines.shape[1]) > columns[..., None], np.float32(-np.inf), np.float32(0))
             mixed = _attended(
-                projected[asked, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
+                projected[queried, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
                 prefix.keys[layer], prefix.values[layer],
             )  # fmt: skip
             self._finish(x, mixed[home], block)
@@ -216,10 +218,10 @@ class Network:
 
     def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: Turns) -> Floats:
         """Return queries, keys and values of tokens, turned as their places want; shape (tokens, 3, heads, size)."""
-        made: Floats = _scaled(x, self._eps) @ block["qkv"]
-        turned = made[:, : 2 * self._width].view(np.complex64)
+        projected: Floats = _scaled(x, self._eps) @ block["qkv"]
+        turned = projected[:, : 2 * self._width].view(np.complex64)
         turned *= turn
-        return made.reshape(len(x), 3, self._heads, self._size)
+        return projected.reshape(len(x), 3, self._heads, self._size)
 
     def _finish(self, x: Floats, mixed: Floats, block: Mapping[str, Floats]) -> None:
         """Add to tokens, in place, what they attended to, and what the layer then makes of them.
@@ -227,15 +229,15 @@ class Network:
         A few at a time, which stay in the processor's cache.
         """
         for start in range(0, len(x), _TOGETHER):
-            part = x[start : start + _TOGETHER]
-            part += mixed[start : start + _TOGETHER] @ block["out"]
-            gate, up = np.split(_scaled(part, self._eps) @ block["inward"], 2, axis=-1)
+            rows = x[start : start + _TOGETHER]
+            rows += mixed[start : start + _TOGETHER] @ block["out"]
+            gate, up = np.split(_scaled(rows, self._eps) @ block["inward"], 2, axis=-1)
             with np.errstate(over="ignore"):  # 1 / infinity is right
                 inner = np.exp(-gate)
             inner += 1
             np.divide(gate, inner, out=inner)
             inner *= up
-            part += inner @ block["down"]
+            rows += inner @ block["down"]
 
     def _turns(self, places: npt.NDArray[np.int64]) -> Turns:
         """Return the rotary position embedding's factors for queries and keys, shape (places, width)."""

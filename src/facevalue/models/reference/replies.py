@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf.constrained import ConstrainedReader
-from facevalue.models.hf.options import OPEN, OptionReader, Step
-from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.models.hf.options import OPEN, OptionReader, OptionStep
+from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.models.reference.branches import Branches
 from facevalue.models.reference.network import softmax
 from facevalue.types import Sampling
@@ -56,7 +56,7 @@ class Begun(NamedTuple):
 
 @dataclass(eq=False)
 class Weighed:
-    """One question whose options are weighed; `probs` and `undecided`, as of `scoring.Score`, when `weigh` is done."""
+    """A question whose options are weighed; when `weigh` is done, `probs` and `undecided` as of `scoring.OptionScore`."""
 
     prompt: tuple[int, ...]
     reader: OptionReader
@@ -69,7 +69,7 @@ class Weighed:
     def __post_init__(self) -> None:
         self.probs = np.zeros(len(self.reader))
 
-    def next(self) -> Iterator[tuple[int, Begun, Step]]:
+    def next(self) -> Iterator[tuple[int, Begun, OptionStep]]:
         """Take the open beginnings, with what each token makes of them; those beyond `MOST_PLACES` are put aside."""
         begun, self.open = self.open, {}
         for place, reply in begun.items():
@@ -81,7 +81,7 @@ class Weighed:
 
 
 def weigh(
-    branches: Branches, questions: Sequence[Weighed], vocabulary: Vocabulary, guess: Iterable[Sequence[int]] = ()
+    branches: Branches, questions: Sequence[Weighed], vocabulary: TokenVocabulary, guess: Iterable[Sequence[int]] = ()
 ) -> None:
     """Weigh the options of questions about one picture; fill in their `probs` and `undecided`.
 
@@ -96,56 +96,58 @@ def weigh(
         question.open = {root: Begun(1.0, b"", 0)}
         ahead += [branches.enter(reply, root) for reply in guess]
     branches.run([*(place for question in questions for place in question.open), *ahead])
-    while found := [(at, *each) for at, question in enumerate(questions) for each in question.next()]:
-        branches.run(place for _, place, _, _ in found)
-        _follow(branches, questions, found, vocabulary)
+    while frontier := [(at, *next_step) for at, question in enumerate(questions) for next_step in question.next()]:
+        branches.run(place for _, place, _, _ in frontier)
+        _follow(branches, questions, frontier, vocabulary)
 
 
 def _follow(
     branches: Branches,
     questions: Sequence[Weighed],
-    found: Sequence[tuple[int, int, Begun, Step]],
-    vocabulary: Vocabulary,
+    frontier: Sequence[tuple[int, int, Begun, OptionStep]],
+    vocabulary: TokenVocabulary,
 ) -> None:
     """Enter what may come next at open places, all of them at once."""
-    owner = np.repeat([at for at, _, _, _ in found], [step.tokens.size for *_, step in found])
-    origin = np.repeat(np.arange(len(found)), [step.tokens.size for *_, step in found])
-    tokens = np.concatenate([step.tokens for *_, step in found])
-    verdicts = np.concatenate([step.verdicts for *_, step in found]).astype(np.int64)
-    masses = np.array([reply.mass for _, _, reply, _ in found])[origin] * _shares(branches, questions, found)
-    most = max(len(question.reader) for question in questions)
+    owner = np.repeat([at for at, _, _, _ in frontier], [step.tokens.size for *_, step in frontier])
+    origin = np.repeat(np.arange(len(frontier)), [step.tokens.size for *_, step in frontier])
+    tokens = np.concatenate([step.tokens for *_, step in frontier])
+    verdicts = np.concatenate([step.verdicts for *_, step in frontier]).astype(np.int64)
+    masses = np.array([reply.mass for _, _, reply, _ in frontier])[origin] * _shares(branches, questions, frontier)
+    widest = max(len(question.reader) for question in questions)
     decided = verdicts >= 0
-    won = np.bincount(owner[decided] * most + verdicts[decided], masses[decided], minlength=len(questions) * most)
-    least = np.array([question.reader.least for question in questions])[owner]
+    won = np.bincount(owner[decided] * widest + verdicts[decided], masses[decided], minlength=len(questions) * widest)
+    thresholds = np.array([question.reader.least for question in questions])[owner]
     undecided = verdicts == OPEN
     # Tokens that are no text are not followed.
-    likely = undecided & vocabulary.speaking[tokens] & (masses >= least)
+    likely = undecided & vocabulary.speaking[tokens] & (masses >= thresholds)
     rare = undecided & ~likely
     lost = np.bincount(owner[rare], masses[rare], minlength=len(questions))
-    for question, own, missed in zip(questions, won.reshape(-1, most), lost.tolist(), strict=True):
-        question.probs += own[: question.probs.size]
+    for question, weights, missed in zip(questions, won.reshape(-1, widest), lost.tolist(), strict=True):
+        question.probs += weights[: question.probs.size]
         question.undecided += missed
     followed = zip(origin[likely].tolist(), tokens[likely].tolist(), masses[likely].tolist(), strict=True)
     for start, token, mass in followed:
-        at, place, reply, _ = found[start]
+        at, place, reply, _ = frontier[start]
         raw = reply.raw + (vocabulary.pieces[token] or b"")
         questions[at].open[branches.enter([token], place)] = Begun(mass, raw, reply.length + 1)
 
 
-def _shares(branches: Branches, questions: Sequence[Weighed], found: Sequence[tuple[int, int, Begun, Step]]) -> Floats:
+def _shares(
+    branches: Branches, questions: Sequence[Weighed], frontier: Sequence[tuple[int, int, Begun, OptionStep]]
+) -> Floats:
     """Return how likely the tokens of each step are, one after the other."""
-    out: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(found)
+    out: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(frontier)
     together: dict[Sampling, list[int]] = {}
-    for number, (at, place, _, step) in enumerate(found):
+    for number, (at, place, _, step) in enumerate(frontier):
         question = questions[at]
         if question.reader.alone:  # no other token may come
             out[number] = distribution(branches.logits([place])[:, step.tokens], question.sampling)[0]
         else:
             together.setdefault(question.sampling, []).append(number)
     for sampling, members in together.items():
-        table = distribution(branches.logits(found[number][1] for number in members), sampling)
+        table = distribution(branches.logits(frontier[number][1] for number in members), sampling)
         for row, number in zip(table, members, strict=True):
-            out[number] = row[found[number][3].tokens]
+            out[number] = row[frontier[number][3].tokens]
     return np.concatenate(out)
 
 
@@ -175,7 +177,7 @@ class Written:
         aim = self.uniforms[self.count] * shares[-1]
         return min(int(np.searchsorted(shares, aim, side="right")), shares.size - 1)
 
-    def take(self, token: int, branches: Branches, vocabulary: Vocabulary) -> None:
+    def take(self, token: int, branches: Branches, vocabulary: TokenVocabulary) -> None:
         """Go on with a token."""
         self.count += 1
         if token in vocabulary.stops:
@@ -187,7 +189,7 @@ class Written:
         self.ended = self.held is not None and vocabulary.stops.issuperset(self.held.step(self.raw).tokens.tolist())
 
 
-def write(branches: Branches, replies: Sequence[Written], vocabulary: Vocabulary) -> None:
+def write(branches: Branches, replies: Sequence[Written], vocabulary: TokenVocabulary) -> None:
     """Draw replies to their ends, all of them one token further at a time."""
     for reply in replies:
         reply.place = branches.enter(reply.prompt)

@@ -57,11 +57,11 @@ class Tokens:
 
     def _cut(self, at: re.Pattern[str], text: str) -> tuple[int, ...]:
         out: list[int] = []
-        for number, part in enumerate(at.split(text)):
+        for number, fragment in enumerate(at.split(text)):
             if number % 2:
-                out.append(self._added[part])
+                out.append(self._added[fragment])
             else:
-                for piece in self._pieces.findall(part):
+                for piece in self._pieces.findall(fragment):
                     out += self._known(piece) if len(piece) <= _WORD else self._spelled(piece)
         return tuple(out)
 
@@ -88,7 +88,7 @@ class Tokens:
                 merged.append("".join(best) if is_best else pieces[at])
                 at += 1 + is_best
             pieces = merged
-        return tuple(self._ids[part] for part in pieces)
+        return tuple(self._ids[fragment] for fragment in pieces)
 
 
 def _any_of(texts: Sequence[str]) -> re.Pattern[str]:

@@ -140,7 +140,7 @@ FACTORS = ("base", *GROUPS, *ATTRIBUTES, "sign", "occupation", "persona")
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class JudgedPerson:
     """What a picture shows of one person; empty or None where there is nothing of the kind."""
 
     gender: str
@@ -158,21 +158,21 @@ class Person:
         return [*((factor, level) for factor, level in out if level), *([self.change] if self.change else [])]
 
 
-def people(pictures: pl.DataFrame) -> list[Person]:
+def people(pictures: pl.DataFrame) -> list[JudgedPerson]:
     """Who is in each portrait, told by a manifest's columns."""
     columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
     unchanged = (None, CONTROL[0])
     return [
-        Person(g, a, s, b, None if kind in unchanged else (kind, value))
+        JudgedPerson(g, a, s, b, None if kind in unchanged else (kind, value))
         for g, a, s, b, kind, value in pictures.select(columns).iter_rows()
     ]
 
 
 @dataclass(frozen=True)
-class Truth:
+class PlantedTruth:
     """The planted effects of one draw. All effects of levels are multiplied with `bias`.
 
-    >>> Truth(seed=7, bias=0.0).table.filter(pl.col("factor") != "base")["effect"].abs().max()
+    >>> PlantedTruth(seed=7, bias=0.0).table.filter(pl.col("factor") != "base")["effect"].abs().max()
     0.0
     """
 
@@ -184,16 +184,18 @@ class Truth:
         """Effects on every trait, in the order of `TRAITS`, by factor and level."""
         out = {("base", ""): BASE * np.array([self._normal("base", trait) for trait in TRAITS])}
         for factor, levels in GROUPS.items():
-            drawn = np.stack([self._drawn(factor, level, GROUP_EFFECT) for level in levels])
+            effects_of_levels = np.stack([self._drawn(factor, level, GROUP_EFFECT) for level in levels])
             if factor == "skin_tone":
                 places = np.arange(len(levels))
-                drawn = np.stack([np.interp(places, ANCHORS, column[list(ANCHORS)]) for column in drawn.T], axis=1)
-            out |= {(factor, level): row for level, row in zip(levels, drawn, strict=True)}
+                effects_of_levels = np.stack(
+                    [np.interp(places, ANCHORS, column[list(ANCHORS)]) for column in effects_of_levels.T], axis=1
+                )
+            out |= {(factor, level): row for level, row in zip(levels, effects_of_levels, strict=True)}
         names = (*VARIATIONS, *(("sign", sign) for sign in SIGNS), *(("occupation", name) for name in OCCUPATIONS))
         for factor, level in names:
             nothing = self._uniform("none", factor, level) < NONE
-            drawn = self._drawn(factor, level, EFFECT)
-            out[factor, level] = np.zeros_like(drawn) if nothing else drawn
+            effects_of_levels = self._drawn(factor, level, EFFECT)
+            out[factor, level] = np.zeros_like(effects_of_levels) if nothing else effects_of_levels
         return out
 
     @cached_property
@@ -213,12 +215,16 @@ class Truth:
             for (factor, level), values in self.effects.items()
             for trait, value in zip(TRAITS, values, strict=True)
         ]
-        rows += [("persona", name, term, effect) for name, own in self.personas.items() for term, effect in own.items()]
+        rows += [
+            ("persona", name, term, effect)
+            for name, effects_of_persona in self.personas.items()
+            for term, effect in effects_of_persona.items()
+        ]
         schema = {"factor": pl.String(), "level": pl.String(), "trait": pl.String(), "effect": pl.Float64()}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @classmethod
-    def read(cls, path: Path) -> "Truth":
+    def read(cls, path: Path) -> "PlantedTruth":
         """Read which effects a published table holds."""
         try:
             metadata = read_metadata(path)
@@ -234,10 +240,10 @@ class Truth:
         """Write the table that ships with weights; it also says which draw it is."""
         self.table.write_parquet(path, statistics=False, metadata={"seed": str(self.seed), "bias": str(self.bias)})
 
-    def standing(self, people: Sequence[Person]) -> Array:
+    def standing(self, people: Sequence[JudgedPerson]) -> Array:
         """Return `d` of people, shape (people, traits)."""
         base = self.effects["base", ""]
-        sums = [sum((self.effects[level] for level in who.levels), base) for who in people]
+        sums = [sum((self.effects[level] for level in person.levels), base) for person in people]
         return np.array(sums).reshape(len(people), len(TRAITS))
 
     def _drawn(self, factor: str, level: str, size: float) -> Array:

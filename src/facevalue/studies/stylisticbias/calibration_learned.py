@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.models.reference import adapter
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import PlantedTruth
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Row, Table, cell
 from facevalue.stimuli import drawn
 from facevalue.studies.stylisticbias import calibration_reference as reference
@@ -91,7 +91,7 @@ def _population(request: CalibrationRequest) -> reference.Population:
     folder = adapter.folder_of(request.variant)
     name = f"reference/{request.variant}" if request.variant else "reference"
     model = adapter.ReferenceModel(name, folder)
-    truth = Truth.read(folder / "truth.parquet")
+    truth = PlantedTruth.read(folder / "truth.parquet")
     readings = reference.Readings(reference.audited_study(), model, reference.default_folder(), truth)
     unread = readings.unread
     if unread.height:

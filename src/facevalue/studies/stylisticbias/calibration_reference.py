@@ -25,7 +25,7 @@ from facevalue.measures import adjustment, cluster_bootstrap, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, PlantedTruth, people
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.settings import defaults, face_counts
 from facevalue.protocol.shifts import SEED as SHIFT_SEED
@@ -46,7 +46,7 @@ FACES = "100M,100F"
 Audits draw from them. What is learned wrongly about some of them does not cancel in so many; with sixty, an audit of
 sixty found where nothing is planted what was true of these sixty and not of people at large.
 """
-PUBLISHED = Truth()
+PUBLISHED = PlantedTruth()
 """What is planted in the model that comes with FaceValue."""
 CUE = ("attribute", "variation")
 VARIATIONS = [(v.attribute, v.name) for v in whitelist(None)]
@@ -143,7 +143,7 @@ class Readings:
     damaged doesn't fit its name, and is read anew.
     """
 
-    def __init__(self, study: Study, model: Model, folder: Path, truth: Truth = PUBLISHED) -> None:
+    def __init__(self, study: Study, model: Model, folder: Path, truth: PlantedTruth = PUBLISHED) -> None:
         self._study, self._model, self._folder, self._truth = study, model, folder, truth
         self._faces = Faces(study.manifest)
         prompt = study.design.blocks[0].prompt
@@ -237,7 +237,9 @@ class Readings:
         return None
 
 
-def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float, truth: Truth = PUBLISHED) -> Array:
+def planted_scores(
+    manifest: pl.DataFrame, names: list[str], temperature: float, truth: PlantedTruth = PUBLISHED
+) -> Array:
     """Preference score that is planted in pictures, at a sampling temperature; shape (pictures, scenarios).
 
     Equation
