@@ -56,7 +56,7 @@ class Begun(NamedTuple):
 
 @dataclass(eq=False)
 class Weighed:
-    """A question whose options are weighed; when `weigh` is done, `probs` and `undecided` as of `scoring.OptionScore`."""
+    """A question whose options are weighed; when `weigh` is done, `probs` and `undecided` of `scoring.OptionScore`."""
 
     prompt: tuple[int, ...]
     reader: OptionReader
