@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from facevalue.errors import ModelError
-from facevalue.runs import RichProgress, RunSettings, RunSummary, SilentProgress, Snapshot, rich_progress, run, runner
+from facevalue.runs import RichProgress, RunSettings, RunSummary, SilentProgress, Snapshot, rich_progress, run, session
 from facevalue.runs.progress import Meter
 from facevalue.runs.rich_progress import concluded, described, duration, short
 from facevalue.store.manifest import read_manifest
@@ -34,7 +34,7 @@ class Recorder(SilentProgress):
 
 @pytest.fixture(autouse=True)
 def every_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_UPDATE", -1.0)
+    monkeypatch.setattr(session, "_UPDATE", -1.0)
 
 
 def test_the_count_goes_up_to_the_total(tmp_path: Path) -> None:
