@@ -13,7 +13,7 @@ import PIL.Image
 
 from benchmarks._harness import Result, at_least, finish, fresh
 from benchmarks.bench_pairs import picture
-from facevalue.prompts.interventions import builtin
+from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.captions import Caption
 from facevalue.stimuli.fast_png import encode_png
 

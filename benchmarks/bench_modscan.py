@@ -12,10 +12,10 @@ import polars as pl
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue import studies
-from facevalue.prompts.interventions import chosen
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.plan import plan
-from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.modscan.parsing import boxes
 from facevalue.types import OptionValue
 

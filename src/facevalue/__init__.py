@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
     from facevalue.models.base import Capabilities, Model
-    from facevalue.prompts.interventions import Intervention
+    from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
     from facevalue.stimuli.base import Kind, Source
     from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -43,6 +43,7 @@ __all__ = [
     "Status",
     "Stimulus",
     "Study",
+    "Variant",
     "compare",
     "errors",
     "model",
@@ -58,7 +59,7 @@ _MODULES = {
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),
     "facevalue.models.base": ("Capabilities", "Model"),
-    "facevalue.prompts.interventions": ("Intervention",),
+    "facevalue.prompts.variants": ("Intervention", "Variant"),
     "facevalue.protocol.protocol": ("Protocol",),
     "facevalue.stimuli.base": ("Kind", "Source"),
     "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),

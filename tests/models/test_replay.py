@@ -18,8 +18,9 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models import load
 from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
-from facevalue.prompts.interventions import chosen
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export
 from facevalue.runs.prepared import Prepared
@@ -28,7 +29,6 @@ from facevalue.runs.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
 from facevalue.studies import build
-from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Option, OptionValue, Question, Request, Response, Sampling, Status, Stimulus
 from tests.runs.tiny import TinyModel, failed, mixed, tiny_study
 

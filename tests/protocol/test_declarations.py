@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from facevalue import studies
 from facevalue.errors import FaceValueError
 from facevalue.models.sim import SimModel
-from facevalue.prompts.interventions import chosen
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.report.of_runs import report
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs.plan import plan
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
-from facevalue.studies.intervention_trials import intervened
 from tests.protocol.declarations import declarations
 
 OURS = ("Two estimates have the same labels", "could not be reported")

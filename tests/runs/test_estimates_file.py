@@ -10,10 +10,10 @@ from facevalue.errors import RunError
 from facevalue.measures.estimates import complete
 from facevalue.measures.former_labels import COLUMNS
 from facevalue.parquet import read_metadata
-from facevalue.prompts.interventions import builtin
 from facevalue.protocol import Study
+from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.estimates_file import parquet, read_estimates
-from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.vignette.measures import LABELS
 
 

@@ -10,23 +10,24 @@ import pytest
 from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.models import load
-from facevalue.prompts.interventions import Intervention, builtin
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_manifest
-from facevalue.studies.intervention_trials import intervened
 from tests.runs.tiny import TinyModel, keys, tiny_study
 
 SETTINGS = {"faces": "24", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]}
-JUDGE = Intervention(
+JUDGE = Variant(
     "judge", 'A "judge"\n', before="Act as a judge.\n", turns=(("user", "Hé?"), ("assistant", "[[a]]\nb = 1"))
 )
 CIPHER, NO_IMAGE = builtin()["cipher"], builtin()["no-image"]
 
 
-def small(*done: Intervention) -> Study:
+def small(*done: Variant) -> Study:
     return intervened(studies.build("stylisticbias", SETTINGS), done)  # type: ignore[arg-type]
 
 
@@ -62,11 +63,11 @@ def test_the_same_interventions_resume_and_nothing_is_asked_twice(tmp_path: Path
     ("done", "said"),
     [
         ([], "intervention judge: .* in the folder, nothing asked"),
-        ([Intervention("judge", before="Act as a lawyer.")], "intervention judge: .*Act as a lawyer.* asked"),
+        ([Variant("judge", before="Act as a lawyer.")], "intervention judge: .*Act as a lawyer.* asked"),
         ([JUDGE, NO_IMAGE], "intervention no-image: nothing in the folder"),
     ],
 )
-def test_other_interventions_are_refused(tmp_path: Path, done: list[Intervention], said: str) -> None:
+def test_other_interventions_are_refused(tmp_path: Path, done: list[Variant], said: str) -> None:
     run(intervened(tiny_study(), [JUDGE]), TinyModel(), tmp_path / "r")
     with pytest.raises(RunError, match=said):
         run(intervened(tiny_study(), done), TinyModel(), tmp_path / "r")
@@ -114,8 +115,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     folder = tmp_path_factory.mktemp("run") / "r"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("facevalue.protocol.kept_answers.GROUPS", 10)
-        blind = Intervention("blind", picture="none", cipher=True)
-        run(small(Intervention("idle", after="Well?"), blind), load("sim/strong@3"), folder)
+        blind = Variant("blind", picture="none", cipher=True)
+        run(small(Variant("idle", after="Well?"), blind), load("sim/strong@3"), folder)
         return estimate([StoredRun.open(folder)])[0]
 
 

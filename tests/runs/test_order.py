@@ -15,13 +15,13 @@ from facevalue import studies
 from facevalue.design import Design, Order, units
 from facevalue.errors import ModelError
 from facevalue.models import load
-from facevalue.prompts.interventions import builtin
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs import RunSettings, run
 from facevalue.runs.trials import Index, TrialNumbers
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
-from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 from tests.design.strategies import designs
 from tests.runs.tiny import TinyModel, fails, for_a_while, keys, tiny_study

@@ -3,15 +3,16 @@
 import pytest
 
 from facevalue import studies
-from facevalue.prompts.interventions import Intervention, builtin
+from facevalue.prompts.variants import Variant
+from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.plan import plan
-from facevalue.studies.intervention_trials import intervened
 from tests.runs.tiny import tiny_study
 
 PLAIN = tiny_study(faces=5, prompts=2)
 
 
-def tokens(*interventions: Intervention, image_tokens: int = 100, sample: int | None = None) -> int:
+def tokens(*interventions: Variant, image_tokens: int = 100, sample: int | None = None) -> int:
     study = intervened(PLAIN, interventions)
     return plan(study, image_tokens=image_tokens, sample=sample).prompt_tokens
 
@@ -32,7 +33,7 @@ def test_a_sample_counts_its_own_pictures() -> None:
 
 
 def test_the_conversation_before_the_prompt_is_counted() -> None:
-    said = Intervention("warm", turns=(("user", "x" * 400), ("assistant", "y" * 400)))
+    said = Variant("warm", turns=(("user", "x" * 400), ("assistant", "y" * 400)))
     asked = PLAIN.design.size * PLAIN.repeats
     assert tokens(said) == pytest.approx(2 * tokens() + 200 * asked, abs=1)
 

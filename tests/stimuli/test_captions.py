@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.prompts.interventions import builtin
+from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.stimuli.captions import LEAST, Caption
 from facevalue.stimuli.fast_png import encode_png

@@ -16,7 +16,7 @@ from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
 from facevalue.models.function import FunctionModel
 from facevalue.models.registry import load
 from facevalue.places import is_url
-from facevalue.prompts.interventions import Intervention
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
@@ -98,7 +98,7 @@ def run(
     sample: int | None = None,
     seed: int = 0,
     exact: bool = False,
-    interventions: Sequence[str | Intervention] = (),
+    interventions: Sequence[str | Variant] = (),
     preregister: str | PathLike[str] | None = None,
     price_in: float | None = None,
     price_out: float | None = None,

@@ -10,13 +10,14 @@ from facevalue.api.rehearsed import rehearse
 from facevalue.arguments import checked
 from facevalue.errors import UnknownNameError
 from facevalue.models.base import IMAGE_TOKENS
-from facevalue.prompts.interventions import Intervention, chosen
+from facevalue.prompts.variants import Variant
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
-from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 
 
@@ -120,7 +121,7 @@ class Study:
         sample: int | None = None,
         seed: int = 0,
         exact: bool = False,
-        interventions: Sequence[str | Intervention] = (),
+        interventions: Sequence[str | Variant] = (),
         image_tokens: int = IMAGE_TOKENS,
         price_in: float | None = None,
         price_out: float | None = None,

@@ -44,6 +44,7 @@ _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 def audits_of(study: str, size: int, others: bool = False, narrow: bool = False) -> Audits:
     """Audits of a study, by what it is called or its file; `narrow`: of what its answer is about alone."""
     protocol = studies.protocol(study, outside=True)  # what its file may name was checked in `tables.calibrated`
+    protocol = replace(protocol, variants=())  # planted answers are those to the study as it is
     calibration = calibration_of(protocol)
     if narrow and calibration.narrow:
         calibration = replace(calibration, settings=calibration.narrow, scaled=())

@@ -10,15 +10,15 @@ from rich.text import Text
 
 from facevalue.api.rehearsed import rehearse
 from facevalue.cli.offering import listed
-from facevalue.prompts.interventions import chosen
 from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
-from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import say, terminal
 from facevalue.types import OptionValue
 

@@ -21,7 +21,7 @@ from facevalue.measures.kept_cells import PART, KeptCells
 from facevalue.measures.labels import Deals
 from facevalue.measures.missing_by import MissingBy
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
-from facevalue.prompts.interventions import PLAIN
+from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
     name="missing_share",

@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from facevalue.prompts.variants import Variant
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
     from facevalue.protocol.charts import Strips
@@ -64,6 +65,7 @@ _PARTS = {
     ),
     "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
     "takes": ("Take",),
+    "variant_files": ("Variant",),
     "written": (
         "Amount",
         "Field",
@@ -114,6 +116,7 @@ __all__ = [
     "Table",
     "Take",
     "Text",
+    "Variant",
     "Wanted",
     "Watched",
     "choice",

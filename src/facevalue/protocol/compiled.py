@@ -110,7 +110,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
         extras=replace(protocol.extras, compare=_compared(protocol, tasks)),
-        page=protocol.page or partial(_page, analysis),
+        page=protocol.page or partial(_page, analysis, varied=bool(protocol.variants)),
     )
 
 
@@ -207,11 +207,11 @@ def _missing_by(analysis: Tasks) -> MissingBy:
     return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))
 
 
-def _page(analysis: Tasks) -> "Page":
+def _page(analysis: Tasks, *, varied: bool) -> "Page":
     """What the report shows where the protocol does not say."""
     from facevalue.protocol.default_page import page_of  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    return page_of(analysis.tasks)
+    return page_of(analysis.tasks, varied=varied)
 
 
 def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":

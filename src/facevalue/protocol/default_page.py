@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
+from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import flip_names, measure_name
 from facevalue.protocol.examples import Questions, Wanted
 from facevalue.protocol.look import Look, Of
@@ -54,6 +55,10 @@ _LEADS = {
     "its noise floor.",
     PREFERENCE: "How far the answers lean to the picture beside the base.",
 }
+_VARIED = (
+    "The estimates as they are, and in each variant. A change is paired: what the variant gives, less what the plain "
+    "question gives, on the same trials."
+)
 
 
 class _Taken(NamedTuple):
@@ -64,10 +69,11 @@ class _Taken(NamedTuple):
     of: Of
 
 
-def page_of(tasks: Sequence[Task]) -> Page:
+def page_of(tasks: Sequence[Task], *, varied: bool = False) -> Page:
     """The page of a study from what it takes: its first tested take leads, and each family of takes has a section.
 
     Where answers have several scores the headline is about those of the first family together: they share no unit.
+    `varied`: whether the study declares variants, which have a section beside it.
     """
     rows_of_takes = (_Taken(take, score, _selection(take, task, score))
              for task in tasks for take in task.takes for score in task.scores_of(take))  # fmt: skip
@@ -104,13 +110,26 @@ def page_of(tasks: Sequence[Task]) -> Page:
     return Page(
         lead=tuple(_lead(row, several=several) for row in tested),
         together=several and len(tested) > 1,
-        sections=(*sections, _EXAMPLES, missing),
+        sections=(*sections, *([_variants(taken, several=several)] if varied else []), _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), NO_SCORER),
         units=Units(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
     )
+
+
+def _variants(taken: Sequence[_Taken], *, several: bool) -> Section:
+    """Estimates of each take as it is asked and in each variant."""
+    charts = (
+        Dumbbells(
+            of=(row.of,), first=", ".join(row.take.by).capitalize() or "Of", what="As it is → varied",
+            heading=f"{_title(row.take)}: {_lower(row.score.title)}" if several else _title(row.take),
+            numbers="The changes",
+        )
+        for row in taken
+    )  # fmt: skip
+    return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=_VARIED)
 
 
 def _questions(tasks: Sequence[Task]) -> Questions:

@@ -25,6 +25,7 @@ from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.takes import Take
 from facevalue.protocol.toml_tables import Table, lines_of
+from facevalue.protocol.variant_files import declared_variants
 from facevalue.types import OptionValue
 
 MAX_BYTES = 256 * 1024
@@ -35,7 +36,7 @@ MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
     *("name", "title", "version", "note", "citation", "like", "settings"),
-    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "sampling", "titles"),
+    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "variant", "sampling", "titles"),
 )
 _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
@@ -187,6 +188,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
             ask=ask,
             tasks=tasks,
             takes=takes,
+            variants=declared_variants(top.table("variant", needed=False)),
             seeds=seeds,
             temperature=temperature,
             max_tokens=max_tokens,

@@ -13,6 +13,7 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor NumPy
     import polars as pl
 
+    from facevalue.prompts.variants import Variant
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.page import Page
     from facevalue.protocol.stimuli import Stimuli
@@ -40,6 +41,9 @@ class Protocol:
         What is shown, what is asked about it, what is measured of the answers.
     tasks:
         Several questions of different kinds, by name, in place of `ask`.
+    variants:
+        Ways in which everything is asked a second time, such as in another wording, or without the picture: their
+        changes are estimated.
     columns:
         Makes what it reads of a manifest of the user's own pictures; by default that follows from `stimuli`.
     seeds, temperature, max_tokens:
@@ -81,6 +85,7 @@ class Protocol:
     ask: "Ask | None" = None
     tasks: "Mapping[str, Ask]" = field(default_factory=dict)
     takes: "tuple[Take, ...]" = ()
+    variants: "tuple[Variant, ...]" = ()
     columns: "Callable[[], tuple[Column, ...]]" = tuple
     seeds: tuple[int, ...] = (1,)
     temperature: float = 1.0
@@ -92,6 +97,10 @@ class Protocol:
     extras: Extras = field(default_factory=Extras)
 
     def __post_init__(self) -> None:
+        if self.variants:
+            from facevalue.protocol.declared_variants import check_variants  # noqa: PLC0415 - slow to import
+
+            check_variants(self)
         if self.build is not None:
             return
         if self.stimuli is None or (self.ask is None and not self.tasks):
@@ -184,4 +193,9 @@ class Protocol:
             return replace(study, extras=self.extras, page=study.page or self.page)
         from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
 
-        return compiled(self, options, manifest)
+        study = compiled(self, options, manifest)
+        if not self.variants:
+            return study
+        from facevalue.protocol.declared_variants import in_variants  # noqa: PLC0415 - it needs this module
+
+        return in_variants(self, study, options)

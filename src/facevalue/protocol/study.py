@@ -13,6 +13,7 @@ from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.missing_by import MissingBy
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.offers import Extras
 from facevalue.stimuli.base import Source
@@ -238,10 +239,16 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How interventions change what is asked, and over what changes are taken.
+    """In which variants a study is asked besides, how they change what is asked, and over what changes are taken.
 
     Attributes
     ----------
+    variants:
+        Variants in which it is asked, those of the study's own and interventions of the user.
+    plain:
+        The study without them; None where it has none.
+    versions:
+        The study with the wording of each variant that has one of its own, by name.
     intervened:
         By name of an intervention, the levels of block constants of what alone it is asked of; the others are asked of
         everything.
@@ -262,6 +269,9 @@ class Changes:
     ('image',)
     """
 
+    variants: tuple[Variant, ...] = ()
+    plain: "Study | None" = None
+    versions: "Mapping[str, Study]" = field(default_factory=dict)
     intervened: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     led: Callable[[str, Question], str] | None = None
     sampled: tuple[pl.Expr, ...] = ()

@@ -12,17 +12,17 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.preregistration import Preregistration
 from facevalue.models.base import Capabilities
 from facevalue.models.sim import SimModel
-from facevalue.prompts.interventions import stored
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sets import APART
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.variant_trials import intervened
 from facevalue.report.of_runs import report
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.intervention_trials import intervened
 from facevalue.types import STUDY_TEXT, OptionValue, Request, Response, Status, Stimulus
 
 MOST = 2_000
@@ -54,9 +54,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
     options = {name: value for name, value in study.options.items() if name not in (STUDY_TEXT, INTERVENTIONS)}
     small, table = _reduced(protocol, study, options)
     complete = table.height == study.manifest.height and small == options
-    tried = protocol.study(small, table)
-    interventions = study.options.get(INTERVENTIONS, [])
-    tried = intervened(tried, stored(interventions) if isinstance(interventions, list) else ())
+    tried = intervened(protocol.study(small, table), interventions_of(study.options))
     tried = replace(tried, source=_Unseen(study.source.kind))
     settings = RunSettings(exact=exact, check=False, preregistration=declared if complete else None)
     with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:

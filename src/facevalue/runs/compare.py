@@ -20,6 +20,7 @@ from facevalue.measures.page_error import leads
 from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_changes import add_missing_change
 from facevalue.runs.compared_cells import (
     Agreement,
     Units,
@@ -30,7 +31,6 @@ from facevalue.runs.compared_cells import (
 )
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store.files import ROOTS
-from facevalue.studies.intervention_effects import add_missing_change
 
 _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""

@@ -11,10 +11,8 @@ from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import FIXED, complete, label_columns, schema
 from facevalue.measures.former_labels import converted
 from facevalue.parquet import read_metadata, read_table
-from facevalue.prompts.interventions import stored
 from facevalue.protocol.study import Study
 from facevalue.store.files import check_table, write_whole
-from facevalue.store.manifest import INTERVENTIONS
 
 VERSION = 3
 """Of the table: 3 has the interval at the page's level; 2 has the labels that the study declares, and a column for
@@ -60,8 +58,7 @@ def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.D
         _check(table, study)
         if version != _READ[0]:
             return complete(table)
-        interventions = study.options.get(INTERVENTIONS, [])
-        names = [intervention.name for intervention in stored(interventions)] if isinstance(interventions, list) else []
+        names = [variant.name for variant in study.changes.variants]
         return converted(table, study.estimates.labels, study.estimates.renamed, models, names)
     except (DataError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]

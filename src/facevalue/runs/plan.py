@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from facevalue.design import Block, Design
 from facevalue.models.base import IMAGE_TOKENS
-from facevalue.prompts.interventions import stored
+from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.stimuli.pair_source import TEXT
-from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.intervention_conditions import FACTOR
 
 _CHARACTERS_PER_TOKEN = 4.0  # English text under the usual BPE vocabularies: 4 to 4.5
 _OVERHEAD = 12  # chat template
@@ -199,9 +197,7 @@ def _pictures(design: Design, numbers: npt.NDArray[np.int64] | None = None) -> i
 
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
     """Which blocks of the design show something: not those asked as text, nor those whose picture is taken away."""
-    recorded = study.options.get(INTERVENTIONS)
-    interventions = stored(recorded) if isinstance(recorded, list) else ()
-    taken = {intervention.name for intervention in interventions if intervention.picture == "none"}
+    taken = {variant.name for variant in study.changes.variants if variant.picture == "none"}
     facts = [block.constants for block in study.design.blocks]
     return np.array(
         [

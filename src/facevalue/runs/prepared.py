@@ -7,8 +7,10 @@ from math import inf
 from pathlib import Path
 
 from facevalue.errors import SettingError
-from facevalue.prompts.interventions import Intervention, chosen
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
 from facevalue.runs.settings import RunSettings
@@ -16,7 +18,6 @@ from facevalue.runs.stored import checked_name
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.lock import RunLock
 from facevalue.store.objects import checked_url
-from facevalue.studies.intervention_trials import intervened
 
 _LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
 
@@ -62,7 +63,7 @@ def prepare(
     model: str,
     folder: Path | str | None,
     settings: RunSettings,
-    interventions: Sequence[str | Intervention] = (),
+    interventions: Sequence[str | Variant] = (),
     preregister: Path | None = None,
 ) -> Prepared:
     """Put a run together, and raise now what would else be said after a model has been loaded, minutes later."""

@@ -13,9 +13,10 @@ from facevalue.answers.categories import Judge
 from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
 from facevalue.printable import printable
-from facevalue.prompts.interventions import stored
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
@@ -27,7 +28,6 @@ from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected
-from facevalue.studies.intervention_trials import intervened
 from facevalue.thinking import spoken
 from facevalue.types import STUDY_TEXT, OptionValue
 
@@ -131,7 +131,6 @@ class StoredRun:
             manifest = read_table(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
-        interventions = facts.options.get(INTERVENTIONS, [])
         judge, scores = judge or stored_judge(folder), read(folder)
         picture_roots = own_roots(facts.options)
         if url and picture_roots and pictures is None:
@@ -139,8 +138,7 @@ class StoredRun:
         if picture_roots:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, **dict.fromkeys(picture_roots, str(root.resolve()))})
-        plain = _plain(facts, manifest, judge, scores, protocol)
-        study = intervened(plain, stored(interventions) if isinstance(interventions, list) else ())
+        study = _study(facts, manifest, judge, scores, protocol)
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
@@ -153,10 +151,9 @@ class StoredRun:
         return replace(self, facts=replace(self.facts, name=checked_name(name)))
 
     def plain(self) -> "StoredRun":
-        """The same run without its interventions: the study as it is, and the answers to it alone."""
-        if INTERVENTIONS not in self.facts.options:
-            return self
-        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.scores, self.given))
+        """The same run without its variants: the study as it is, and the answers to it alone."""
+        plain = self.study.changes.plain
+        return self if plain is None else replace(self, study=plain)
 
 
 def checked_name(name: str) -> str:
@@ -168,19 +165,17 @@ def checked_name(name: str) -> str:
 
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
-    facts = replace(run.facts, options=options)
-    interventions = options.get(INTERVENTIONS, [])
-    plain = _plain(facts, run.study.manifest, run.judge, run.scores, run.given)
-    return intervened(plain, stored(interventions) if isinstance(interventions, list) else ())
+    return _study(replace(run.facts, options=options), run.study.manifest, run.judge, run.scores, run.given)
 
 
-def _plain(
+def _study(
     facts: RunManifest,
     manifest: pl.DataFrame,
     judge: Judge | None,
     scores: Sequence[Scores],
     protocol: Protocol | None,
 ) -> Study:
+    """The study of a run, with its interventions."""
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:
         raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
@@ -192,7 +187,8 @@ def _plain(
         carrying = study.reading.scored.carrying(scores)
         study = replace(carrying, extras=study.extras, page=carrying.page or study.page, reading=study.reading)
     judged = study.reading.judged
-    return study if judge is None or judged is None else replace(study, answer=judged(judge))
+    study = study if judge is None or judged is None else replace(study, answer=judged(judge))
+    return intervened(study, interventions_of(facts.options))
 
 
 @dataclass

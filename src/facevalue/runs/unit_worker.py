@@ -19,8 +19,9 @@ from facevalue.models.base import Finding, Noting, Sharing
 from facevalue.models.cached import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
-from facevalue.prompts.interventions import stored as interventions_of
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.asked import facts_of_model
 from facevalue.runs.checks import check_limits
 from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
@@ -34,7 +35,6 @@ from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, UnitFacts, encoded, read_run, unit_data, unit_facts
 from facevalue.store.schema import RESPONSES
 from facevalue.store.writer import to_frame
-from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Response
 
 Came = Callable[[Response], None]
@@ -215,12 +215,11 @@ def _built(job: Job, objects: Objects, pictures: Path) -> Study:
     stimuli = objects.get(STIMULI)
     if stimuli is None:
         raise RunError(f"{objects.called(STIMULI)} is not there: nothing can be asked without the table of pictures.")
-    interventions = job.options.get(INTERVENTIONS, [])
     options = {name: value for name, value in job.options.items() if name != INTERVENTIONS}
     if roots := own_roots(options):
         options |= dict.fromkeys(roots, str(pictures_at(objects, pictures)))
     plain = studies.build(job.study, options, read_table_of(stimuli[0]))
-    return intervened(plain, interventions_of(interventions) if isinstance(interventions, list) else ())
+    return intervened(plain, interventions_of(job.options))
 
 
 def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:

@@ -34,8 +34,8 @@ from facevalue.models.reference.truth import (
     YES,
     PlantedTruth,
 )
-from facevalue.prompts.interventions import builtin
 from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.vignette.options import POSITIONS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from facevalue.prompts.interventions import builtin
+from facevalue.protocol.variant_files import builtin
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS, TITLES
 from facevalue.types import Question

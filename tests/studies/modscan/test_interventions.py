@@ -18,11 +18,12 @@ import facevalue as fv
 from facevalue import studies
 from facevalue.cli.app import app
 from facevalue.errors import DataError
-from facevalue.prompts.interventions import Intervention, chosen
+from facevalue.prompts.variants import Variant
 from facevalue.protocol import kept_answers
 from facevalue.protocol.sampled_units import COLUMNS, UnitNames
+from facevalue.protocol.variant_files import chosen
+from facevalue.protocol.variant_trials import intervened
 from facevalue.report import of_runs
-from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.modscan.aggregate import parts
 from facevalue.studies.modscan.measures import UNIT
 from tests.studies.modscan.asked import answered, build
@@ -131,7 +132,7 @@ def test_a_box_is_judged_by_the_share_of_the_height_that_the_caption_leaves(text
         (tmp_path / "age_18_race_0").mkdir(exist_ok=True)
         PIL.Image.new("RGB", size, "grey").save(tmp_path / f"age_18_race_0/joined_image_gender_1_0_{number}.jpg")
     study = build(composed=str(tmp_path), modality=["vision"], instances=["nurse"])
-    asked = intervened(study, [Intervention("fairly", caption=text)])
+    asked = intervened(study, [Variant("fairly", caption=text)])
     frame = asked.design.trials(np.arange(asked.design.size))
     numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy())
     shares = []

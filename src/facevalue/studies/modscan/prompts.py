@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from facevalue.prompts.interventions import joined
+from facevalue.prompts.variants import joined
 from facevalue.studies.modscan.design import ORDER
 from facevalue.studies.modscan.settings import VISION, Selection
 from facevalue.studies.modscan.tables import instances, term

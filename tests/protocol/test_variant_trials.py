@@ -17,13 +17,14 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import caesar
-from facevalue.prompts.interventions import Intervention, builtin
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
-from facevalue.studies.intervention_trials import intervened
+from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.variant_trials import intervened
 from facevalue.types import OptionValue, Question
 from tests.runs.tiny import TinySource, tiny_study
 
-JUDGE = Intervention("judge", before="Act as a judge.")
+JUDGE = Variant("judge", before="Act as a judge.")
 NO_IMAGE, BLANK, CIPHER = (builtin()[name] for name in ("no-image", "blank-image", "cipher"))
 SHARE = Measure("share", "Share of (a)", "n / N", "%", "stimulus", "", limits=(0.0, 100.0))
 SMALL: dict[str, dict[str, OptionValue]] = {
@@ -168,7 +169,7 @@ def test_a_caption_stands_below_the_plain_picture_which_keeps_its_factors() -> N
 
 def test_a_blank_picture_may_have_a_caption() -> None:
     plain = studies.build("stylisticbias", SMALL["stylisticbias"])
-    study = intervened(plain, [Intervention("x", picture="blank", caption="Be fair.")])
+    study = intervened(plain, [Variant("x", picture="blank", caption="Be fair.")])
     (number,) = study.design.stimulus_numbers([plain.design.size]).tolist()
     (image,) = study.source.stimulus(number, study.design.trials([plain.design.size]).row(0, named=True)).load()
     shown = np.asarray(PIL.Image.open(io.BytesIO(image.data)))
@@ -179,12 +180,12 @@ def test_a_blank_picture_may_have_a_caption() -> None:
 def test_a_caption_where_a_question_shows_nothing_is_an_error_of_the_plan() -> None:
     plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["image", "text"]})
     with pytest.raises(DataError, match="vis-debiasing writes below a picture, and vignette shows none in"):
-        intervened(plain, [Intervention("x", before="Act."), builtin()["vis-debiasing"]])
+        intervened(plain, [Variant("x", before="Act."), builtin()["vis-debiasing"]])
 
 
 def test_a_caption_that_cannot_be_drawn_is_found_when_the_study_is_built() -> None:
     with pytest.raises(DataError, match="can't be drawn"):
-        intervened(tiny_study(), [Intervention("x", caption="日本")])
+        intervened(tiny_study(), [Variant("x", caption="日本")])
 
 
 def test_only_pictures_that_are_needed_are_looked_at() -> None:
@@ -342,7 +343,7 @@ def test_the_plain_estimates_are_those_of_the_plain_study() -> None:
 
 def test_a_known_change_is_found_and_covered() -> None:
     """30 scenarios of 80 faces, each shifted by 20 points: about one interval in twenty misses."""
-    study = intervened(averaged(80, 30), [JUDGE, Intervention("idle", after="Well?")])
+    study = intervened(averaged(80, 30), [JUDGE, Variant("idle", after="Well?")])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.4, "judge": 0.6, "idle": 0.4}, 2))})
     changed = found.filter((pl.col("measure") == "change: share") & (pl.col("intervention") == "judge"))
     assert changed.height == 30
@@ -385,7 +386,7 @@ def test_answers_that_wait_on_the_disk_give_the_same(monkeypatch: pytest.MonkeyP
     study = intervened(averaged(), [JUDGE, CIPHER])
     chunks = answered(study, {"plain": 0.4, "judge": 0.6, "cipher": 0.5}, 6)
     before = study.analyse({"m": iter(chunks)})
-    monkeypatch.setattr("facevalue.studies.intervention_effects.MOST_ROWS", 50)
+    monkeypatch.setattr("facevalue.protocol.variant_changes.MOST_ROWS", 50)
     assert study.analyse({"m": iter(chunks)}).equals(before)
 
 
@@ -433,6 +434,6 @@ def test_a_planner_counts_the_units_of_one_condition() -> None:
 
 
 def test_questions_keep_what_else_the_study_says() -> None:
-    done = Intervention("x", turns=(("user", "Hello."), ("assistant", "Hi.")))
+    done = Variant("x", turns=(("user", "Hello."), ("assistant", "Hi.")))
     plain = Question("Who?", system="S", factors={"a": "b"}, draw=3)
     assert done.question(plain) == replace(plain, turns=done.turns)

@@ -1,4 +1,4 @@
-"""Estimates of interventions: those of the plain study in each condition, and their paired changes."""
+"""Estimates of variants: those of the plain study in each condition, and their paired changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +14,9 @@ from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.intervention_effects import Asked
 from facevalue.measures.paired_changes import Changes, change_of, reduced
 from facevalue.prompts import caesar
+from facevalue.protocol.conditions import READING, Conditions
 from facevalue.protocol.kept_answers import MOST_ROWS, SEED, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import COLUMNS, Groups, UnitNames
-from facevalue.studies.intervention_conditions import READING, Conditions
 
 _UNIT = COLUMNS[0]
 _LEAST, _MOST = pl.min_horizontal(COLUMNS), pl.max_horizontal(COLUMNS)  # a pair is one in either order
@@ -32,7 +32,7 @@ def measures(plain: Sequence[Measure], *, ciphered: bool) -> tuple[Measure, ...]
 def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """Estimate everything in every condition, and the changes.
 
-    Returns the plain study's estimates from the plain answers; then, for each model and intervention, its estimates and
+    Returns the plain study's estimates from the plain answers; then, for each model and variant, its estimates and
     their changes, with the label `intervention`. A condition without answers has none.
     """
     study = conditions.study
@@ -51,7 +51,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
 def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], folder: Path) -> list[KeptAnswers]:
     """One model's answers by condition."""
     units = UnitNames().of(conditions.study)
-    count = 1 + len(conditions.interventions)
+    count = 1 + len(conditions.variants)
     out = [KeptAnswers(conditions.study, model, units, folder / str(condition)) for condition in range(count)]
     for chunk in chunks:
         plain = conditions.plain(chunk)
@@ -66,20 +66,20 @@ def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], f
 def _model(
     conditions: Conditions, model: str, by_condition: Sequence[KeptAnswers], plain: pl.DataFrame
 ) -> list[pl.DataFrame]:
-    """Estimates and changes of one model under every intervention."""
+    """Estimates and changes of one model in every variant."""
     study, unit = conditions.study, unit_of(conditions.study.estimates.measures)
     base = by_condition[0]
     groups = grouped(by_condition, paired=True)
     plain_taken: dict[bytes, tuple[pl.DataFrame, list[pl.DataFrame]]] = {}
     parts = []
-    for intervention, changed in zip(conditions.interventions, by_condition[1:], strict=True):
+    for variant, changed in zip(conditions.variants, by_condition[1:], strict=True):
         if not changed.rows:
             continue
-        name = intervention.name
+        name = variant.name
         estimates = changed.estimates()
         parts.append(estimates.with_columns(pl.lit(name).alias("intervention")))
-        table = EstimateTable(study.name, model, (READING,) if intervention.cipher else (), name)
-        if intervention.cipher:
+        table = EstimateTable(study.name, model, (READING,) if variant.cipher else (), name)
+        if variant.cipher:
             _add_readings(table, changed, unit)
         if base.rows:
             both = np.intersect1d(base.trials(), changed.trials())

@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import caesar
-from facevalue.prompts.interventions import (
-    MAX_BYTES,
-    MAX_CAPTION,
-    MAX_TEXT,
-    Intervention,
-    builtin,
-    chosen,
-    parse_interventions,
-    stored,
-)
+from facevalue.prompts.variants import MAX_CAPTION, MAX_TEXT, Variant
+from facevalue.protocol.variant_files import MAX_BYTES, builtin, chosen, parse_interventions, stored
 from facevalue.types import Option, Question
 
 QUESTION = Question(
@@ -28,29 +20,29 @@ QUESTION = Question(
 TURNS = (("user", "Hello."), ("assistant", "Hi."))
 
 
-def file(text: str) -> tuple[Intervention, ...]:
+def file(text: str) -> tuple[Variant, ...]:
     return parse_interventions(text.encode(), "my.toml")
 
 
 def test_text_comes_before_and_after_the_prompt_with_a_space_unless_it_brings_its_own() -> None:
-    assert Intervention("x", before="Act.", after="Now.").question(QUESTION).prompt == f"Act. {QUESTION.prompt} Now."
-    assert Intervention("x", before="Act.\n").question(QUESTION).prompt == f"Act.\n{QUESTION.prompt}"
+    assert Variant("x", before="Act.", after="Now.").question(QUESTION).prompt == f"Act. {QUESTION.prompt} Now."
+    assert Variant("x", before="Act.\n").question(QUESTION).prompt == f"Act.\n{QUESTION.prompt}"
 
 
 def test_a_system_text_stands_before_that_of_the_study_or_alone() -> None:
-    done = Intervention("x", system="Be fair.")
+    done = Variant("x", system="Be fair.")
     assert done.question(QUESTION).system == "Be fair.\n\nBrief."
     assert done.question(replace(QUESTION, system=None)).system == "Be fair."
 
 
 def test_turns_come_before_those_of_the_study() -> None:
-    asked = Intervention("x", turns=TURNS).question(replace(QUESTION, turns=(("user", "So?"), ("assistant", "Yes."))))
+    asked = Variant("x", turns=TURNS).question(replace(QUESTION, turns=(("user", "So?"), ("assistant", "Yes."))))
     assert [text for _, text in asked.turns] == ["Hello.", "Hi.", "So?", "Yes."]
 
 
 def test_what_a_question_means_to_the_study_stays() -> None:
     plain = replace(QUESTION, factors={"scenario": "rich"})
-    for done in (*builtin().values(), Intervention("x", turns=TURNS, cipher=True)):
+    for done in (*builtin().values(), Variant("x", turns=TURNS, cipher=True)):
         asked = done.question(plain)
         assert asked.factors == plain.factors
         assert [option.level for option in asked.options] == ["up", "down"]
@@ -62,7 +54,7 @@ def test_a_picture_alone_leaves_the_question_as_it_is() -> None:
 
 
 def test_the_cipher_asks_as_b1_does_after_all_else_was_done() -> None:
-    asked = Intervention("x", before="Act.", system="Be fair.", turns=TURNS, cipher=True).question(QUESTION)
+    asked = Variant("x", before="Act.", system="Be fair.", turns=TURNS, cipher=True).question(QUESTION)
     assert caesar.decode(asked.prompt) == f"Act. {QUESTION.prompt}"
     assert asked.system == f"Be fair.\n\nBrief.\n\n{caesar.SYSTEM}"
     said = [(role, caesar.decode(text)) for role, text in asked.turns]
@@ -116,7 +108,7 @@ def test_several_are_looked_up_in_order_and_files_may_hold_several(tmp_path: Pat
         ("", "no intervention"),
         ("intervention = 3", "no intervention"),
         ("[[interventions]]\nname = 'a'", "Did you mean 'intervention'"),
-        ("[[intervention]]\nbefore = 'x'", "has no name"),
+        ("[[intervention]]\nbefore = 'x'", "my.toml: line 1: 'name' is missing"),
         ("[[intervention]]\nname = 'a'\nbefor = 'x'", "Did you mean 'before'"),
         ("[[intervention]]\nname = 'a'", "does nothing"),
         ("[[intervention]]\nname = 'plain'\nbefore = 'x'", "'plain'"),
@@ -132,7 +124,7 @@ def test_several_are_looked_up_in_order_and_files_may_hold_several(tmp_path: Pat
         ("[[intervention]]\nname = 'a'\nturns = [['usr', 'x'], ['assistant', 'y']]", "Did you mean 'user'"),
         ("[[intervention]]\nname = 'a'\nturns = [['user', 'x'], ['user', 'y']]", "do not alternate"),
         ("[[intervention]]\nname = 'a'\nturns = [['user', 'x']]", "end with the user's"),
-        ("[[intervention]]\nname = 'a'\nbefore = 'x'\n" * 2, "Two interventions are called 'a'"),
+        ("[[intervention]]\nname = 'a'\nbefore = 'x'\n" * 2, "my.toml: Two variants are called 'a'"),
         ("[[intervention", "is not valid TOML"),
         (f"[[intervention]]\nname = 'a'\nbefore = '{'x' * (MAX_TEXT + 1)}'", "at most 20,000"),
         ("#" * (MAX_BYTES + 1), "256 KiB"),
@@ -169,7 +161,7 @@ def test_what_is_written_down_is_built_again(
     turns = tuple(turn for user, reply in said for turn in (("user", user), ("assistant", reply)))
     if not (before or after or system or turns or cipher or picture != "keep"):
         return
-    one = Intervention("a-1", title, picture, before, after, system, turns, cipher)
+    one = Variant("a-1", title, picture, before, after, system, turns, cipher)
     assert stored([one.text()]) == (one,)
 
 
