@@ -1,13 +1,12 @@
 """Words of pages."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from facevalue.protocol.look import Of
 from facevalue.protocol.words import Words
-from facevalue.studies.counterfactuals import page as counterfactuals
-from facevalue.studies.stylisticbias import page as stylisticbias
 
 WORDS = """
 [cues]
@@ -52,11 +51,14 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "in_functions"),
+    ("study", "in_functions"),
     [
-        (stylisticbias.WORDS, {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
-        (counterfactuals.WORDS, {"unnamed", "words.table", "words.judged", "scorers.larger"}),
+        ("counterfactuals", {"unnamed", "words.table", "words.judged", "scorers.larger"}),
+        ("modscan", {"people.drawn", "people.checked"}),
+        ("stylisticbias", {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
+        ("vignette", {"dimensions.profile", "dimensions.patterns", "impact.noise", "unmeasured"}),
     ],
 )
-def test_no_words_of_a_page_are_left_behind(words: Words, in_functions: set[str]) -> None:
+def test_no_words_of_a_page_are_left_behind(study: str, in_functions: set[str]) -> None:
+    words = import_module(f"facevalue.studies.{study}.page").WORDS
     assert set(words.unused()) <= in_functions

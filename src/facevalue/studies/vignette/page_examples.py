@@ -1,0 +1,91 @@
+"""Answers behind VIGNETTE's strongest findings."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.examples import Wanted
+from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
+from facevalue.studies.vignette.page_numbers import DECIDED, PERCEIVED, even
+
+
+def wanted(look: Look) -> list[Wanted]:
+    """An answer behind each of the strongest cells, then behind the identities found over all activities."""
+    cells: list[Wanted] = []
+    seen: set[tuple[str | None, str | None]] = set()
+    by = ("dimension", "identity", "activity", "question?", "contrast?", "trait?")
+    for paradigm in ("decision", "perception"):
+        for e in look.rows(Of("log_odds", by, {"paradigm": paradigm}, order="size")):
+            key = e["dimension"], e["identity"]
+            if len(cells) == _MOST:
+                return cells
+            if e.verdict != Verdict.DIFFERENCE or e.value is None or key in seen:
+                continue
+            share = next(iter(look.rows(_share(e))), None)
+            level = even(look, paradigm, e["question"], "identity", e["dimension"])
+            # Log-odds are against the identity's other activities; an example shows a choice: both must point one way.
+            if share is None or share.value is None or share.value == level:
+                continue
+            if (share.value > level) == (e.value > 0):
+                seen.add(key)
+                text = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
+                cells.append(_example(look, e, text))
+    wholes = []
+    for of in (DECIDED, PERCEIVED):
+        for e in sorted(look.rows(of), key=lambda e: -abs(e.value or 0.0)):
+            key = e["dimension"], e["identity"]
+            share = look.beside("selection_frequency", e)
+            if e.verdict == Verdict.DIFFERENCE and key not in seen and e["contrast"] == "identity":
+                seen.add(key)
+                said = f"chosen in {look.value(share)} of its comparisons over all activities"
+                wholes.append(_example(look, e, said))
+    return [*cells, *wholes][:_MOST]
+
+
+_MOST = 8  # examples
+_ODDS = "log odds {number}, q {q}"
+
+
+def _share(e: Estimate) -> Of:
+    names = ("dimension", "paradigm", "question", "identity", "activity")
+    return Of("selection_frequency", ("trait?",), {**{n: e[n] for n in names}, "contrast": "identity"})
+
+
+def _example(look: Look, e: Estimate, text: str) -> Wanted:
+    identity = e["identity"] or ""
+    first, second = (pl.col(name).cast(pl.String) == identity for name in ("identity_1", "identity_2"))
+    levels = {n: e[n] for n in ("dimension", "paradigm", "activity", "question")}
+    of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
+    ahead = pl.when(first).then(1).otherwise(-1) * (pl.col("weight") - pl.col("other"))  # both and none are nobody's
+    side = ahead > 0 if (e.value or 0.0) > 0 else ahead < 0
+
+    def who(look: Look, row: Mapping[str, object], name: str) -> str:
+        return look.raw("identity", str(row[name]))
+
+    def title(look: Look, row: Mapping[str, object]) -> str:
+        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
+        mine = look.raw("identity", identity)
+        activity = str(row["activity"])
+        return f"{activity[:1].upper()}{activity[1:]}: {mine} beside {two if mine == one else one}"
+
+    def sides(look: Look, row: Mapping[str, object]) -> tuple[str, str]:
+        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
+        return (one, two) if row.get("left_first") is not False else (two, one)
+
+    def choice(look: Look, row: Mapping[str, object]) -> str:
+        ahead = float(str(row["weight"])) > float(str(row["other"]))
+        return who(look, row, "identity_1" if ahead else "identity_2")
+
+    return Wanted(
+        finding=f"{look.raw('identity', identity)}: {text}",
+        title=title,
+        rows=pl.all_horizontal(*of, first | second, side, pl.col("weight").is_not_null()),
+        needs=("identity_1", "identity_2", "activity"),
+        only=(("shown", "image"),),
+        prefer=ahead.abs(),
+        once=(("identity_1", "identity_2"), "activity", "paradigm", "question"),
+        sides=sides,
+        choice=choice,
+    )
