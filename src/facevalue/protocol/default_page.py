@@ -1,18 +1,16 @@
 """Default pages: what follows from the takes of a study that declares no page of its own."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
-
-import polars as pl
 
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
 from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import flip_names, measure_name
-from facevalue.protocol.examples import Questions, Wanted
+from facevalue.protocol.examples import Questions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
@@ -156,21 +154,16 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
             (e for e in look.rows(of) if e.value is not None), key=lambda e: (not look.found(e), -abs(e.value or 0.0))
         )
         for e in rows[:_EACH]:
-            levels = {name: level for name, level in e.labels.items() if name in columns}
+            levels = tuple(name for name in e.labels if name in columns)
             finding = f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}"
-            same = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
-            rows_of = pl.all_horizontal(same) if same else pl.lit(value=True)
-            title = partial(_shown, sorted(columns))
+            title = "".join(f"[, {{{name}}}]" for name in sorted(columns))
             out.append(
-                Wanted(finding=finding, title=title, rows=rows_of, needs=tuple(levels), once=("trial",), longest=320)
-            )
+                Wanted(
+                    finding=finding, title=title, rows=at_levels_of(e, *levels), needs=levels, once=("trial",),
+                    longest=320,
+                )
+            )  # fmt: skip
     return out[:_MOST]
-
-
-def _shown(columns: Sequence[str], look: Look, row: Mapping[str, object]) -> str:
-    """What an answer is about: the levels of its picture and question."""
-    levels = [look.title(name, str(row[name])) for name in columns if row.get(name) is not None]
-    return ", ".join(levels) or "An answer"
 
 
 def _wordings(breakdown: Breakdown) -> Stated:

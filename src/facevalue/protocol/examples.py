@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +18,11 @@ class Wanted:
     finding:
         The number that it stands behind.
     title:
-        From a row of the answers to one line for people.
+        One line for people, as a form over the row of the answer: `{column}` in the wording of its level.
     rows, needs:
         Which answers will do, and the columns that this takes.
+    columns:
+        Further columns of the row for its forms.
     only:
         Column and level that a row must have if there is such a column.
     prefer:
@@ -27,9 +30,12 @@ class Wanted:
     once:
         Columns of which no two examples share all; those grouped together may be in any order.
     sides:
-        From a row to who is on which side.
+        Forms of who is on the left, or first, and who on the right, where columns that end in `_1` and `_2` tell people
+        apart.
+    turned:
+        Column and level of the rows in which the second of them is on the left.
     choice:
-        From a row to what was chosen, in words.
+        Form of what was chosen.
     longest:
         Longest side of its picture in pixels.
     instead_of:
@@ -38,21 +44,29 @@ class Wanted:
     Examples
     --------
     >>> hired = pl.col("weight") == 1
-    >>> Wanted(finding="Invited more often with a cap", title=lambda look, row: "With a cap", rows=hired).longest
+    >>> Wanted(finding="Invited more often with a cap", title="With a cap", rows=hired).longest
     640
     """
 
     finding: str
-    title: Callable[[Look, Mapping[str, object]], str]
+    title: str
     rows: pl.Expr
     needs: tuple[str, ...] = ()
+    columns: Mapping[str, pl.Expr] = field(default_factory=dict)
     only: tuple[tuple[str, str], ...] = ()
     prefer: pl.Expr | None = None
     once: tuple[str | tuple[str, ...], ...] = ()
-    sides: Callable[[Look, Mapping[str, object]], tuple[str, str]] | None = None
-    choice: Callable[[Look, Mapping[str, object]], str] | None = None
+    sides: tuple[str, str] = ("", "")
+    turned: tuple[str, object] = ("", None)
+    choice: str = ""
     longest: int = 640
     instead_of: str = ""
+
+
+def at_levels_of(estimate: Estimate, *columns: str) -> pl.Expr:
+    """Answers at an estimate's levels of these columns, whichever it has."""
+    levels = {name: estimate[name] for name in columns if estimate[name] is not None}
+    return pl.all_horizontal(pl.lit(value=True), *(pl.col(name).cast(pl.String) == levels[name] for name in levels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 
 _FIELD = re.compile(r"\{([\w ]+)(?::(\w+))?(?:\|([^{}]*))?\}")
+_GAP = re.compile("(^|: ), ")
+"""What is left before the first of a list where parts before it are left out."""
 _PART = re.compile(r"\[([^\[\]]*)\]")
 
 Fill = Callable[[str, str], str | None]
@@ -49,4 +51,4 @@ def filled(form: str, fill: Fill) -> str:
                 if filled_piece is not None
                 else _FIELD.sub(lambda m: fill(m[1], m[2] or "") or m[3] or "–", piece)
             )
-    return "".join(out).strip().removeprefix(", ")
+    return _GAP.sub(r"\1", "".join(out).strip())

@@ -196,7 +196,7 @@ class View:
 
         return filled(form, fill)
 
-    def _manner(self, name: str, level: str, manner: str, estimate: Estimate) -> str | None:
+    def _manner(self, name: str, level: str, manner: str, estimate: Estimate | None = None) -> str | None:
         if manner == "raw":
             return self.raw(name, level)
         if manner == "poles":
@@ -210,6 +210,15 @@ class View:
         if manner and manner != "short":
             return self.titles.get(manner, level)
         return text.removeprefix("Monk ") if manner == "short" else text
+
+    def said_of_row(self, form: str, row: Mapping[str, object]) -> str:
+        """A form filled in with the levels of an answer's trial, in the same manners."""
+
+        def fill(name: str, manner: str) -> str | None:
+            level = str("" if row.get(name) is None else row[name])
+            return self._manner(name, level, manner) if level else None
+
+        return filled(form, fill)
 
     def row_label(self, of: Of, e: Estimate) -> str:
         """Label a row: by its form, or by all its labels."""

@@ -76,7 +76,7 @@ def _trial(valid: pl.DataFrame, want: Wanted, seen: set[tuple[object, ...]]) -> 
     same = valid.filter(want.rows, *only)
     if want.prefer is not None:
         same = same.sort(want.prefer, descending=True, maintain_order=True)
-    rows = same.iter_rows(named=True)
+    rows = same.with_columns(**want.columns).iter_rows(named=True)
     return next((row for row in rows if not want.once or _key(want, row) not in seen), None)
 
 
@@ -86,21 +86,29 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
     look = shown(run, trial)
-    left, right = want.sides(view, row) if want.sides is not None else ("", "")
+    column, level = want.turned
+    sides = _turned(row) if column in row and row[column] == level else row
+    left, right = (view.said_of_row(form, sides) for form in want.sides)
     return PairExample(
-        title=want.title(view, row),
+        title=view.said_of_row(want.title, row) or "An answer",
         finding=want.finding,
         image=_picture(look.images, want.longest),
         no_picture=look.why,
         prompt=question.prompt,
         options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
         answer=said(reply["text"], reply["probs"], question.options),
-        choice=want.choice(view, row) if want.choice is not None else "",
+        choice=view.said_of_row(want.choice, row),
         model=run.model,
         left=left,
         right=right,
         longest=want.longest,
     )
+
+
+def _turned(row: Row) -> Row:
+    """The row with its first and its second person in each other's place."""
+    other = {"_1": "_2", "_2": "_1"}
+    return {f"{name[:-2]}{other[name[-2:]]}" if name[-2:] in other else name: value for name, value in row.items()}
 
 
 def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:

@@ -1,11 +1,9 @@
 """Answers behind VIGNETTE's strongest findings."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.examples import Wanted
+from facevalue.protocol.examples import Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.studies.vignette.page_numbers import DECIDED, PERCEIVED, even
@@ -54,38 +52,18 @@ def _share(e: Estimate) -> Of:
 
 
 def _example(look: Look, e: Estimate, text: str) -> Wanted:
-    identity = e["identity"] or ""
-    first, second = (pl.col(name).cast(pl.String) == identity for name in ("identity_1", "identity_2"))
-    levels = {n: e[n] for n in ("dimension", "paradigm", "activity", "question")}
-    of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
+    """An answer in which the identity is chosen, or is not, as the estimate says."""
+    identity, name = e["identity"] or "", look.raw("identity", e["identity"])
+    first, second = (pl.col(f"identity_{side}").cast(pl.String) == identity for side in (1, 2))
     ahead = pl.when(first).then(1).otherwise(-1) * (pl.col("weight") - pl.col("other"))  # both and none are nobody's
-    side = ahead > 0 if (e.value or 0.0) > 0 else ahead < 0
-
-    def who(look: Look, row: Mapping[str, object], name: str) -> str:
-        return look.raw("identity", str(row[name]))
-
-    def title(look: Look, row: Mapping[str, object]) -> str:
-        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
-        mine = look.raw("identity", identity)
-        activity = str(row["activity"])
-        return f"{activity[:1].upper()}{activity[1:]}: {mine} beside {two if mine == one else one}"
-
-    def sides(look: Look, row: Mapping[str, object]) -> tuple[str, str]:
-        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
-        return (one, two) if row.get("left_first") is not False else (two, one)
-
-    def choice(look: Look, row: Mapping[str, object]) -> str:
-        ahead = float(str(row["weight"])) > float(str(row["other"]))
-        return who(look, row, "identity_1" if ahead else "identity_2")
-
+    chosen = (e.value or 0.0) > 0
     return Wanted(
-        finding=f"{look.raw('identity', identity)}: {text}",
-        title=title,
-        rows=pl.all_horizontal(*of, first | second, side, pl.col("weight").is_not_null()),
-        needs=("identity_1", "identity_2", "activity"),
-        only=(("shown", "image"),),
-        prefer=ahead.abs(),
+        finding=f"{name}: {text}", title=f"{{activity}}: {name} beside {{partner:identity}}",
+        rows=at_levels_of(e, "dimension", "paradigm", "activity", "question") & (first | second)
+        & (ahead > 0 if chosen else ahead < 0) & pl.col("weight").is_not_null(),
+        needs=("identity_1", "identity_2", "activity"), only=(("shown", "image"),), prefer=ahead.abs(),
         once=(("identity_1", "identity_2"), "activity", "paradigm", "question"),
-        sides=sides,
-        choice=choice,
-    )
+        columns={"partner": pl.when(first).then("identity_2").otherwise("identity_1")},
+        sides=("{identity_1:identity}", "{identity_2:identity}"), turned=("left_first", False),
+        choice=name if chosen else "{partner:identity}",
+    )  # fmt: skip

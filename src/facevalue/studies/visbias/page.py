@@ -1,6 +1,5 @@
 """Page of VisBias: its lead, and reasons to trust or doubt it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import exp, log
 
@@ -62,29 +61,13 @@ def _answer(
     longest: int = 480
 ) -> Wanted:  # fmt: skip
     names = ("race", "skin_tone", "gender", "species", "occupation")
-
-    def title(look: Look, row: Mapping[str, object]) -> str:
-        about = [str(row[name]) for name in names if row.get(name)]
-        question = f": {look.title('question', str(row['question']))}" if row.get("question") else ""
-        return ", ".join([f"{look.title('task', task)}{question}", *(look.title("group", one) for one in about)])
-
-    def sides(_look: Look, row: Mapping[str, object]) -> tuple[str, str]:
-        one, two = (", ".join(str(row[f"{n}{end}"]) for n in names if row.get(f"{n}{end}")) for end in ("_1", "_2"))
-        one, two = (
-            (f"first: {one}", f"second: {two}")
-            if row.get("order") != "swapped"
-            else (f"first: {two}", f"second: {one}")
-        )
-        return (one, two) if task == "yesno" else ("", "")
-
-    def choice(look: Look, row: Mapping[str, object]) -> str:
-        chosen = row.get("choice") if task == "mcq" else None
-        return look.title("choice", str(chosen)) if chosen is not None else ""
-
+    first, second = ("".join(f"[, {{{name}_{side}:raw}}]" for name in names) for side in (1, 2))
     kind = "species" if finding.startswith("Negative") else task
     return Wanted(
-        finding=finding, title=title, rows=(pl.col("task").cast(pl.String) == task) & rows, needs=("task", *needs),
-        prefer=prefer, sides=sides, choice=choice, longest=longest, instead_of=kind,
+        finding=finding, title=f"{{task}}[: {{question}}]{''.join(f'[, {{{name}:group}}]' for name in names)}",
+        rows=(pl.col("task").cast(pl.String) == task) & rows, needs=("task", *needs), prefer=prefer,
+        sides=(f"first: {first}", f"second: {second}") if task == "yesno" else ("", ""), turned=("order", "swapped"),
+        choice="{choice|}" if task == "mcq" else "", longest=longest, instead_of=kind,
     )  # fmt: skip
 
 
