@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.utkface import AGES, RACES, FaceListing, read_utkface, read_utkface_pairs
+from facevalue.stimuli.utkface import AGES, RACES, read_utkface, read_utkface_pairs
 
 # As published: three names lack the race, one a dot, one has a blank.
 MALFORMED = (
@@ -24,10 +24,6 @@ def place(root: Path, *paths: str) -> Path:
     return root
 
 
-def reasons(found: FaceListing) -> dict[str, str]:
-    return dict(found.left_out.iter_rows())
-
-
 def test_labels_are_those_of_the_name_in_the_form_of_a_manifest(tmp_path: Path) -> None:
     names = ("65_1_3_20170109.jpg", "part1/18_0_0_20170101.jpg.chip.jpg", "part1/30_0_2_1.JPG")
     found = read_utkface(place(tmp_path, *names))
@@ -38,16 +34,13 @@ def test_labels_are_those_of_the_name_in_the_form_of_a_manifest(tmp_path: Path) 
         ("part1/30_0_2_1.JPG", "30", "male", "Asian"),
     ]
     assert found.table["image"].equals(found.table["identity"].alias("image"))
-    assert found.left_out.is_empty()
-    assert found.told() == []
+    assert found.left_out == ()
 
 
 def test_published_names_that_are_malformed_are_left_out_and_named(tmp_path: Path) -> None:
     found = read_utkface(place(tmp_path, *MALFORMED, "25_0_0_1.jpg", "55_0_0_20170116232725357jpg"))
-    assert set(reasons(found)) == {*MALFORMED, "55_0_0_20170116232725357jpg"}
-    (sentence,) = found.told()
-    assert sentence.startswith(
-        "6 files left out (no name of the form age_gender_race_date): 24_0_1_20170116220224657 .jpg"
+    assert found.left_out == (
+        ("6 files such as 24_0_1_20170116220224657 .jpg.chip.jpg", "no name of the form age_gender_race_date."),
     )
 
 
@@ -63,21 +56,18 @@ def test_ages_beyond_work_and_other_races_are_left_out_with_their_reasons(tmp_pa
     ]
     found = read_utkface(place(tmp_path, *names))
     assert found.table["age"].to_list() == ["18", "65"]
-    named = "no name of the form age_gender_race_date"
-    assert reasons(found) == {
-        "17_0_0_1.jpg": "not 18 to 65 years old",
-        "66_0_0_1.jpg": "not 18 to 65 years old",
-        "30_0_4_1.jpg": "race given as others",
-        "30_2_0_1.jpg": named,
-        "30_0_5_1.jpg": named,
-    }
+    assert found.left_out == (
+        ("2 files such as 17_0_0_1.jpg", "not 18 to 65 years old."),
+        ("1 file such as 30_0_4_1.jpg", "race given as others."),
+        ("2 files such as 30_0_5_1.jpg", "no name of the form age_gender_race_date."),
+    )
     assert (AGES, RACES) == ((18, 65), ("White", "Black", "Asian", "Indian"))
 
 
 def test_what_is_no_picture_is_passed_over(tmp_path: Path) -> None:
     found = read_utkface(place(tmp_path, "30_0_0_1.jpg", "readme.txt", "._30_0_0_1.jpg", ".cache/31_0_0_1.jpg"))
     assert found.table["path"].to_list() == ["30_0_0_1.jpg"]
-    assert found.left_out.is_empty()
+    assert found.left_out == ()
 
 
 def test_a_folder_without_faces_says_why(tmp_path: Path) -> None:
@@ -85,7 +75,7 @@ def test_a_folder_without_faces_says_why(tmp_path: Path) -> None:
         read_utkface(tmp_path / "missing")
     with pytest.raises(DataError, match="holds no face of UTKFace"):
         read_utkface(tmp_path)
-    with pytest.raises(DataError, match=r"1 file left out \(not 18 to 65 years old\): 1_0_0_1\.jpg"):
+    with pytest.raises(DataError, match=r"1 file such as 1_0_0_1\.jpg: not 18 to 65 years old"):
         read_utkface(place(tmp_path, "1_0_0_1.jpg"))
 
 
@@ -124,12 +114,14 @@ def test_the_folder_of_a_single_cell_can_be_read(tmp_path: Path) -> None:
 )
 def test_pairs_that_cannot_be_are_left_out_and_named(tmp_path: Path, path: str) -> None:
     found = read_utkface_pairs(place(tmp_path, path, "age_18_race_0/joined_image_gender_0_1_9.jpg"))
-    assert reasons(found) == {path: "not age_18_race_0/joined_image_gender_0_1_3.jpg or the like"}
+    assert found.left_out == (
+        (f"1 file such as {path}", "not age_18_race_0/joined_image_gender_0_1_3.jpg or the like."),
+    )
 
 
 def test_pairs_with_a_mitigation_drawn_in_are_left_out(tmp_path: Path) -> None:
     path = "debias_age_18_race_0/joined_image_gender_0_1_3.jpg"
     found = read_utkface_pairs(place(tmp_path, path, "age_18_race_0/joined_image_gender_0_1_9.jpg"))
-    assert reasons(found) == {path: "a folder of pictures with text"}
+    assert found.left_out == ((f"1 file such as {path}", "a folder of pictures with text."),)
     with pytest.raises(DataError, match="holds no pair named"):
         read_utkface_pairs(tmp_path / "debias_age_18_race_0")

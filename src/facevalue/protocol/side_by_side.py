@@ -1,9 +1,7 @@
 """Pairs of pictures of one unit, shown side by side as one picture, each way round."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -11,11 +9,11 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.settings import Options
+from facevalue.protocol.sources import kind_of, root_of
 from facevalue.protocol.stimuli import UNITS, Listed
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.individuals import FileIndividuals
-from facevalue.stimuli.pairs import COMPOSER, compose, encode
-from facevalue.types import Image, Stimulus
+from facevalue.stimuli.pair_source import PairSource
 
 LEFT, RIGHT = "left", "right"
 SIDE = "base_side"
@@ -66,45 +64,26 @@ class Pairs(Listed):
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Composes pairs when they are looked at."""
-        return PairOfFiles(table, Path(str(options["root"])), Kind(str(options["kind"])))
+        return BesideBase(table, root_of(options), kind_of(options, Kind.UNSTATED))
 
 
-class PairOfFiles:
-    """Shows the files `path` (left) and `other_path` (right) of a table as one picture.
-
-    `table`: with `image`, `path` and `other_path`. `root`: the folder that holds the files. No path, and no link on it,
-    may lead out of it. `kind`: what kind of pictures these are.
-    """
+class BesideBase(PairSource):
+    """Shows the files `path` (left) and `other_path` (right) of a table, whose pairs `image` names, as one picture."""
 
     def __init__(self, table: pl.DataFrame, root: Path, kind: Kind) -> None:
         paths = pl.concat([table["path"], table[OTHER]]).unique(maintain_order=True)
-        self._files = FileIndividuals(pl.DataFrame({"image": paths, "path": paths}), root, kind)
+        super().__init__(
+            FileIndividuals(pl.DataFrame({"image": paths, "path": paths}), root, kind), self._sides_of, None
+        )
         self._pairs = dict(zip(table["image"], zip(table["path"], table[OTHER], strict=True), strict=True))
 
-    @property
-    def kind(self) -> Kind:
-        """What kind of pictures these are."""
-        return self._files.kind
-
-    def _pair(self, image: str | None) -> tuple[str, str]:
+    def _sides_of(self, levels: Mapping[str, str | None]) -> tuple[str, str]:
+        image = str(levels.get("image"))
         if image not in self._pairs:
-            raise UnknownNameError("pair", str(image), self._pairs)
+            raise UnknownNameError("pair", image, self._pairs)
         return self._pairs[image]
-
-    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """Return the pair with this id; nothing is decoded before it is looked at."""
-        left, right = self._pair(levels.get("image"))
-        digests = self._files.digest(left), self._files.digest(right)
-        digest_text = "\n".join((COMPOSER, *digests)).encode()
-        digest = hashlib.blake2b(digest_text, digest_size=16).hexdigest()
-        return Stimulus(str(number), digest, levels, partial(self._load, left, right, digests))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that a run will show."""
-        self._files.check(list(dict.fromkeys(name for image in levels["image"] for name in self._pair(image))))
-
-    def _load(self, left: str, right: str, digests: tuple[str, str]) -> tuple[Image, ...]:
-        pixels = self._files.pixels(left), self._files.pixels(right)
-        if (self._files.digest(left), self._files.digest(right)) != digests:
-            raise DataError(f"{left} or {right} was changed while the run was going on. Start the command again.")
-        return (Image(encode(compose(*pixels)), "image/jpeg"),)
+        pairs = [self._sides_of({"image": image}) for image in levels["image"]]
+        super().check({"image": [name for pair in pairs for name in pair]})

@@ -12,6 +12,7 @@ from facevalue.protocol import settings as given
 from facevalue.protocol.bases import check_bases
 from facevalue.protocol.sets import APART, Sets
 from facevalue.protocol.settings import Options, Setting, face_counts
+from facevalue.protocol.sources import files, own_manifest
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import (
@@ -22,8 +23,7 @@ from facevalue.stimuli.drawn import (
     draw_identities,
     portrait_manifest,
 )
-from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.manifest import MAX_CELL, RESERVED, read_manifest
+from facevalue.stimuli.manifest import MAX_CELL, RESERVED
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.stimuli.patterns import Levels, PathPattern, read_folder
 from facevalue.stimuli.portraits import ATTRIBUTES
@@ -185,7 +185,7 @@ class Listed:
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Shows the files as they are."""
-        return FileSource(table, Path(str(options["root"])), Kind(str(options["kind"])))
+        return files()(table, options)
 
 
 @dataclass(frozen=True)
@@ -322,9 +322,3 @@ def columns_of(stimuli: Stimuli, slots: Iterable[str]) -> tuple[Column, ...]:
     for name in slots:
         listed.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
     return tuple(listed.values())
-
-
-def own_manifest(options: Options, columns: Sequence[Column]) -> pl.DataFrame:
-    """The user's manifest."""
-    root = Path(str(options["root"])) if options["root"] else None
-    return read_manifest(Path(str(options["manifest"])), root=root, columns=columns)

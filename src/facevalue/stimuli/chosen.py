@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from facevalue.errors import UnknownNameError
+
 
 def levels(frame: pl.DataFrame, column: str) -> list[str]:
     """Levels of a column and, of pairs, of the same column on either side, in the order in which they come.
@@ -17,17 +19,28 @@ def levels(frame: pl.DataFrame, column: str) -> list[str]:
     )
 
 
-def narrowed(frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def narrowed(
+    frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]], *, always: pl.Expr | None = None
+) -> pl.DataFrame:
     """The rows with these levels, where any are chosen; of pairs those of which both sides have them.
+
+    `always`: rows that stay in any case, and whose levels cannot be chosen; then a level that no other row has is an
+    `UnknownNameError`.
 
     >>> pairs = pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]})
     >>> narrowed(pairs, {"identity": ["old", "young"], "activity": []}).rows()
     [('old', 'young')]
     """
     for column, values in chosen.items():
+        if always is not None:
+            levels_there = frame.filter(~always)[column].unique().to_list()
+            for value in values:
+                if value not in levels_there:
+                    raise UnknownNameError(column, value, levels_there)
         for name in _sides(column):
             if values and name in frame.columns:
-                frame = frame.filter(pl.col(name).is_null() | pl.col(name).is_in(values))
+                stays = pl.col(name).is_null() if always is None else always
+                frame = frame.filter(stays | pl.col(name).is_in(values))
     return frame
 
 

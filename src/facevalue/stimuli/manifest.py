@@ -44,7 +44,12 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 def read_manifest(
-    path: Path, *, root: Path | None = None, required: Sequence[str] = (), columns: Sequence[Column] = ()
+    path: Path,
+    *,
+    root: Path | None = None,
+    required: Sequence[str] = (),
+    columns: Sequence[Column] = (),
+    place: str = "path",
 ) -> pl.DataFrame:
     """Read a manifest.
 
@@ -65,6 +70,8 @@ def read_manifest(
         Factors that must be there, and must not be empty in any row.
     columns:
         What a study needs, in more words.
+    place:
+        What the data set that is read calls the column `path`.
 
     Returns
     -------
@@ -80,6 +87,7 @@ def read_manifest(
     reader = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
     needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
     frame = _tidy(reader(path), path.name)
+    frame = frame.rename({place: "path"}, strict=False) if "path" not in frame.columns else frame
     return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, needed)
 
 

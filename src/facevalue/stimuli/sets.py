@@ -11,11 +11,11 @@ SHOWN = 3
 
 
 class Listing(NamedTuple):
-    """Images of counterfactual sets that were found."""
+    """Pictures of a source."""
 
     table: pl.DataFrame
     """A row per image."""
-    left_out: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, str], ...] = ()
     """What was found and is not shown, or lacks something: what, and why, for people."""
 
 

@@ -7,13 +7,13 @@ labels are those of the data set, as others perceived people.
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
+from facevalue.stimuli.sets import Listing
 
 AGES = (18, 65)
 """Youngest and oldest who are shown: of working age, as in ModSCAN (section 4)."""
@@ -21,38 +21,13 @@ GENDERS = ("male", "female")
 RACES = ("White", "Black", "Asian", "Indian")
 """Races by their number in file names. People of number 4, "others", are left out."""
 
-_SHOWN = 5
 _FACE = re.compile(r"(\d{1,3})_([01])_([0-4])_\d+(?:\.jpg\.chip)?\.(?:jpe?g|png)", re.ASCII | re.IGNORECASE)
 _STARTS = re.compile(r"\d+_", re.ASCII)
 _CELL = re.compile(r"(.*?)_?age_(\d{1,3})_(race|gender)_(\d)", re.ASCII)
 _JOINED = re.compile(r"joined_image_(gender|race)_(\d)_(\d)_(\d+)\.(?:jpe?g|png)", re.ASCII | re.IGNORECASE)
 
 
-class FaceListing(NamedTuple):
-    """Pictures found in a folder."""
-
-    table: pl.DataFrame
-    """Those that are shown, in the form of a manifest."""
-    left_out: pl.DataFrame
-    """The others: `path` and `why`."""
-
-    def told(self) -> list[str]:
-        """Say how many files were left out, one sentence for each reason, the first ones named.
-
-        Examples
-        --------
-        >>> left = pl.DataFrame({"path": ["39_1_20170116.jpg"], "why": ["no name of the form age_gender_race_date"]})
-        >>> FaceListing(pl.DataFrame(), left).told()
-        ['1 file left out (no name of the form age_gender_race_date): 39_1_20170116.jpg.']
-        """
-        out = []
-        for (reason,), rows in self.left_out.group_by("why", maintain_order=True):
-            paths = ", ".join(rows["path"].head(_SHOWN)) + (", ..." if rows.height > _SHOWN else "")
-            out.append(f"{rows.height:,} {'file' if rows.height == 1 else 'files'} left out ({reason}): {paths}.")
-        return out
-
-
-def read_utkface(root: Path) -> FaceListing:
+def read_utkface(root: Path) -> Listing:
     """List the faces of people from 18 to 65 who are White, Black, Asian or Indian.
 
     `root`: the folder that holds them, in folders below or not.
@@ -77,12 +52,12 @@ def read_utkface(root: Path) -> FaceListing:
         else:
             rows.append((path, str(age), GENDERS[gender], RACES[race]))
     if not rows:
-        reasons = "".join(f" {sentence}" for sentence in _listing([], (), left_out).told())
+        reasons = "".join(f" {files}: {why}" for files, why in _omitted(left_out))
         raise DataError(f"{root}: holds no face of UTKFace, named age_gender_race_date.jpg, that is shown.{reasons}")
     return _listing(rows, ("age", "gender", "race"), left_out)
 
 
-def read_utkface_pairs(root: Path) -> FaceListing:
+def read_utkface_pairs(root: Path) -> Listing:
     """List the pairs that ModSCAN's authors have composed.
 
     A pair of different genders is `age_18_race_0/joined_image_gender_0_1_3.jpg`, one of different races
@@ -124,7 +99,7 @@ def _pair(cell: re.Match[str], joined: re.Match[str]) -> tuple[str, ...] | None:
     return (attribute, str(int(cell[2])), *sides["gender"], *sides["race"])
 
 
-def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: list[tuple[str, str]]) -> FaceListing:
+def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: list[tuple[str, str]]) -> Listing:
     table = pl.DataFrame(rows, schema=dict.fromkeys(("path", *factors), pl.String()), orient="row").select(
         pl.col("path").alias("image"),
         "path",
@@ -132,4 +107,13 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
         pl.lit(None, pl.String).alias("set"),
         *factors,
     )
-    return FaceListing(table, pl.DataFrame(left_out, schema={"path": pl.String, "why": pl.String}, orient="row"))
+    return Listing(table, _omitted(left_out))
+
+
+def _omitted(left_out: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """How many files are left out for each reason."""
+    paths: dict[str, list[str]] = {}
+    for path, why in left_out:
+        paths.setdefault(why, []).append(path)
+    counts = {why: f"{len(files):,} {'file' if len(files) == 1 else 'files'}" for why, files in paths.items()}
+    return tuple((f"{counts[why]} such as {files[0]}", f"{why}.") for why, files in paths.items())

@@ -6,7 +6,7 @@ import PIL.Image
 import pytest
 
 from facevalue import studies
-from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.errors import DataError, SettingError
 from facevalue.protocol.cards import Stated
 from facevalue.protocol.study import Study
 from facevalue.report.sections import page_of
@@ -117,12 +117,12 @@ def test_scenes_are_found_in_any_spelling_in_the_order_of_their_numbers(tmp_path
 
 def test_folders_without_scenes_are_refused_in_one_sentence(tmp_path: Path) -> None:
     asked = {"modality": ["language"]}
-    with pytest.raises(DataError, match="is not a folder with scenes"):
+    with pytest.raises(DataError, match="is not a folder with pictures"):
         build(scenes=str(tmp_path / "none"), **asked)
-    with pytest.raises(DataError, match="has no scene, such as"):
+    with pytest.raises(DataError, match=r"holds no pictures .*, such as"):
         build(scenes=str(tmp_path), **asked)
     picture(tmp_path / "ArtLovers/1.png")
-    with pytest.raises(UnknownNameError, match="art lover"):
+    with pytest.raises(DataError, match="unknown persona 'ArtLovers', did you mean 'art lover'"):
         build(scenes=str(tmp_path), **asked)
 
 

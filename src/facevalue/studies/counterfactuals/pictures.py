@@ -2,25 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.protocol.settings import whole
+from facevalue.protocol import settings
+from facevalue.protocol.settings import Options
+from facevalue.protocol.sources import (
+    PictureSource,
+    files,
+    list_pictures,
+    own_manifest,
+    root_of,
+    show_pictures,
+)
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.cultural_counterfactuals import read_cultural_counterfactuals
 from facevalue.stimuli.drawn_sets import drawn_sets, portrait_sets, worker_sets
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pata import missing_photographs, read_pata
-from facevalue.stimuli.sets import check_sets
+from facevalue.stimuli.sets import Listing, check_sets
 from facevalue.stimuli.shards import ShardSource
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_social_counterfactuals
-from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN
+from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS
 from facevalue.types import OptionValue
 
 PUBLISHED = {"race-gender": 7936, "physical-gender": 5052, "physical-race": 836}
@@ -89,18 +98,8 @@ def published(subset: str) -> pl.DataFrame:
     return _in_order(named_frame)
 
 
-def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
-    out = dict(options)
-    for name in GIVEN:
-        if out[name]:
-            path = Path(str(out[name])).resolve()
-            out[name] = str(path)
-            folder = path if name in FOLDERS else path.parent
-            out["root"] = str(
-                Path(str(out["root"])).resolve() if out["root"] else folder
-            )  # that of a stored run is given
-    return out
+located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root"))
+"""The options with folders and files spelled out, so that the study can be built again from anywhere."""
 
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
@@ -111,16 +110,15 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     DataError
         The pictures can't be read, or nothing is left of them.
     """
-    lost: tuple[LeftOut, ...] = ()
-    if manifest is None:
-        manifest, lost = _found(options)
+    stored, (manifest, lost) = manifest, list_pictures(SOURCES, options, manifest)
+    if stored is None:
         manifest = _in_order(manifest)
     lacking = [name for name in _FORM if name not in manifest.columns]
     if lacking:
         raise DataError(f"The manifest of the run lacks the column {lacking[0]!r}.")
     partial: dict[str, tuple[str, ...]] = {}
-    for (subset,), own in manifest.group_by("subset", maintain_order=True):
-        checked = check_sets(own, groups(str(subset)) if options["social"] else ())
+    for (subset,), images in manifest.group_by("subset", maintain_order=True):
+        checked = check_sets(images, groups(str(subset)) if options["social"] else ())
         if checked.partial:
             partial[str(subset)] = checked.partial
             sets_checked = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
@@ -130,37 +128,26 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 
 def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
     """What shows them."""
-    if not options["root"]:
-        return drawn_sets(frame)
-    root = Path(str(options["root"]))
-    if options["social"] or options["cultural"]:
-        in_shards = bool(frame["path"].str.contains(r"(?i)\.parquet#\d+$").any())
-        return (ShardSource if in_shards else FileSource)(frame, root, Kind.SYNTHETIC)
-    return FileSource(frame, root, Kind.PHOTOGRAPHS if options["pata"] else Kind(str(options["pictures"])))
+    return show_pictures(SOURCES, options, frame)
 
 
-def _found(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    root = Path(str(options["root"]))
-    if options["social"] or options["cultural"]:
-        files = (read_social_counterfactuals if options["social"] else read_cultural_counterfactuals)(root)
-        return files.table, tuple(LeftOut(*one) for one in files.left_out)
-    if options["pata"]:
-        return _pata(Path(str(options["pata"])), root)
-    if options["manifest"]:
-        return _own(Path(str(options["manifest"])), root)
-    return _drawn(whole(options, "sets", 1), whole(options, "set_seed", 0)), ()
+def _generated(frame: pl.DataFrame, options: Options) -> Source:
+    in_shards = bool(frame["path"].str.contains(r"(?i)\.parquet#\d+$").any())
+    return files(Kind.SYNTHETIC, "", ShardSource if in_shards else FileSource)(frame, options)
 
 
-def _drawn(count: int, seed: int) -> pl.DataFrame:
+def _drawn(options: Options) -> Listing:
+    count, seed = settings.whole(options, "sets", 1), settings.whole(options, "set_seed", 0)
     tone = pl.concat_str(pl.col("skin_tone") + "-skinned", "gender", separator=" ")
     workers = worker_sets(count, seed).with_columns(subset=pl.lit("skin-tone-gender"), group=tone)
     look = pl.concat_str("physical", "gender", separator=" ")
     portraits = portrait_sets(count, seed).with_columns(subset=pl.lit("physical-gender"), group=look)
-    return pl.concat([workers, portraits]).with_columns(path=pl.lit(None, pl.String))
+    return Listing(pl.concat([workers, portraits]).with_columns(path=pl.lit(None, pl.String)), ())
 
 
-def _pata(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    pictures = read_pata(path, root).rename({"identity": "race"}).drop("activity", "url")
+def _pata(options: Options) -> Listing:
+    path = Path(str(options["pata"]))
+    pictures = read_pata(path, root_of(options)).rename({"identity": "race"}).drop("activity", "url")
     frame = pictures.with_columns(
         pl.col("race").replace(_PATA_RACES),
         subset=pl.lit("pata"),
@@ -168,11 +155,11 @@ def _pata(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         occupation=pl.lit(None, pl.String),
     ).with_columns(group=pl.concat_str("race", "gender", separator=" "))
     missing = missing_photographs(path, (), pictures)
-    return frame, (LeftOut(missing, "Not in the folder."),) if missing else ()
+    return Listing(frame, ((missing, "Not in the folder."),) if missing else ())
 
 
-def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    frame = read_manifest(path, root=root, columns=COLUMNS)
+def _listed(options: Options) -> Listing:
+    path, frame = Path(str(options["manifest"])), own_manifest(options, COLUMNS)
     taken = [name for name in _TAKEN if name in frame.columns]
     if taken:
         raise DataError(f"{path.name}: no column can be called {taken[0]!r}, which the study uses: rename it.")
@@ -200,7 +187,17 @@ def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     if not grouped.height:
         raise DataError(f"{path.name}: no picture has a group, nor a race, gender or physical attribute to make it of.")
     some = frame.height - grouped.height
-    return grouped, (LeftOut(f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ()
+    return Listing(grouped, ((f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ())
+
+
+SOURCES = (
+    PictureSource("social", lambda options: read_social_counterfactuals(root_of(options)), _generated),
+    PictureSource("cultural", lambda options: read_cultural_counterfactuals(root_of(options)), _generated),
+    PictureSource("pata", _pata, files(Kind.PHOTOGRAPHS, "")),
+    PictureSource("manifest", _listed, files(stated="pictures")),
+    PictureSource("", _drawn, lambda frame, _: drawn_sets(frame)),
+)
+"""Generated sets of two data sets, photographs of no set, the user's own pictures, or drawn sets."""
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,8 +15,8 @@ TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
 WORDINGS = ("paper", "clean", "released")
 ALL = "all"
 _OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)
-FOLDERS, _LISTS = ("social", "cultural"), ("pata", "manifest")
-GIVEN = (*FOLDERS, *_LISTS)
+FOLDERS, LISTS = ("social", "cultural"), ("pata", "manifest")
+GIVEN = (*FOLDERS, *LISTS)
 """Settings that show pictures which are not drawn."""
 PICTURE, TEXT = "picture", "text"
 
@@ -49,7 +49,7 @@ SETTINGS = (
     Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=GIVEN[:1]),
     Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=GIVEN[:2]),
     Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=GIVEN[:3]),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_LISTS),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=LISTS),
     Setting(
         "pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=("manifest",)
     ),

@@ -1,7 +1,6 @@
 """What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -11,23 +10,32 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.released_tables import fold
-from facevalue.protocol.stimuli import own_manifest
+from facevalue.errors import DataError
+from facevalue.protocol.settings import Options, whole
+from facevalue.protocol.sources import (
+    PictureSource,
+    Shows,
+    files,
+    kind_of,
+    list_pictures,
+    own_manifest,
+    root_of,
+)
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages
 from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.individuals import FileIndividuals, SourceIndividuals
+from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
 from facevalue.stimuli.joined_pairs import JOINED
-from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.pairs import left_first
+from facevalue.stimuli.patterns import Levels, read_folder
 from facevalue.stimuli.portraits import AGES, Identity, svg
 from facevalue.stimuli.scene_folders import without_people
+from facevalue.stimuli.sets import Listing
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
 from facevalue.studies.modscan.tables import GENDERS, RACES, instances
@@ -46,7 +54,7 @@ COLUMNS = (
 )
 """What is read of a manifest of the user's own faces."""
 _NOTHING = pl.DataFrame()
-_NUMBER = re.compile(r"\d+")
+_SCENE = ("image", "path", PERSONA, "identity", "set")
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ def read_pictures(
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
     lost: tuple[LeftOut, ...] = ()
     if manifest is None:
-        faces, lost = _faces(options, chosen) if VISION in chosen.modalities else (_NOTHING, ())
+        faces, lost = list_pictures(FACES, options) if VISION in chosen.modalities else (_NOTHING, ())
         scenes = _scenes(options, chosen) if LANGUAGE in chosen.modalities else _NOTHING
         manifest = pl.concat([part for part in (faces, scenes) if part.height], how="diagonal")
     persona = pl.col(PERSONA).is_not_null() if PERSONA in manifest.columns else pl.lit(value=False)
@@ -76,23 +84,20 @@ def read_pictures(
     return Pictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
 
 
-def pair_source(options: Mapping[str, OptionValue], faces: pl.DataFrame) -> Source:
-    """What shows pairs of faces, composed when they are looked at or before."""
-    if not options["root"]:
-        people = faces.select("image", "gender", "age", TONE).iter_rows()
-        portraits = DrawnImages({image: partial(_portrait, image, *who) for image, *who in people})
-        return PairSource(SourceIndividuals(portraits, faces, None), _sides, None, composition=JOINED)
-    kind, root = Kind(str(options["pictures"])), Path(str(options["root"]))
-    kind = Kind.PHOTOGRAPHS if kind is Kind.UNSTATED and not options["manifest"] else kind
-    if options["composed"]:
-        return FileSource(faces, root, kind)
-    return PairSource(FileIndividuals(faces, root, kind, None), _sides, None, composition=JOINED)
+def _joined(individuals: Individuals) -> Source:
+    return PairSource(individuals, _sides, None, composition=JOINED)
 
 
 def _sides(levels: Mapping[str, str | None]) -> tuple[str, str]:
     """Pictures on the left and on the right."""
     one, two = str(levels["image_1"]), str(levels["image_2"])
     return (two, one) if levels["left"] == "2" else (one, two)
+
+
+def _files_joined(usual: Kind) -> Shows:
+    return lambda faces, options: _joined(
+        FileIndividuals(faces, root_of(options), kind_of(options, usual, "pictures"), None)
+    )
 
 
 def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> Source:
@@ -103,42 +108,51 @@ def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> So
     return DrawnImages({image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in rows})
 
 
-def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    """Faces or composed pairs, and files among them that are left out."""
-    root = Path(str(options["root"]))
-    if options["composed"] or options["utkface"]:
-        files = read_utkface_pairs(root) if options["composed"] else read_utkface(root)
-        lost = files.left_out.group_by("why", maintain_order=True).agg(pl.len(), pl.col("path").first())
-        return files.table, tuple(
-            LeftOut(f"{n:,} files such as {path}", f"{why}.") for why, n, path in lost.iter_rows()
-        )
-    if options["fairface"]:
-        return read_fairface(Path(str(options["fairface"]))), ()
-    if options["manifest"]:
-        frame = own_manifest(options, COLUMNS)
-        races = {race.lower(): race for race in RACES}
-        race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
-        bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()
-        short = (
-            (LeftOut(f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
-        )
-        return frame.filter(~bare).with_columns(pl.col("gender").str.to_lowercase(), race), short
-    return _drawn(chosen.faces), ()
+def _own_faces(options: Options) -> Listing:
+    frame = own_manifest(options, COLUMNS)
+    races = {race.lower(): race for race in RACES}
+    race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
+    bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()
+    short = ((f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
+    return Listing(frame.filter(~bare).with_columns(pl.col("gender").str.to_lowercase(), race), short)
 
 
-def _drawn(count: int) -> pl.DataFrame:
+def _drawn(options: Options) -> Listing:
+    count = whole(options, "faces", 1)
     rows = [
         (f"{age}/{gender}/{tone}/{number}", None, f"{age}/{gender}/{tone}/{number}", age, gender, tone)
         for age, gender, tone, number in product(AGES, GENDERS, TONES, range(1, count + 1))
     ]
     names = ("image", "path", "identity", "age", "gender", TONE)
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")
-    return frame.with_columns(set=pl.lit(None, pl.String))
+    return Listing(frame.with_columns(set=pl.lit(None, pl.String)))
+
+
+def _portraits(faces: pl.DataFrame, _: Options) -> Source:
+    people = faces.select("image", "gender", "age", TONE).iter_rows()
+    drawings = DrawnImages({image: partial(_portrait, image, *traits) for image, *traits in people})
+    return _joined(SourceIndividuals(drawings, faces, None))
 
 
 def _portrait(image: str, gender: str, age: str, tone: str) -> str:
     seed = int.from_bytes(blake2b(image.encode(), digest_size=6).digest(), "little")
     return svg(Identity(image, seed, gender, age, tone, "normal"))
+
+
+FACES = (
+    PictureSource(
+        "composed", lambda options: read_utkface_pairs(root_of(options)), files(Kind.PHOTOGRAPHS, "pictures")
+    ),
+    PictureSource("utkface", lambda options: read_utkface(root_of(options)), _files_joined(Kind.PHOTOGRAPHS)),
+    PictureSource(
+        "fairface",
+        lambda options: Listing(read_fairface(Path(str(options["fairface"])))),
+        _files_joined(Kind.PHOTOGRAPHS),
+    ),
+    PictureSource("manifest", _own_faces, _files_joined(Kind.UNSTATED)),
+    PictureSource("", _drawn, _portraits),
+)
+"""Pairs that the authors composed, faces of two data sets, the user's own, or drawn ones."""
 
 
 def _pairs(
@@ -199,69 +213,44 @@ def _personas(chosen: Selection) -> list[str]:
 
 def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
     personas = _personas(chosen)
-    folder, check = Path(str(options["scenes"])), str(options["people_check"])
-    scene_files = _files(folder, personas) if options["scenes"] else None
-    seals: dict[str, str] = {}
-    if scene_files and check:
-        scene_files, seals = _without_people(
-            {name: scene_files[name] for name in personas if name in scene_files}, folder, Path(check)
-        )
-    rows: list[tuple[str, str | None, str]] = []
-    for at, name in enumerate(personas):
-        rng = np.random.default_rng([chosen.scene_seed, at])
-        if scene_files is None:
-            seeds = (chosen.scene_seed * 1_000_000 + number for number in range(chosen.scenes))
-            rows += [(f"{name}/{seed}", None, name) for seed in seeds]
-            continue
-        files = scene_files.get(name, [])
-        drawn_files = sorted(rng.permutation(len(files))[: chosen.scenes].tolist())
-        rows += [(files[place], files[place], name) for place in drawn_files]
-    if not rows:
+    if not personas:
         raise DataError(
             "No scene is left: only persona traits have scenes, and none was chosen. Name some (--instances), or leave "
             "scenes out (--modality vision)."
         )
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", PERSONA), pl.String()), orient="row")
-    checked = {name: pl.lit(value) for name, value in seals.items()}
-    return frame.with_columns(identity="image", set=pl.lit(None, pl.String), **checked)
+    if not options["scenes"]:
+        return _drawn_scenes(personas, chosen)
+    listed, parts = _listed_scenes(options, personas), []
+    for at, name in enumerate(personas):
+        scenes = listed.filter(pl.col(PERSONA) == name)
+        rng = np.random.default_rng([chosen.scene_seed, at])
+        parts.append(scenes[np.sort(rng.permutation(scenes.height)[: chosen.scenes])])
+    return pl.concat(parts)
 
 
-def _without_people(
-    scene_files: Mapping[str, list[str]], folder: Path, check: Path
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Pictures in which a detector found nobody; and who looked, for the manifest, as a run outlives the check."""
-    rows = [(path, path, name) for name, own in scene_files.items() for path in own]
-    table = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", "scene"), pl.String()), orient="row")
-    check_result = without_people(table, folder, check)
-    clear_paths = set(check_result.table["path"])
-    clear = {name: [path for path in own if path in clear_paths] for name, own in scene_files.items()}
-    dropped = f"{check_result.dropped:,} of {table.height:,}"
-    return clear, dict(zip(CHECK, (dropped, check_result.detector, check_result.threshold), strict=True))
+def _drawn_scenes(personas: list[str], chosen: Selection) -> pl.DataFrame:
+    seeds = range(chosen.scene_seed * 1_000_000, chosen.scene_seed * 1_000_000 + chosen.scenes)
+    rows = [(f"{name}/{seed}", None, name, f"{name}/{seed}", None) for name in personas for seed in seeds]
+    return pl.DataFrame(rows, schema=dict.fromkeys(_SCENE, pl.String()), orient="row")
 
 
-def _files(folder: Path, personas: list[str]) -> dict[str, list[str]]:
-    """Pictures by persona, in the order of their numbers."""
-    if not folder.is_dir():
-        raise DataError(f"{folder}: is not a folder with scenes.")
-    names = {fold(one.name): one.name for one in instances(PERSONA)}
-    out: dict[str, list[str]] = {}
-    for part in sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")):
-        if fold(part.name) not in names:
-            raise UnknownNameError(f"scene in {folder.name}", part.name, [one.name for one in instances(PERSONA)])
-        images = sorted(_images(part, "*"), key=_natural)
-        out.setdefault(names[fold(part.name)], []).extend(path.relative_to(folder).as_posix() for path in images)
-    if not any(out.get(name) for name in personas):
-        raise DataError(f"{folder}: has no scene, such as ArtLover/1.png.")
-    return out
+def _listed_scenes(options: Mapping[str, OptionValue], personas: list[str]) -> pl.DataFrame:
+    """Scenes of these personas; of those that were checked the ones without people, and who looked.
 
-
-def _images(folder: Path, pattern: str) -> Iterator[Path]:
-    return (path for path in sorted(folder.glob(pattern)) if path.suffix.lower() in SUFFIXES and path.is_file())
-
-
-def _natural(path: Path) -> tuple[int, str]:
-    number = _NUMBER.search(path.stem)
-    return int(number[0]) if number else 0, path.name
+    A run outlives the check, so that the manifest says what was left out.
+    """
+    folder, check = Path(str(options["scenes"])), str(options["people_check"])
+    levels = {PERSONA: Levels({persona.name: () for persona in instances(PERSONA)})}
+    frame = read_folder(folder, [f"{{{PERSONA}}}/{{n}}"], levels)
+    frame = frame.filter(pl.col(PERSONA).is_in(personas)).select(_SCENE)
+    if frame.is_empty():
+        raise DataError(f"{folder}: has no scene of {', '.join(personas)}.")
+    if not check:
+        return frame
+    clear = without_people(frame.rename({PERSONA: "scene"}), folder, Path(check))
+    dropped = f"{clear.dropped:,} of {frame.height:,}"
+    seals = dict(zip(CHECK, (dropped, clear.detector, clear.threshold), strict=True))
+    return clear.table.rename({"scene": PERSONA}).with_columns(pl.lit(text).alias(name) for name, text in seals.items())
 
 
 def _lacking(scenes: pl.DataFrame, chosen: Selection) -> tuple[LeftOut, ...]:

@@ -9,11 +9,12 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import located, seeds
+from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import PEOPLE, TONE, Pictures, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, Pictures, read_pictures, scene_source
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
@@ -67,7 +68,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         read_real(str(options["real_world"]), sorted({*GENDERS, *RACES, *levels}))
     prompts = PromptBuilder(chosen)
     shown_pictures = Shown(
-        pair_source(options, pictures.faces) if pictures.pairs else None,
+        show_pictures(FACES, options, pictures.faces) if pictures.pairs else None,
         scene_source(options, pictures.scenes) if pictures.scenes.height else None,
         pictures.scenes["image"] if pictures.scenes.height else (),
     )

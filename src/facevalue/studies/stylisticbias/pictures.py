@@ -6,15 +6,24 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError
 from facevalue.protocol import settings
 from facevalue.protocol.bases import check_bases
-from facevalue.protocol.settings import face_counts
-from facevalue.protocol.stimuli import own_manifest
+from facevalue.protocol.settings import Options, face_counts
+from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, source_of
 from facevalue.protocol.study import LeftOut
+from facevalue.stimuli.chosen import narrowed
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
+from facevalue.stimuli.drawn import (
+    CONTROL,
+    FULL_BODY,
+    PortraitSource,
+    default_cache,
+    draw_identities,
+    portrait_manifest,
+)
 from facevalue.stimuli.faults import Faults
+from facevalue.stimuli.sets import Listing
 from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
@@ -38,6 +47,7 @@ COLUMNS = (
     *(Column(name, f"{name} as perceived", levels=partial(folders.spellings, name)) for name in folders.PEOPLE),
 )
 """What is read of a manifest."""
+_GRID = pl.DataFrame([(v.attribute, v.name) for v in grid()], ["attribute", "variation"], orient="row")
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -47,18 +57,14 @@ _WHY = {
 
 def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out."""
-    attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
-    if options["manifest"]:
-        frame = own_manifest(options, COLUMNS)
-        where = Path(str(options["manifest"])).name
-    elif options["folders"]:
-        frame = folders.read_stylisticbias_folders(Path(str(options["folders"]))).rename(
-            {"value": "variation"}, strict=False
-        )
-        where = str(options["folders"])
-    else:
-        return _portraits(options, attributes, chosen), ()
-    frame = _selected(_checked(frame, where), attributes, chosen)
+    frame, left_out = list_pictures(SOURCES, options)
+    source = source_of(SOURCES, options).setting
+    if not source:
+        return frame, left_out
+    frame = _checked(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
+    is_control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
+    chosen = {name: settings.names(options, f"{name}s") for name in ("attribute", "variation")}
+    frame = narrowed(frame, chosen, always=is_control)
     frame, left_out = _kept(frame) if options["grid"] == "kept" else (frame, ())
     return _controlled(frame, options["fashion_base"] == "full-body"), left_out
 
@@ -104,12 +110,10 @@ def _fate(
     return "kept" if "kept" in of.values() else next(iter(of.values()))
 
 
-def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:
-    for kind, wanted in (("attribute", attributes), ("variation", chosen)):
-        known = {v.attribute if kind == "attribute" else v.name for v in grid()}
-        for name in wanted:
-            if name not in known:
-                raise UnknownNameError(kind, name, known)
+def _portraits(options: Options) -> Listing:
+    attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
+    for column, names in (("attribute", attributes), ("variation", chosen)):
+        narrowed(_GRID, {column: names}, always=pl.lit(value=False))  # refuses names that are not in it
     counts = face_counts(str(options["faces"]))
     changes: dict[str, list[tuple[str, str]]] = {}
     for gender in counts:
@@ -123,19 +127,7 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
         hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
         raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
     identities = draw_identities(counts, settings.whole(options, "faces_seed", 0))
-    return portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body")
-
-
-def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> pl.DataFrame:
-    for column, wanted in (("attribute", attributes), ("variation", chosen)):
-        have = frame.filter(pl.col("attribute") != CONTROL[0])[column].unique().to_list()
-        for name in wanted:
-            if name not in have:
-                raise UnknownNameError(column, name, have)
-        if wanted:
-            control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
-            frame = frame.filter(control | pl.col(column).is_in(wanted))
-    return frame
+    return Listing(portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body"))
 
 
 def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
@@ -169,3 +161,16 @@ def _checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     if not (frame["attribute"] != CONTROL[0]).any():
         raise DataError(f"{where}: no variation but the full-body base, so no shift to measure.")
     return frame
+
+
+def _folders(options: Options) -> Listing:
+    frame = folders.read_stylisticbias_folders(Path(str(options["folders"])))
+    return Listing(frame.rename({"value": "variation"}, strict=False))
+
+
+SOURCES = (
+    PictureSource("manifest", lambda options: Listing(own_manifest(options, COLUMNS)), files()),
+    PictureSource("folders", _folders, files()),
+    PictureSource("", _portraits, lambda frame, _: PortraitSource(frame, default_cache())),
+)
+"""The user's own pictures, the authors' folders, or drawn faces."""

@@ -1,7 +1,6 @@
 """Declaration of StylisticBias: faces, variations, questions."""
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,13 @@ from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.protocol.planning import units_asked, variation_spread
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sampling import WholeUnits
+from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
-from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.stylisticbias.pictures import pictures
+from facevalue.studies.stylisticbias.pictures import SOURCES, pictures
 from facevalue.studies.stylisticbias.settings import NAME, TITLE
 from facevalue.types import Option, OptionValue, Question, Sampling
 
@@ -86,7 +84,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
             reasks=2 if options["prompts"] == "released" else 0,
         ),
-        source=_source(options, frame),
+        source=show_pictures(SOURCES, options, frame),
         ask=_ask(questions, names, orderings),
         sample=WholeUnits(
             design, faces, {"": (len(names), len(orderings))}, WHOLE, "Choose fewer variations, or fewer seeds."
@@ -128,12 +126,6 @@ def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
         name = " ".join([*parts, *(["full-body base"] if control else ["base"] if baseline else [])])
         blocks.append(Block(name, (image,), prompt, constants, baseline, control))
     return Design(tuple(blocks))
-
-
-def _source(options: Mapping[str, OptionValue], manifest: pl.DataFrame) -> Source:
-    if "path" in manifest.columns:
-        return FileSource(manifest, Path(str(options["root"])), Kind(str(options["kind"])))
-    return PortraitSource(manifest, default_cache())
 
 
 def _questions(asked: tuple[tables.Scenario, ...], wording: str) -> list[Question]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.settings import names, whole
-from facevalue.protocol.stimuli import own_manifest
+from facevalue.protocol.settings import Options, names, whole
+from facevalue.protocol.sources import PictureSource, kind_of, list_pictures, own_manifest, root_of, source_of
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_identities
 from facevalue.stimuli.base import Kind, Source
@@ -22,10 +22,11 @@ from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
+from facevalue.stimuli.sets import Listing
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.folders import CONTRASTS, read_individuals, read_pairs
-from facevalue.studies.vignette.settings import OWN, RELEASED, Selection, selection
+from facevalue.studies.vignette.settings import RELEASED, Selection, selection
 from facevalue.types import OptionValue
 
 RELEASED_SIZE = (672, 336)
@@ -122,16 +123,9 @@ class Pictures:
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
     """Read the pictures that were chosen, or list those that can be drawn."""
-    sources = [name for name in OWN if options[name]]
-    if not sources:
+    if not source_of(SOURCES, options).setting:
         return _ours(options, manifest)
-    frame = manifest
-    if frame is None:
-        frame = {"manifest": _manifest, "folder": _folder, "pata": _pata}[sources[0]](options)
-    left_out: tuple[LeftOut, ...] = ()
-    if options["pata"] and manifest is None:
-        missing = missing_photographs(Path(str(options["pata"])), _scenes(options), frame)
-        left_out = (LeftOut(missing, "No such file in the folder."),) if missing else ()
+    frame, left_out = list_pictures(SOURCES, options, manifest)
     composed = "identity_1" in frame.columns or "activity_1" in frame.columns
     chosen = selection(options, levels(frame, "identity"), levels(frame, "activity"))
     for dimension in chosen.dimensions:
@@ -157,25 +151,23 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
     """Where the stimuli come from."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
-    if not any(options[name] for name in OWN):
+    if not source_of(SOURCES, options).setting:
         if options["pictures"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
             return NoPicture()
         return PairSource(DrawnPeople(default_cache()), _named, shuffle, size)
-    root, kind = Path(str(options["root"])), Kind(str(options["kind"]))
-    if options["pata"] and kind is Kind.UNSTATED:
-        kind = Kind.PHOTOGRAPHS
+    kind = kind_of(options, Kind.PHOTOGRAPHS if options["pata"] else Kind.UNSTATED)
     if pictures.composed:
-        return ComposedPairs(pictures.frame, root, kind, size)
-    images = FileIndividuals(pictures.frame, root, kind)
+        return ComposedPairs(pictures.frame, root_of(options), kind, size)
+    images = FileIndividuals(pictures.frame, root_of(options), kind)
     if pictures.pairs is not None:
         return PairSource(images, lambda row: (row["image_1"] or "", row["image_2"] or ""), shuffle, size)
     by_name = {picture_name(*row[1:]): row[0] for row in pictures.frame.select(_COLUMNS).iter_rows()}
 
-    def files(row: Mapping[str, str | None]) -> tuple[str, str]:
-        one, other = _named(row)
-        return by_name[one], by_name[other]
+    def pair_of(row: Mapping[str, str | None]) -> tuple[str, str]:
+        first, second = _named(row)
+        return by_name[first], by_name[second]
 
-    return PairSource(images, files, shuffle, size)
+    return PairSource(images, pair_of, shuffle, size)
 
 
 def picture_name(gender: str, dimension: str, identity: str, activity: str | None, person: str | None = None) -> str:
@@ -291,21 +283,32 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     return frame
 
 
-def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
+def _folder(options: Options) -> pl.DataFrame:
     root = Path(str(options["folder"]))
     composed = any((root / folder).is_dir() for folders in CONTRASTS.values() for folder in folders)
     return (read_pairs if composed else read_individuals)(root)
 
 
-def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    frame = read_pata(Path(str(options["pata"])), Path(str(options["root"])), _scenes(options))
-    return frame.with_columns(pl.lit("race").alias("dimension"))
+def _pata(options: Options) -> Listing:
+    path, scenes = Path(str(options["pata"])), _scenes(options)
+    frame = read_pata(path, root_of(options), scenes).with_columns(dimension=pl.lit("race"))
+    missing = missing_photographs(path, scenes, frame)
+    return Listing(frame, ((missing, "No such file in the folder."),) if missing else ())
 
 
 def _scenes(options: Mapping[str, OptionValue]) -> list[str]:
     """The scenes that were named; else those of the paper, as far as the list has them."""
     listed = set(read_pata_list(Path(str(options["pata"])))["activity"])
     return names(options, "activity") or [name for name in PATA_ACTIVITIES if name in listed]
+
+
+SOURCES = (
+    PictureSource("manifest", lambda options: Listing(_manifest(options))),
+    PictureSource("folder", lambda options: Listing(_folder(options))),
+    PictureSource("pata", _pata),
+    PictureSource("", lambda options: Listing(everyone(selection(options)))),
+)
+"""The user's own pictures, the authors' folders, PATA's photographs, or the paper's; `source` shows pairs of them."""
 
 
 def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:

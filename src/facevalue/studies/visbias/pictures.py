@@ -10,15 +10,16 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.settings import located
+from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, show_pictures
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.mixed import MixedSource
 from facevalue.stimuli.patterns import Levels, read_folder
+from facevalue.stimuli.sets import Listing
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
@@ -66,11 +67,10 @@ def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
-    is_drawn = not (options["folder"] or options["manifest"])
-    left_out = _NOT_DRAWN if is_drawn else ()
+    frame, left_out = list_pictures(SOURCES, options, manifest)
     if manifest is not None:
         return Pictures(manifest, _groups(manifest, chosen), left_out)
-    frame = _selected(_people(options), chosen)
+    frame = _selected(frame, chosen)
     if options["species"]:
         beings = _beings(options)
         twice = set(frame["image"]) & set(beings["image"])
@@ -91,16 +91,11 @@ def source(
 
 
 def _images(options: Mapping[str, OptionValue], people: str, pictures: pl.DataFrame) -> Source:
-    if people == SPECIES:
-        own_species = options["species"] != DRAWN
-        return (
-            FileSource(pictures, Path(str(options["species_root"]))) if own_species else drawn_species.species_source()
-        )
-    if options["folder"] or options["manifest"]:
-        kind = Kind(str(options["kind"]))
-        photographed = options["folder"] and kind is Kind.UNSTATED
-        return FileSource(pictures, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
-    return drawn_workers.worker_source()
+    if people == PEOPLE:
+        return show_pictures(SOURCES, options, pictures)
+    if options["species"] == DRAWN:
+        return drawn_species.species_source()
+    return FileSource(pictures, Path(str(options["species_root"])))
 
 
 def spelled_out(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -137,23 +132,11 @@ def read_photographs(root: Path) -> pl.DataFrame:
     return frame.sort(*(pl.col(name).cast(pl.Enum(list(_spelled(name)))) for name in FACTORS), maintain_order=True)
 
 
-def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    if options["folder"]:
-        return read_photographs(Path(str(options["folder"])))
-    if options["manifest"]:
-        return _own(str(options["manifest"]), str(options["root"]))
-    return drawn_workers.worker_manifest()
-
-
 def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["species"] == DRAWN:
         return drawn_species.species_manifest().select("image", "identity", "set", SPECIES)
     species = Column(SPECIES, "of the being", needed=True, filled=True)
-    return _own(str(options["species"]), str(options["species_root"]), (species,))
-
-
-def _own(file: str, root: str, columns: tuple[Column, ...] = COLUMNS) -> pl.DataFrame:
-    return read_manifest(Path(file), root=Path(root) if root else None, columns=columns)
+    return own_manifest(options, (species,), "species", "species_root")
 
 
 def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
@@ -191,7 +174,20 @@ def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 _NOT_DRAWN = (
-    LeftOut("race", "Drawings have a skin tone, which is no race."),
-    LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
+    ("race", "Drawings have a skin tone, which is no race."),
+    ("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
 )
 """What of the paper the drawings don't show."""
+SOURCES = (
+    PictureSource(
+        "folder", lambda options: Listing(read_photographs(Path(str(options["folder"])))), files(Kind.PHOTOGRAPHS)
+    ),
+    PictureSource("manifest", lambda options: Listing(own_manifest(options, COLUMNS)), files()),
+    PictureSource(
+        "",
+        lambda _: Listing(drawn_workers.worker_manifest()),
+        lambda _, __: drawn_workers.worker_source(),
+        _NOT_DRAWN,
+    ),
+)
+"""The authors' photographs of people, the user's own pictures, or drawn workers."""

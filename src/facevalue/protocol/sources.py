@@ -1,0 +1,83 @@
+"""Where a study's pictures come from: a list of sources, one of which the user's settings name."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.protocol.settings import Options
+from facevalue.protocol.study import LeftOut
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.columns import Column
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.sets import Listing
+
+Shows = Callable[[pl.DataFrame, Options], Source]
+"""From the table of pictures and the settings to what shows them."""
+
+
+def files(usual: Kind = Kind.UNSTATED, stated: str = "kind", show: type[FileSource] = FileSource) -> Shows:
+    """Show files below the folder `root`. Their kind is the one that the setting `stated` states; if none, `usual`."""
+    return lambda table, options: show(table, root_of(options), kind_of(options, usual, stated))
+
+
+def kind_of(options: Options, usual: Kind, stated: str = "kind") -> Kind:
+    """Return what the user states that pictures are, or what they usually are."""
+    kind = Kind(str(options[stated])) if stated else usual
+    return usual if kind is Kind.UNSTATED else kind
+
+
+def root_of(options: Options) -> Path:
+    """Return the folder that paths of pictures are relative to."""
+    return Path(str(options["root"]))
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """One place that pictures come from.
+
+    Attributes
+    ----------
+    setting:
+        The setting that names it; "" for what is shown where none is named, the last of a list.
+    listed:
+        Lists the pictures, and says what is not shown.
+    shows:
+        Shows them.
+    lacks:
+        What it never shows of what the paper does, and why.
+    """
+
+    setting: str
+    listed: Callable[[Options], Listing]
+    shows: Shows = field(default_factory=files)
+    lacks: tuple[tuple[str, str], ...] = ()
+
+
+def source_of(sources: Sequence[PictureSource], options: Options) -> PictureSource:
+    """Return the first source that the settings name."""
+    return next(source for source in sources if not source.setting or options[source.setting])
+
+
+def list_pictures(
+    sources: Sequence[PictureSource], options: Options, stored: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """List the pictures that the settings name, and what is left out; the table of a stored run is used as it is."""
+    source = source_of(sources, options)
+    listing = Listing(stored) if stored is not None else source.listed(options)
+    return listing.table, tuple(LeftOut(*omission) for omission in (*source.lacks, *listing.left_out))
+
+
+def show_pictures(sources: Sequence[PictureSource], options: Options, table: pl.DataFrame) -> Source:
+    """Return what shows pictures that `list_pictures` listed."""
+    return source_of(sources, options).shows(table, options)
+
+
+def own_manifest(
+    options: Options, columns: Sequence[Column], setting: str = "manifest", root: str = "root"
+) -> pl.DataFrame:
+    """Read the user's manifest."""
+    folder = Path(str(options[root])) if options[root] else None
+    return read_manifest(Path(str(options[setting])), root=folder, columns=columns)
