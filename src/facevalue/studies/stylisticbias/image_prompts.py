@@ -5,36 +5,11 @@ from itertools import product
 import polars as pl
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies.stylisticbias.tables import GENDERS, attribute_titles, grid
+from facevalue.studies.stylisticbias.tables import GENDERS, attribute_titles, grid, read
 
-BASE_FACE = (
-    "Photorealistic studio portrait of an average-looking {build} build {age} {gender} person with {ethnicity} "
-    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered "
-    "ears, hair tucked behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white"
-    " studio backdrop, soft even lighting, no dramatic shadows.\n\nNatural skin texture with visible pores, minor"
-    " blemishes, slight facial asymmetry, real-world imperfections, non-model appearance, realistic proportions. "
-    "Documentary-style photography, not fashion, not advertising."
-)
-"""Figure 9, verbatim: the prompt for a base face."""
-
-FEATURE_VARIATION = (
-    "A portrait photograph of the same {gender} as the reference image, facing the camera, neutral expression. "
-    "Plain white background, even studio lighting. {feature_key}: {feature_value}. Keep the face identity "
-    "consistent with the reference image."
-)
-"""Figure 10, verbatim: the prompt for a variation other than clothing."""
-
-CLOTHING_VARIATION = (
-    "Generate a full-body portrait photograph of a {gender}, standing in neutral pose, facing camera. Wearing "
-    "{fashion_style} clothing/outfit. Same face and facial features as the reference image to maintain identity "
-    "consistency. Plain white background, even studio lighting, professional photography style. Show the complete body "
-    "from head to feet wearing the specified fashion style. Keep the face identity consistent with the reference image."
-)
-"""Figure 11, verbatim: the prompt for a fashion style."""
-AGES = {"young": "young adult", "middle-aged": "middle-aged adult", "elderly": "elderly"}
-"""Levels of the portraits in the paper's words (Table 9); other levels stand as they are."""
-ETHNICITIES = ("Asian", "African", "European", "Middle Eastern", "Latino")
-BUILDS = ("thin", "normal", "obese")
+_TABLES = read("image_prompts.toml")
+BASE_FACE, FEATURE_VARIATION, CLOTHING_VARIATION = (str(_TABLES[name]) for name in ("base_face", "feature", "clothing"))
+"""Figures 9, 10 and 11, verbatim: the prompts for a base face, for a fashion style, and for any other variation."""
 
 
 def published_prompts(portraits: bool = False) -> pl.DataFrame:
@@ -46,24 +21,20 @@ def published_prompts(portraits: bool = False) -> pl.DataFrame:
     `age`, `build`, `ethnicity`, `judged` ("kept", or the pass of Appendix C.1 that drops the picture before the
     judgment), `reference` (the image that goes with the prompt; null for a base face), `figure` and `prompt`.
     """
-    rows: list[tuple[str | None, ...]] = []
-    for gender, age, ethnicity, build in product(GENDERS, AGES, ETHNICITIES, BUILDS):
-        who = "-".join((gender, age, ethnicity.lower().replace(" ", "-"), build))
-        facts = (who, gender, age, build, ethnicity)
-        rows.append((who, None, None, "kept", None, "9", *facts))
-        for v in () if portraits else grid():
-            if gender in v.fate:
-                figure = "11" if v.attribute == "fashion_style" else "10"
-                image = f"{who}/{v.attribute}={v.name}"
-                rows.append((image, v.attribute, v.name, v.fate[gender], who, figure, *facts))
-    names = ("image", "attribute", "variation", "judged", "reference", "figure")
-    people = ("identity", "gender", "age", "build", "ethnicity")
-    frame = pl.DataFrame(rows, schema=dict.fromkeys((*names, *people), pl.String), orient="row")
-    frame = frame.sort(pl.col("attribute").is_not_null(), maintain_order=True)
-    frame = frame.with_columns(generation_prompts(frame))
-    return frame.select(
-        "image", "identity", "attribute", "variation", *people[1:], "judged", "reference", "figure", "prompt"
+    configurations = product(GENDERS, _TABLES["ages"], _TABLES["ethnicities"], _TABLES["builds"])
+    faces = pl.DataFrame(list(configurations), ["gender", "age", "ethnicity", "build"], orient="row")
+    looks = pl.col("ethnicity").str.to_lowercase().str.replace(" ", "-")
+    faces = faces.with_columns(identity=pl.concat_str("gender", "age", looks, "build", separator="-"))
+    bases = faces.with_columns(image="identity", judged=pl.lit("kept"), figure=pl.lit("9"))
+    fates = [(v.attribute, v.name, gender, fate) for v in grid() for gender, fate in v.fate.items()]
+    variations = pl.DataFrame(fates, ["attribute", "variation", "gender", "judged"], orient="row")
+    figure = pl.when(pl.col("attribute") == "fashion_style").then(pl.lit("11")).otherwise(pl.lit("10"))
+    varied = faces.join(variations, on="gender", maintain_order="left_right").with_columns(
+        image=pl.format("{}/{}={}", "identity", "attribute", "variation"), reference="identity", figure=figure
     )
+    frame = pl.concat([bases, varied.clear() if portraits else varied], how="diagonal")
+    columns = ("image", "identity", "attribute", "variation", "gender", "age", "build", "ethnicity", "judged")
+    return frame.with_columns(generation_prompts(frame)).select(*columns, "reference", "figure", "prompt")
 
 
 def generation_prompts(manifest: pl.DataFrame) -> pl.Series:
@@ -92,7 +63,7 @@ def generation_prompts(manifest: pl.DataFrame) -> pl.Series:
         attribute, variation = row["attribute"], row["variation"]
         if attribute is None:
             facts = {name: row[name] for name in ("build", "gender", "ethnicity")}
-            out.append(BASE_FACE.format(age=AGES.get(row["age"], row["age"]), **facts))
+            out.append(BASE_FACE.format(age=_TABLES["ages"].get(row["age"], row["age"]), **facts))
             continue
         title = titles.get((attribute, variation), variation)
         if attribute == "fashion_style":
