@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import sparse, special
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
 
@@ -68,8 +68,14 @@ class Scenes:
 
     def selected(self, n: Array, s: Array) -> Array:
         """Selection frequencies in percent, shape (identities, ...), of answers shaped (lines, identities, ...)."""
-        starts = np.flatnonzero(np.r_[True, np.diff(self.activity) != 0])
-        return _frequencies(*(np.add.reduceat(x, starts, axis=0) for x in (n, s)), axis=0)
+        sums = (self._adding @ x.reshape(len(x), -1) for x in (n, s))
+        return _frequencies(*(x.reshape(-1, *n.shape[1:]) for x in sums), axis=0)
+
+    @cached_property
+    def _adding(self) -> sparse.csr_matrix:
+        """Which lines are of which activity, shape (activities, lines)."""
+        lines = np.arange(self.activity.size)
+        return sparse.csr_matrix((np.ones(lines.size), (np.unique(self.activity, return_inverse=True)[1], lines)))
 
     @cached_property
     def _residuals(self) -> tuple[Array, Array]:

@@ -15,6 +15,8 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.proportions import WILSON, effective_size, wilson
 
+Codes = npt.NDArray[np.int64]
+
 SUMS = ("n", "s", "asked")
 ENDS = ("s_least", "s_most")
 """Sums that rows may have besides: s had all missing answers gone one way or the other, where part of each is known."""
@@ -23,6 +25,8 @@ UNIT = ("stratum", "unit")
 """What was sampled, and the part of the sample it is from (gender): units of different strata are other units."""
 MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "asked")
 """Sums over the pairs of a cell: how many answered, n, s, n², s n, s², and the number of answers asked for."""
+CELL = "_cell"
+"""Number of the cell that a row belongs to, where cells are summed up."""
 FEWEST = 3
 """Units from which there is an interval."""
 _NOTHING = 1e-9  # mass that is no answer
@@ -109,25 +113,29 @@ def cells(
     by = list(by)
     if "question" in frame.columns and "question" not in by and _mixed(frame, by):
         raise ValueError("A cell would put several questions about one pair together; name `question` in `by`.")
-    out = _values(frame, by)
-    units = _contributions(frame.filter(pl.col("unit").is_not_null()), by)
-    variance = between(units, by).with_columns(kish=pl.lit(value=False))
+    labels, cell = _numbered(frame, by)
+    rows = _coded(frame.with_columns(cell))
+    out = pl.concat([labels, _values(rows).drop(CELL)], how="horizontal")
+    units = rows.filter(pl.col("unit").is_not_null())
+    variance = between(_contributions(units)).with_columns(kish=pl.lit(value=False))
+    worse = None if only_values() else _worse_end(units, variance)
     if whole is not None and whole.height:
-        totals = add(whole, [*by, *UNIT]).filter(pl.col("n") > _NOTHING)
-        total = pl.col("n").sum().over(by)
-        totals = totals.with_columns(w=pl.col("n") / total, c=pl.col("s") / total, spans=pl.lit(1), activity=None)
-        variance = pl.concat([variance, between(totals, by, layered=False).with_columns(kish=pl.lit(value=True))])
-    out = out.join(variance, on=by, how="left", nulls_equal=True, maintain_order="left")
+        totals = _coded(whole.join(labels, on=by, nulls_equal=True, maintain_order="left"))
+        totals = add(totals, [CELL, *UNIT]).filter(pl.col("n") > _NOTHING)
+        total = pl.col("n").sum().over(CELL)
+        activity = pl.lit(None, pl.UInt32).alias("activity")
+        totals = totals.with_columns(activity, w=pl.col("n") / total, c=pl.col("s") / total, spans=pl.lit(1))
+        variance = pl.concat([variance, between(totals, layered=False).with_columns(kish=pl.lit(value=True))])
+    out = out.join(variance, on=CELL, how="left", maintain_order="left")
     uneven = pl.when("kish").then("uneven").otherwise(1.0)
     out = out.with_columns(variance=pl.col("variance") * uneven)
     if partners is not None and partners.height:
         out = out.with_columns(_beside(out, partners, by))
-    if not only_values():
-        out = out.join(_ends(frame, by), on=by, how="left", nulls_equal=True, maintain_order="left")
-        more = (pl.col("_end") - pl.col("_alone").fill_null(0.0)).clip(lower_bound=0.0)
-        out = out.with_columns(bound_se=100 * (pl.col("variance").fill_null(0.0) + more).sqrt())
-    else:
+    if worse is None:
         out = out.with_columns(bound_se=pl.lit(None, pl.Float64))
+    else:
+        out = out.join(worse, on=CELL, how="left", maintain_order="left")
+        out = out.with_columns(bound_se=100 * (pl.col("variance").fill_null(0.0) + pl.col("_more")).sqrt())
     few = pl.col("clusters").fill_null(0) < FEWEST
     out = out.with_columns(
         clusters=pl.col("clusters").fill_null(0).cast(pl.Int64),
@@ -140,17 +148,36 @@ def cells(
 _COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high", "bound_se")
 
 
-def _ends(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Variance between units of the worse end of the bounds (`_end`), beside that of the value (`_alone`)."""
-    units = frame.filter(pl.col("unit").is_not_null())
-    least, most = _filled(frame)
-    short = units.join(units.filter(most - least > _NOTHING).select(by).unique(), on=by, how="semi", nulls_equal=True)
-    sums = [short, *(short.with_columns(n="asked", s=chosen) for chosen in (least, most))]
-    alone, low, high = (between(_contributions(part, by), by).select(*by, "variance") for part in sums)
-    out = alone.rename({"variance": "_alone"})
-    for end, name in ((low, "_low"), (high, "_high")):
-        out = out.join(end.rename({"variance": name}), on=by, how="full", nulls_equal=True, coalesce=True)
-    return out.select(*by, "_alone", _end=pl.max_horizontal("_low", "_high"))
+def _numbered(frame: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, pl.Series]:
+    """Labels of all cells with their number, in the order in which they come, and the number of each row's cell."""
+    groups = (
+        frame.select(*by, _row=pl.int_range(pl.len(), dtype=pl.UInt32)).group_by(by, maintain_order=True).agg("_row")
+    )
+    number = np.arange(groups.height, dtype=np.uint32)
+    cell = np.empty(frame.height, dtype=np.uint32)
+    cell[groups["_row"].explode(empty_as_null=False).to_numpy()] = np.repeat(
+        number, groups["_row"].list.len().to_numpy()
+    )
+    return groups.drop("_row").with_columns(pl.Series(CELL, number)), pl.Series(CELL, cell)
+
+
+def _coded(rows: pl.DataFrame) -> pl.DataFrame:
+    """The numbers of the rows, with their cell; strata, units and activities as numbers, which are compared faster."""
+    names = [name for name in (*UNIT, "activity") if name in rows.columns]
+    codes = pl.col(names).cast(pl.String).cast(pl.Categorical).to_physical()
+    return rows.select(CELL, codes, *(name for name in (*SUMS, *ENDS) if name in rows.columns))
+
+
+def _worse_end(units: pl.DataFrame, variance: pl.DataFrame) -> pl.DataFrame:
+    """What the worse end of the bounds varies more than the value does (`_more`), of cells with missing answers."""
+    least, most = _filled(units)
+    short = units.join(units.filter(most - least > _NOTHING).select(CELL).unique(), on=CELL, how="semi")
+    ends = between(
+        _contributions(short.with_columns(n="asked", s=least, s_most=most), ("s", "s_most")), ("c", "c_most")
+    )
+    out = ends.select(CELL, "variance").join(variance.select(CELL, _alone="variance"), on=CELL, how="left")
+    more = pl.col("variance") - pl.col("_alone").fill_null(0.0)
+    return out.select(CELL, _more=more.clip(lower_bound=0.0))
 
 
 def _filled(frame: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
@@ -165,14 +192,14 @@ def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
     return questions.height > questions.select(by).unique().height
 
 
-def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def _values(rows: pl.DataFrame) -> pl.DataFrame:
     """Values, counts and bounds of cells; `uneven` is Kish's factor."""
-    columns = [name for name in (*SUMS, *ENDS) if name in frame.columns]
-    strata = add(frame, list(dict.fromkeys([*by, "activity"])), columns)
+    columns = [name for name in (*SUMS, *ENDS) if name in rows.columns]
+    strata = add(rows, [CELL, "activity"], columns)
     least, most = _filled(strata)
     n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
     has_request = pl.col("asked") > 0
-    return strata.group_by(by, maintain_order=True).agg(
+    values = strata.group_by(CELL, maintain_order=True).agg(
         value=(s / n).filter(seen).mean(),
         n=n.sum(),
         s=s.sum(),
@@ -180,53 +207,68 @@ def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         bound_low=100 * (least / pl.col("asked")).filter(has_request).mean(),
         bound_high=100 * (most / pl.col("asked")).filter(has_request).mean(),
     )
+    return values.sort(CELL)
 
 
-def _contributions(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """What each unit adds to its cell: `c`, its weight `w`, and how many activities it `spans`."""
-    within = list(dict.fromkeys([*by, "activity"]))
-    rows = add(frame, [*within, *UNIT]).filter(pl.col("n") > _NOTHING)
-    rows = rows.with_columns(_n=pl.col("n").sum().over(within), _of=pl.col("activity").n_unique().over(by))
+def _contributions(units: pl.DataFrame, chosen: Sequence[str] = ("s",)) -> pl.DataFrame:
+    """What each unit adds to its cell: `c`, `c_most` of a second sum, its weight `w`, and the activities it `spans`."""
+    within = [CELL, "activity"]
+    rows = add(units, [*within, *UNIT], ("n", *chosen)).filter(pl.col("n") > _NOTHING)
+    rows = rows.with_columns(_n=pl.col("n").sum().over(within), _of=pl.col("activity").n_unique().over(CELL))
     share = 1 / (pl.col("_n") * pl.col("_of"))
-    activity = {} if "activity" in by else {"activity": pl.col("activity").first()}
-    return rows.group_by([*by, *UNIT], maintain_order=True).agg(
-        w=(pl.col("n") * share).sum(), c=(pl.col("s") * share).sum(), spans=pl.len(), **activity
+    added = {name: (pl.col(of) * share).sum() for name, of in zip(("w", "c", "c_most"), ("n", *chosen), strict=False)}
+    return rows.group_by([CELL, *UNIT], maintain_order=True).agg(
+        spans=pl.len(), activity=pl.col("activity").first(), **added
     )
 
 
-def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> pl.DataFrame:
-    """Variance between units within layers, of the sum of what they add; see `cells`.
+def between(units: pl.DataFrame, sums: Sequence[str] = ("c",), *, layered: bool = True) -> pl.DataFrame:
+    """Variance between units within layers, of the sum of what they add; see `cells`. Of several sums, the largest.
 
-    `units`: a row per unit: `by`, `UNIT`, `activity`, `c`, `w`, `spans`. `layered`: whether activities may be layers.
-    Returns `by`, `variance` (null where no layer has two units), `df`, `clusters`.
+    `units`: a row per unit: `CELL`, `UNIT`, `activity`, `sums`, `w`, `spans`. `layered`: whether activities may be
+    layers.
+    Returns `CELL`, `variance` (null where no layer has two units), `df`, `clusters`.
     """
-    by = list(by)
-    fine = [*by, "stratum", *([] if "activity" in by else ["activity"])]
-    alone = (pl.len().over(fine) < 2).any().over(by) | (pl.col("spans").max().over(by) > 1)
-    coarse = (pl.len().over([*by, "stratum"]) < 2).any().over(by)
-    units = units.with_columns(_alone=alone if layered else pl.lit(value=True), _coarse=coarse)
-    layers = (
-        pl.when(pl.col("_alone")).then(None).otherwise(pl.col("activity")).alias("_activity"),
-        pl.when(pl.col("_coarse")).then(None).otherwise(pl.col("stratum")).alias("_stratum"),
+    numbers, cell = np.unique(units[CELL].to_numpy(), return_inverse=True)
+    stratum, activity = (units[name].cast(pl.Int64).fill_null(-1).to_numpy() + 1 for name in ("stratum", "activity"))
+    size, w = numbers.size, to_array(units["w"])
+    coarse, alone = (_any_alone(_joint(cell, *codes), cell, size) for codes in ([stratum], [stratum, activity]))
+    if layered:
+        alone |= np.bincount(cell, units["spans"].to_numpy() > 1, size) > 0
+        activity = np.where(alone[cell], 0, activity)
+    layer = _joint(cell, np.where(coarse[cell], 0, stratum), *([activity] if layered else []))
+    owner = np.zeros(int(layer.max(initial=-1)) + 1, dtype=np.int64)
+    owner[layer] = cell
+    g, w1, w2, w4 = (np.bincount(layer, x, owner.size) for x in (None, w, w**2, (w * w) ** 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variances = []
+        for c in (to_array(units[name]) for name in sums):
+            rate = (np.bincount(layer, c, owner.size) / w1)[layer]
+            error = c - rate * w
+            error[np.abs(error) <= 1e-7 * (np.abs(c) + np.abs(rate) * w)] = 0.0  # rounding
+            variances.append(np.bincount(owner, np.bincount(layer, error**2, owner.size) * g / (g - 1), size))
+        df = np.bincount(owner, w2, size) ** 2 / np.bincount(owner, w2**2 / (w2**2 / w4 - 1), size)
+    several = np.bincount(owner, g < 2, size) == 0
+    columns = {"variance": np.max(variances, axis=0), "df": df}
+    return pl.DataFrame(
+        [
+            pl.Series(CELL, numbers),
+            *(pl.Series(name, np.where(several, x, np.nan)).fill_nan(None) for name, x in columns.items()),
+            pl.Series("clusters", np.bincount(owner, g, size).astype(np.int64)),
+        ]
     )
-    layer = [*by, "_activity", "_stratum"]
-    units = units.with_columns(layers)
-    rate = pl.col("c").sum().over(layer) / pl.col("w").sum().over(layer)
-    units = units.with_columns(_e=pl.col("c") - rate * pl.col("w"), _scale=pl.col("c").abs() + rate.abs() * pl.col("w"))
-    square = pl.when(pl.col("_e").abs() > 1e-7 * pl.col("_scale")).then(pl.col("_e") ** 2).otherwise(0.0)
-    w2 = pl.col("w") ** 2
-    moments = units.group_by(layer, maintain_order=True).agg(
-        _g=pl.len(), _v=square.sum(), _w2=w2.sum(), _w4=(w2 * w2).sum()
-    )
-    g = pl.col("_g")
-    moments = moments.with_columns(_v=pl.col("_v") * g / (g - 1), _d=pl.col("_w2") ** 2 / pl.col("_w4") - 1)
-    several = (g >= 2).all()
-    agg = {
-        "variance": pl.when(several).then(pl.col("_v").sum()),
-        "df": pl.when(several).then(pl.col("_w2").sum() ** 2 / (pl.col("_w2") ** 2 / pl.col("_d")).sum()),
-        "clusters": g.sum(),
-    }
-    return moments.group_by(by, maintain_order=True).agg(**agg)
+
+
+def _joint(first: Codes, *more: Codes) -> Codes:
+    """Numbers from 0 for what several codes say together."""
+    for code in more:
+        first = np.unique(first * (code.max(initial=0) + 1) + code, return_inverse=True)[1]
+    return first
+
+
+def _any_alone(group: Codes, cell: Codes, cells: int) -> npt.NDArray[np.bool_]:
+    """Whether a cell has a group of one unit."""
+    return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0
 
 
 def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
