@@ -1,8 +1,7 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,12 +159,12 @@ class EstimateTable:
         self._schema = schema(labels)
         self.labels = tuple(labels)
         """What the study declares that its estimates may be broken down by."""
-        self._parts: list[_Part] = []
+        self._parts: list[pl.DataFrame] = []
 
     def add(
         self,
         measure: Measure,
-        labels: Mapping[str, Sequence[str | None]],
+        labels: Mapping[str, Sequence[str | None] | pl.Series],
         estimates: Estimates,
         *,
         p: Array | None = None,
@@ -173,7 +172,7 @@ class EstimateTable:
         p_paper: Array | None = None,
         q_paper: Array | None = None,
         p_least: Array | None = None,
-        family: str | Sequence[str] | None = None,
+        family: str | Sequence[str] | pl.Series | None = None,
         floor: Floor | None = None,
         bounds: Bounds | None = None,
         keep: npt.NDArray[np.bool_] | None = None,
@@ -201,7 +200,7 @@ class EstimateTable:
         for name in labels:
             if name not in label_names:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, label_names)
-        columns: dict[str, Any] = {name: list(values) for name, values in labels.items()}
+        columns: dict[str, Any] = dict(labels)
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
@@ -214,14 +213,18 @@ class EstimateTable:
         tests = {"p": p, "q": q, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
         columns |= {name: column for name, column in tests.items() if column is not None}
         if family is not None:
-            columns["family"] = [family] * estimates.value.size if isinstance(family, str) else list(family)
+            columns["family"] = [family] * estimates.value.size if isinstance(family, str) else family
         if floor is not None:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:
                 columns["p"] = floor.p
         constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
         constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        self._parts.append(_Part(columns, constants, np.ones(estimates.value.size, bool) if keep is None else keep))
+        part = pl.DataFrame([_column(name, values, self._schema[name]) for name, values in columns.items()])
+        part = part if keep is None else part.filter(keep)
+        self._parts.append(
+            part.with_columns(pl.lit(x, self._schema[name]).alias(name) for name, x in constants.items())
+        )
 
     def frame(self) -> pl.DataFrame:
         """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
@@ -233,7 +236,7 @@ class EstimateTable:
         """
         if not self._parts:
             return pl.DataFrame(schema=self._schema)
-        out = pl.DataFrame([self._column(name, dtype) for name, dtype in self._schema.items()])
+        out = pl.concat([pl.DataFrame(schema=self._schema), *self._parts], how="diagonal")
         keys = ["measure", "model", *label_columns(out)]
         twice = out.select(keys).is_duplicated()
         if twice.any():
@@ -244,29 +247,12 @@ class EstimateTable:
             return out
         return with_adjusted(out, "p", "q")
 
-    def _column(self, name: str, dtype: pl.DataType) -> pl.Series:
-        """A column of all parts: null where a part has none, or it is not a number."""
-        columns = [rows.column(name) for rows in self._parts]
-        if dtype.is_numeric():
-            numbers = np.concatenate([np.asarray(values, dtype=np.float64) for values in columns])
-            return pl.Series(name, numbers).fill_nan(None).cast(dtype)
-        return pl.Series(name, [value for values in columns for value in values], dtype, strict=False)
 
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Estimates of one measure: columns, levels that hold for all of them, and which rows count."""
-
-    columns: Mapping[str, Any]
-    constants: Mapping[str, object]
-    keep: npt.NDArray[np.bool_]
-
-    def column(self, name: str) -> Any:
-        """One column of the rows that count."""
-        if name not in self.columns:
-            return [self.constants.get(name)] * int(self.keep.sum())
-        values = self.columns[name]
-        return values[self.keep] if isinstance(values, np.ndarray) else list(compress(values, self.keep.tolist()))
+def _column(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
+    """A column of estimates; null where it is not a number."""
+    if dtype.is_numeric():
+        return pl.Series(name, np.asarray(values, dtype=np.float64)).fill_nan(None).cast(dtype)
+    return pl.Series(name, values if isinstance(values, pl.Series) else list(values), dtype, strict=False)
 
 
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
@@ -274,8 +260,8 @@ def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     if measure.comparison or not np.isfinite(measure.limits).all():
         return estimates
     rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
-    flat = (estimates.high - estimates.low <= rounding) & np.isin(estimates.method.astype(str), (T, BOOTSTRAP))
-    flat &= estimates.clusters > 1
+    flat = (estimates.high - estimates.low <= rounding) & (estimates.clusters > 1)
+    flat[flat] = np.isin(estimates.method[flat].astype(str), (T, BOOTSTRAP))
     if not flat.any():
         return estimates
     low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()
@@ -284,14 +270,15 @@ def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
     return replace(estimates, low=low, high=high, method=method)
 
 
-def _methods(estimates: Estimates) -> list[str]:
+def _methods(estimates: Estimates) -> pl.Series:
     """Say of each estimate how its interval was made, or that there is none, with the reason where one is given."""
-    out = []
-    for value, low, method in zip(estimates.value, estimates.low, estimates.method, strict=True):
-        if not np.isfinite(value):
-            out.append(str(method) if str(method).startswith(NOT_MEASURABLE) else NOT_MEASURABLE)
-        elif not np.isfinite(low) and "no interval" not in method:
-            out.append(f"no interval: too few clusters for the {method}")
-        else:
-            out.append(str(method))
-    return out
+    columns = {"method": [str(method) for method in estimates.method], "value": estimates.value, "low": estimates.low}
+    method, nothing = pl.col("method"), pl.lit(NOT_MEASURABLE)
+    few = pl.concat_str(pl.lit("no interval: too few clusters for the "), method)
+    no_interval = ~pl.col("low").is_finite() & ~method.str.contains("no interval", literal=True)
+    measured = pl.when(no_interval).then(few).otherwise(method)
+    unmeasured = pl.when(method.str.starts_with(NOT_MEASURABLE)).then(method).otherwise(nothing)
+    schema = {"method": pl.String(), "value": pl.Float64(), "low": pl.Float64()}
+    frame = pl.DataFrame(columns, schema=schema)
+    way = pl.when(pl.col("value").is_finite()).then(measured).otherwise(unmeasured)
+    return frame.select(method=way)["method"]

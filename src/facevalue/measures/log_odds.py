@@ -139,7 +139,8 @@ def log_odds_cells(
     error, low, high, p = (
         np.where(replicated, a, b) for a, b in zip((*effective[1:4], effective[4]), (error, low, high, p), strict=True)
     )
-    methods = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, TOO_FEW)).astype(object)
+    way = np.where(replicated, 0, np.where(np.isfinite(error), 1, 2))
+    methods = np.array([EFFECTIVE, BETWEEN, TOO_FEW], dtype=object)[way]
     four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
     return value, error, low, high, p, methods, tuple(four)
 

@@ -49,6 +49,7 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     [('adult', 50.0, 8.6, 91.4, 3), ('young', -50.0, -91.4, -8.6, 3)]
     """
     couple = [*by, "identity", "other_identity"]
+    units, excess = _coded(units), None if excess is None else _coded(excess)
     both, first, second, covariance = _beside(units, by, excess)
     value, se, low, high, p = difference(first, second, covariance)
     column = {x: to_array(both[x]) for x in ("n", "s", "n2", "s2")}
@@ -58,7 +59,13 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
     frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
     frame = frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
-    return _with_bounds(frame, couple, units, lambda filled: _beside(filled, by, excess))
+    frame = _with_bounds(frame, couple, units, lambda filled: _beside(filled, by, excess))
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def _coded(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their texts as categories: grouped and joined faster, in less memory."""
+    return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
 def _with_bounds(

@@ -370,8 +370,8 @@ def to_array(series: pl.Series) -> Array:
 
 def method(frame: pl.DataFrame, name: str = WILSON) -> npt.NDArray[np.object_]:
     """How each row's interval was made, or that there is none, and why."""
-    clusters = to_array(frame["clusters"])
-    return np.where(clusters >= FEWEST, name, TOO_FEW).astype(object)
+    enough = to_array(frame["clusters"]) >= FEWEST
+    return np.array([TOO_FEW, name], dtype=object)[enough.astype(np.int64)]
 
 
 TOO_FEW = "no interval: fewer than three pictures (or people) of what it is about, too few to tell them from it"

@@ -100,9 +100,9 @@ def record(
         return
     entries = estimates(frame, method(frame, how) if isinstance(how, str) else how)
     bounds = bounds_of(frame) if "bound_low" in frame.columns else None
-    named = None if family is None else family_names(frame, family, apart, within).to_list()
+    named = None if family is None else family_names(frame, family, apart, within)
     table.add(
-        measure, {name: frame[name].to_list() for name in table.labels if name in frame.columns},
+        measure, {name: frame[name] for name in table.labels if name in frame.columns},
         entries, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
     )  # fmt: skip
 
