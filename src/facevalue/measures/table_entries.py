@@ -71,12 +71,11 @@ def record(
     table: EstimateTable,
     measure: Measure,
     frame: pl.DataFrame,
-    how: str | npt.NDArray[np.object_],
+    how: str | npt.NDArray[np.object_] = proportions.WILSON,
     *,
     apart: Sequence[str] = (),
     within: Sequence[str] = (),
     p: Array | None = None,
-    p_paper: Array | None = None,
     p_least: Array | None = None,
     family: str | pl.Expr | None = None,
     floor: Floor | None = None,
@@ -86,13 +85,14 @@ def record(
     Parameters
     ----------
     frame:
-        Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low`, `bound_high` and `bound_se`.
+        Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low`, `bound_high` and `bound_se`,
+        `p`, `p_paper` and `p_least`, `floor` and `floor_high`.
     how:
         How intervals were made, for all rows with enough clusters or for each.
     apart, within:
         Columns of whose levels each is a family of its own: what is asked, and of which part of the study.
-    p, p_paper, p_least:
-        P-values of the estimate, of the published test, and the smallest that the first could be.
+    p, p_least, floor:
+        Those that the frame does not have.
     family:
         Whose p-values are judged together, for people; no q without it.
     """
@@ -101,10 +101,13 @@ def record(
     entries = estimates(frame, method(frame, how) if isinstance(how, str) else how)
     bounds = bounds_of(frame) if "bound_low" in frame.columns else None
     named = None if family is None else family_names(frame, family, apart, within)
-    table.add(
-        measure, {name: frame[name] for name in table.labels if name in frame.columns},
-        entries, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
-    )  # fmt: skip
+    names = ("p", "p_paper", "p_least", "floor", "floor_high")
+    tests: dict[str, Any] = {name: to_array(frame[name]) for name in names if name in frame.columns}
+    if "floor" in tests:
+        floor = Floor(tests.pop("floor"), tests.pop("floor_high"), tests["p"])
+    tests |= {name: test for name, test in {"p": p, "p_least": p_least}.items() if test is not None}
+    labels = {name: frame[name] for name in table.labels if name in frame.columns}
+    table.add(measure, labels, entries, **tests, family=named, floor=floor, bounds=bounds)
 
 
 def bounds_of(frame: pl.DataFrame) -> Bounds:

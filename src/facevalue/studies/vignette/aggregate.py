@@ -265,6 +265,15 @@ def sampled(side: int) -> pl.Expr:
     )
 
 
+def sided(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs from either side: `identity`, `other_identity`, `unit`, `stratum`; s chose this side, t the other."""
+    sides = []
+    for side, other, chosen, left in ((1, 2, "s", "t"), (2, 1, "t", "s")):
+        of = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "s": chosen, "t": left}
+        sides.append(pairs.with_columns(unit(side), stratum="gender", **of))
+    return pl.concat(sides)
+
+
 def _reduced(sums: pl.DataFrame, four: bool) -> _Parts:
     """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)

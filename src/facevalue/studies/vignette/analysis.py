@@ -1,25 +1,27 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 import polars as pl
 from scipy import special
 
 from facevalue.measures import pair_moments, selection, table_entries
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.compared_shares import Compared, compared
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
-from facevalue.measures.proportions import PAIRED, WILSON, score_p
+from facevalue.measures.proportions import PAIRED, score_p
 from facevalue.measures.selection import balanced, to_array
-from facevalue.measures.wanted import takes
+from facevalue.measures.wanted import takes, wanted
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Aggregate, Tables, unit
+from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Aggregate, Tables, sided
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import Profiles, compare
 from facevalue.studies.vignette.variants import Variants
@@ -30,8 +32,11 @@ SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
 SPREAD = "noncentral F, from identities dealt anew to the pictures"
 _SPREAD = (*pair_moments.Spread._fields, "bound_low", "bound_high", "bound_se")
+Frequencies = Callable[..., pl.DataFrame]
+"""`by_identity` of one model's tables, taken once."""
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _FAMILY = ["contrast", "paradigm", "question", "dimension"]
+_BOUNDS = ("bound_low", "bound_high", "bound_se")
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))
 record = partial(
     table_entries.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
@@ -66,14 +71,13 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
 
 def estimate(table: EstimateTable, tables: Tables) -> None:
     """Add all measures of one model's reduced answers."""
-    add_selection(table, tables)
-    add_log_odds(table, tables)
-    add_paircomp(table, tables)
-    add_polarity(table, tables)
-    add_spreads(table, tables)
-    add_errors(table, tables)
-    add_neither(table, tables)
-    add_missing(table, tables)
+    frequencies = cache(partial(by_identity, tables))
+    add_selection(table, tables, frequencies)
+    add_shares(table, tables, CELLS)
+    for add in (add_log_odds, add_paircomp, add_polarity):
+        add(table, tables)
+    add_spreads(table, tables, frequencies)
+    add_shares(table, tables, RATES)
 
 
 def _passing(chunks: Iterable[pl.DataFrame], aggregate: Aggregate) -> Iterator[pl.DataFrame]:
@@ -82,17 +86,21 @@ def _passing(chunks: Iterable[pl.DataFrame], aggregate: Aggregate) -> Iterator[p
         yield chunk
 
 
-def by_identity(tables: Tables, gender: bool = True, preferred: bool = False) -> pl.DataFrame:
+def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
     """Selection frequency of each identity per paradigm, contrast, dimension and question, as `selection.cells` has it.
 
-    With `gender` there are rows per gender, too; those of both have gender null. With `preferred`, choices between
-    people alone, answers that name both or none counting half for each of the two, so that 50 is an even choice.
+    For both genders together, with gender null, and for each of them in dimensions that have two. With `preferred`,
+    choices between people alone, answers that name both or none counting half for each of the two, so that 50 is an
+    even choice.
     """
-    frames = _chosen(tables), tables.own, tables.pairs.filter("crossed")
+    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
+    frames = tables.selected.filter(~_SIDES & ~single), tables.own, tables.pairs.filter("crossed")
     if preferred:
         selected = frames[0].filter(pl.col("paradigm") != "factuality")
         frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
-    selected, own, partners = (_each_gender(x) if gender else _no_gender(x) for x in frames)
+    selected, own, partners = (
+        pl.concat([_no_gender(x), x.filter(pl.col("gender").n_unique().over("dimension") > 1)]) for x in frames
+    )
     keys = [*_WITHIN, "identity"]
     return _with_trait(selection.cells(selected, keys, own, partners), tables.terms).sort(keys)
 
@@ -101,46 +109,25 @@ def _no_gender(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.lit(None, pl.String).alias("gender"))
 
 
-def _each_gender(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with gender null, for both together, and, in dimensions with two genders, as they are."""
-    return pl.concat([_no_gender(frame), frame.filter(pl.col("gender").n_unique().over("dimension") > 1)])
-
-
 def _with_trait(frame: pl.DataFrame, terms: pl.DataFrame) -> pl.DataFrame:
     """Add the trait of each question."""
-    asked = terms.filter(pl.col("trait").fill_null("") != "").rows(named=True)
-    traits = {f"{row['paradigm']}\t{row['question']}": row["trait"] for row in asked}
-    key = pl.concat_str("paradigm", "question", separator="\t")
-    return frame.with_columns(key.replace_strict(traits, default=None, return_dtype=pl.String).alias("trait"))
-
-
-def _chosen(tables: Tables) -> pl.DataFrame:
-    """Sums of contrasts in which identities are chosen, without single questions of factuality."""
-    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
-    return tables.selected.filter((pl.col("contrast") != "activity") & ~single)
+    traits = terms.filter(pl.col("trait").fill_null("") != "").select("paradigm", "question", "trait").unique()
+    return frame.join(traits, on=["paradigm", "question"], how="left", maintain_order="left")
 
 
 @takes(m.SELECTION, m.GAP, m.SHARE_RELEASED)
-def add_selection(table: EstimateTable, tables: Tables) -> None:
-    """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
-    selected, preferred = by_identity(tables), by_identity(tables, preferred=True)
-    even = _against_an_even_choice(selected, preferred, [*_WITHIN, "identity"])
-    record(
-        table,
-        m.SELECTION,
-        selected,
-        WILSON,
-        p=even,
-        p_paper=_against_the_rest(selected),
-        family="selection frequencies",
-    )
+def add_selection(table: EstimateTable, tables: Tables, frequencies: Frequencies) -> None:
+    """Add selection frequencies of identities, beside an even choice and pooled as in the authors' code."""
+    selected, preferred, keys = frequencies(), frequencies(preferred=True), [*_WITHIN, "identity"]
+    tested = _against_an_even_choice(selected, preferred, keys)
+    published = pl.Series("p_paper", _against_the_rest(selected))
+    record(table, m.SELECTION, tested.with_columns(published), family="selection frequencies")
     _gap(table, preferred)
-    pooled = _no_gender(_chosen(tables)).with_columns(activity=pl.lit(None, pl.String))
-    keys = [*_WITHIN, "identity"]
-    released = selection.cells(pooled, keys, _no_gender(tables.own), _no_gender(tables.pairs.filter("crossed")))
-    released = _with_trait(released.drop("bound_low", "bound_high", "bound_se"), tables.terms).sort(keys)
-    record(table, m.SHARE_RELEASED, released, WILSON)
-    _cells(table, tables)
+    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
+    pooled = tables.selected.filter(~_SIDES & ~single).with_columns(activity=pl.lit(None, pl.String))
+    frames = (_no_gender(x) for x in (pooled, tables.own, tables.pairs.filter("crossed")))
+    released = _with_trait(selection.cells(next(frames), keys, *frames).drop(_BOUNDS), tables.terms)
+    record(table, m.SHARE_RELEASED, released.sort(keys))
 
 
 def _against_the_rest(frequencies: pl.DataFrame) -> Array:
@@ -152,12 +139,10 @@ def _against_the_rest(frequencies: pl.DataFrame) -> Array:
     return np.where((n > 0) & (others > 0), p, np.nan)
 
 
-def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> Array:
+def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Test of each share, as of its `selection_gap`: answers that name both or none count half for each of the two."""
     tested = preferred.select(*keys, p=pl.Series(_even_p(preferred)))
-    return to_array(
-        selected.select(keys).join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")["p"]
-    )
+    return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _even_p(selected: pl.DataFrame) -> Array:
@@ -167,98 +152,105 @@ def _even_p(selected: pl.DataFrame) -> Array:
 
 @takes(m.GAP)
 def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
-    size, df = (to_array(selected[name]) for name in ("size", "df"))
-    p = _even_p(selected)
-    chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
-    floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
-    shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
-    question = (
-        pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")
-    )  # its four questions together
-    gaps = selected.with_columns(*shifted, question)
+    chance = 50 / np.sqrt(to_array(selected["size"]))  # standard error of an even choice, known from as many answers
+    high = special.stdtrit(to_array(selected["df"]), 0.5 + LEVEL / 2) * chance
+    tests = {"p": _even_p(selected), "floor": _HALF_NORMAL * chance, "floor_high": high}
+    question = pl.when(pl.col("paradigm") != "perception").then("question")  # its four questions together
+    gaps = selected.with_columns(
+        *(pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")),
+        *(pl.Series(name, column) for name, column in tests.items()),
+        asked=question,
+    )
     two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
     by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
     family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
-    record(table, m.GAP, gaps, WILSON, p=p, family=family, floor=floor, apart=("paradigm", "asked"))
+    record(table, m.GAP, gaps, family=family, apart=("paradigm", "asked"))
 
 
-def _heatmap(selected: pl.DataFrame) -> pl.DataFrame:
-    """Sums of identity x activity, genders together; decision and factuality over questions, perception for each."""
-    summed = pl.col("paradigm").is_in(SUMMED)
-    is_wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
-    cells = selected.filter((pl.col("contrast") != "activity") & is_wanted)
-    return selection.add(cells, [*_WITHIN[1:], "identity", "activity", *selection.UNIT])
+@dataclass(frozen=True)
+class Shares:
+    """Shares of one of the `Tables` of sums, a row of the analysis.
+
+    Attributes
+    ----------
+    of:
+        Name of the table.
+    by:
+        Labels that the shares are broken down by.
+    where:
+        Which sums count.
+    family:
+        What choices are tested in, against an even choice; None for no test.
+    unit:
+        What was sampled.
+    """
+
+    measure: Measure
+    of: str
+    by: tuple[str, ...]
+    where: pl.Expr
+    family: str | None = None
+    unit: pl.Expr = field(default_factory=lambda: pl.col("unit"))
+
+    def of_tables(self, tables: Tables) -> pl.DataFrame:
+        """The shares, with p of those that are tested."""
+        by, sums = list(self.by), getattr(tables, self.of).filter(self.where)
+        if self.of == "neither":
+            return selection.either_side(sums, tables.neither_pairs.filter(self.where), by).sort(by)
+        activity = pl.col("activity") if "activity" in sums.columns else pl.lit(None, pl.String)
+        sums = sums.with_columns(activity.alias("activity"), unit=self.unit)
+        shares = selection.cells(sums, by).sort(by)
+        if self.family is not None:
+            with values_only():
+                even = selection.cells(balanced(sums.filter(pl.col("paradigm") != "factuality")), by)
+            return _against_an_even_choice(shares, even, by)
+        if self.measure is m.ERROR:
+            ends = {"low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
+            return shares.with_columns((100 - pl.col(x)).alias(name) for name, x in {"value": "value", **ends}.items())
+        return shares.drop(_BOUNDS) if self.measure is m.NA_RATE else shares
 
 
-def _cells(table: EstimateTable, tables: Tables) -> None:
-    even = balanced(tables.selected.filter(pl.col("paradigm") != "factuality"))
-
-    def add(of: Callable[[pl.DataFrame], pl.DataFrame], by: list[str], family: str) -> None:
-        selected = selection.cells(of(tables.selected), by).sort(by)
-        p = _against_an_even_choice(selected, selection.cells(of(even), by), by)
-        record(table, m.SELECTION, selected, WILSON, p=p, family=family)
-
-    keys = [*_WITHIN[1:], "identity", "activity"]
-    add(_heatmap, keys, "identity x activity")
-    # Who is chosen doing what, man or woman: the rows of Tables 15-19.
-    decided = (pl.col("paradigm") == "decision") & pl.col("question").is_null() & pl.col("activity").is_not_null()
-    if tables.selected.filter(decided)["gender"].n_unique() > 1:
-        add(lambda rows: rows.filter(decided), ["gender", *keys], "identity x activity")
-    between = pl.col("contrast") == "activity"
-    between_identities = (
-        between & pl.col("identity").is_not_null()
-    )  # folders of composed pictures do not name who is in them
-    add(lambda rows: rows.filter(between_identities), keys, "activities of an identity")
-    add(lambda rows: rows.filter(between), [name for name in keys if name != "identity"], "activities")
-
-
-@takes(m.BOTH, m.NONE)
-def add_neither(table: EstimateTable, tables: Tables) -> None:
-    """Add how many choices between two people name both or none, where that was offered."""
-    keys = ["paradigm", "contrast", "dimension", "question"]
-    for measure, outcome in ((m.BOTH, "both"), (m.NONE, "none")):
-        of = pl.col("outcome") == outcome
-        shares = selection.either_side(tables.neither.filter(of), tables.neither_pairs.filter(of), keys)
-        record(table, measure, shares.sort(keys), WILSON)
-
-
-@takes(m.ERROR, m.SWAPPED, m.BOTH, m.NONE)
-def add_errors(table: EstimateTable, tables: Tables) -> None:
-    """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
-    keys = ["paradigm", "contrast", "dimension"]
-    facts = tables.selected.filter(pl.col("paradigm") == "factuality")
-    overall, by_question = facts.filter(pl.col("question").is_null()), facts.filter(pl.col("question").is_not_null())
-    # Each picture is a unit, not all pictures of one activity or person together.
-    pictures = overall.with_columns(pl.concat_str("identity", "unit", separator="|").alias("unit"))
-    _errors(table, overall, keys)
-    _errors(table, by_question, [*keys, "question"])
-    _errors(table, pictures, [*keys, "activity"])
-    _errors(table, overall, [*keys, "identity"])
-    for measure, outcome in ((m.SWAPPED, "swapped"), (m.BOTH, "both"), (m.NONE, "none")):
-        wrong, names = tables.wrong.filter(pl.col("outcome") == outcome), [*keys, "question"]
-        for by in (names, [*names, "identity"]):
-            record(table, measure, selection.cells(wrong, by).sort(by), WILSON)
+_PART = ("paradigm", "contrast", "dimension")
+_CELL = ("dimension", "contrast", "paradigm", "question", "identity", "activity")
+_QUESTION, _SIDES = pl.col("question").is_not_null(), pl.col("contrast") == "activity"
+_CELLS = ~_SIDES & pl.col("activity").is_not_null() & (pl.col("paradigm").is_in(SUMMED) == ~_QUESTION)
+"""Sums of identity x activity; decision and factuality over questions, perception for each."""
+_DECIDED = (pl.col("paradigm") == "decision") & ~_QUESTION & pl.col("activity").is_not_null()
+_FACTS = pl.col("paradigm") == "factuality"
+_PICTURE = pl.concat_str("identity", "unit", separator="|")
+"""Each picture, not all pictures of one activity or person together."""
+_PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
+CELLS = (
+    Shares(m.SELECTION, "selected", _CELL, _CELLS, "identity x activity"),
+    Shares(  # who is chosen doing what, man or woman: the rows of Tables 15-19
+        m.SELECTION, "selected", ("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
+        "identity x activity",
+    ),
+    Shares(m.SELECTION, "selected", _CELL, _SIDES & _PEOPLE, "activities of an identity"),
+    Shares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _SIDES, "activities"),
+)  # fmt: skip
+"""Who is chosen in which activity; not over all activities, which rests on pairs, too (`by_identity`)."""
+RATES = (
+    Shares(m.ERROR, "selected", _PART, _FACTS & ~_QUESTION),
+    Shares(m.ERROR, "selected", (*_PART, "question"), _FACTS & _QUESTION),
+    Shares(m.ERROR, "selected", (*_PART, "activity"), _FACTS & ~_QUESTION, unit=_PICTURE),
+    Shares(m.ERROR, "selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
+    *(
+        Shares(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
+        for name, measure in m.OUTCOMES.items()
+        for more in ((), ("identity",))
+    ),
+    *(Shares(m.OUTCOMES[x], "neither", (*_PART, "question"), pl.col("outcome") == x) for x in ("both", "none")),
+    *(Shares(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x) for x in (~_PEOPLE, _PEOPLE)),
+)
+"""Errors, which errors those of "who" are, answers that name both or none, and replies without a valid answer."""
 
 
-def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
-    error_rates = selection.cells(right, keys).sort(keys)
-    swapped = {"value": "value", "low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
-    wrong = error_rates.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
-    record(table, m.ERROR, wrong, WILSON)
-
-
-@takes(m.NA_RATE)
-def add_missing(table: EstimateTable, tables: Tables) -> None:
-    """Add shares of replies without a valid answer, by paradigm and dimension, and by identity shown."""
-    keys = ["paradigm", "dimension", "identity"]
-    for has_identity in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
-        missing = tables.missing.filter(has_identity).with_columns(activity=pl.lit(None, pl.String))
-        record(
-            table,
-            m.NA_RATE,
-            selection.cells(missing, keys).drop("bound_low", "bound_high", "bound_se").sort(keys),
-            WILSON,
-        )
+def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[Shares]) -> None:
+    """Add declared shares."""
+    for one in shares:
+        if wanted([one.measure.name]):
+            record(table, one.measure, one.of_tables(tables), family=one.family)
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
@@ -266,7 +258,7 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
-    rows = _heatmap(tables.selected)
+    rows = tables.selected.filter(_CELLS)
     gendered = selection.cells(rows, keys).sort(keys)
     if not gendered.height:
         return
@@ -274,17 +266,16 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     x, n, se, df = (to_array(gendered[name]) for name in ("s", "n", "se", "df"))
     wider = _wider(tables, gendered) / 100
     value, error, low, high, p, how, four = log_odds_cells(x, n, se * wider, df, group)
-    published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
-    cells = gendered.select(keys).join(
-        selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )["asked"]
-    ends = log_odds_bounds(x, n, to_array(cells), to_array(gendered["bound_se"]) * wider, df, group)
+    asked = gendered.join(selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    ends = log_odds_bounds(x, n, to_array(asked["asked"]), to_array(gendered["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
     frame = gendered.select(*keys, "n", "s", "clusters").with_columns(
         pl.Series(name, numbers[name]).fill_nan(None) for name in numbers
     )
-    record(table, m.LOG_ODDS, frame, how, p=p, p_paper=published, family="identity x activity")
+    published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
+    tests = pl.Series("p", p), pl.Series("p_paper", published)
+    record(table, m.LOG_ODDS, frame.with_columns(tests), how, family="identity x activity")
     some = gendered["s"].to_numpy() > 0
     record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
 
@@ -306,26 +297,17 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
 def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     """Add PairComp of decisions, over all questions, and of each question of perception."""
     paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
+    decided = (paradigm == "decision") & ~question.str.starts_with(CONTROL)
     answers = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
-    answers = answers.filter(
-        (paradigm == "perception") | ((paradigm == "decision") & ~question.str.starts_with(CONTROL))
-    )
+    answers = answers.filter((paradigm == "perception") | decided)
     if not answers.height:
         return
-    summed = pl.when(paradigm != "decision").then(question).alias("question")
-    parts = []
-    for side, other in ((1, 2), (2, 1)):
-        names = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "stratum": "gender"}
-        labels = [pl.col(column).cast(pl.String).alias(name) for name, column in names.items()]
-        chosen = "s" if side == 1 else "t"
-        family = [pl.col(x) for x in _FAMILY if x != "question"]
-        one = answers.select(*family, summed, unit(side), *labels, "n", "asked", s=chosen)
-        one = one.with_columns(pl.col("contrast", "paradigm", "dimension").cast(pl.String))
-        keys = [*_FAMILY, "identity", "other_identity", *selection.UNIT]
-        parts.append(selection.add(one, keys))
-    comparisons = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
-    p, published = to_array(comparisons["p"]), to_array(comparisons["p_paper"])
-    record(table, m.PAIRCOMP, comparisons, PAIRED, p=p, p_paper=published, family="pairs of identities")
+    keys = [*_FAMILY, "identity", "other_identity"]
+    asked = pl.when(paradigm != "decision").then(question).alias("question")
+    sums = selection.add(sided(answers.with_columns(asked)), [*keys, *selection.UNIT])
+    texts = pl.col(pl.Enum).cast(pl.String)
+    comparisons = paircomp(sums.with_columns(texts), _FAMILY, _excess(tables)).sort(keys)
+    record(table, m.PAIRCOMP, comparisons, PAIRED, family="pairs of identities")
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
@@ -335,52 +317,41 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
         return None
     selected = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
     by = [*_FAMILY, "identity"]
-    cells_found = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
-    return selection.excess(cells_found.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
+    shares = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
+    return selection.excess(shares.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 
 @takes(m.POLARITY)
 def add_polarity(table: EstimateTable, tables: Tables) -> None:
     """Add polarity by term pair, by trait, and over all term pairs with a valence."""
-    terms = tables.terms.filter(pl.col("valence").is_not_null())
-    labels = ["gender", "dimension", "contrast", "paradigm", "question", "identity_1", "identity_2"]
+    terms = tables.terms.filter(pl.col("valence").is_not_null()).select("question", "trait", "pair", "valence")
     answers = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
     if not answers.height or not terms.height:
         return
-    answers = answers.with_columns(pl.col(labels).cast(pl.String), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
-    with_terms = answers.join(
-        terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left"
-    )
-    first = with_terms.with_columns(identity="identity_1", unit="unit_1")
-    second = with_terms.with_columns(identity="identity_2", unit="unit_2", s="t")
     key = ["paradigm", "contrast", "dimension", "identity"]
-    by = [*key, "trait", "pair", "valence", "gender", "unit"]
-    sums = selection.add(pl.concat([first, second]).drop("question"), by)
-    sums = sums.with_columns(pl.struct("gender", "unit").rank("dense").alias("cluster"))
-    of_pair = sums.with_columns(pl.col("pair").alias("question"))
-    for grouped, own, tested in (
-        (of_pair, ["trait", "question"], "polarity"), (sums, ["trait"], "polarity, traits"), (sums, [], "polarity"),
-    ):  # fmt: skip
-        polarities = polarity(grouped, [*key, *own]).sort([*key, *own])
-        p, published = to_array(polarities["p"]), to_array(polarities["p_paper"])
-        record(table, m.POLARITY, polarities, PAIRED, p=p, p_paper=published, family=tested)
+    sides = sided(answers).with_columns(pl.col(*key, "question").cast(pl.String))
+    with_terms = sides.join(terms, on="question", maintain_order="left")
+    sums = selection.add(with_terms, [*key, "trait", "pair", "valence", *selection.UNIT])
+    sums = sums.with_columns(pl.struct(selection.UNIT).rank("dense").alias("cluster"), question="pair")
+    for by, family in ((["trait", "question"], "polarity"), (["trait"], "polarity, traits"), ([], "polarity")):
+        record(table, m.POLARITY, polarity(sums, [*key, *by]).sort([*key, *by]), PAIRED, family=family)
 
 
 @takes(m.SPREAD, m.IMPACT, m.SHORTFALL)
-def add_spreads(table: EstimateTable, tables: Tables) -> None:
+def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) -> None:
     """Add spreads of selection frequencies and, of decisions, impact ratios."""
-    people = pl.col("paradigm") != "factuality"
 
     def chosen_among(preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
-        frequencies = by_identity(tables, gender=False, preferred=preferred).filter(people)
-        rows = (balanced(tables.selected) if preferred else tables.selected).filter(people)
-        return compared(frequencies, tables.pairs, rows, _FAMILY, ["trait"])
+        shares = frequencies(preferred=True) if preferred else frequencies()
+        rows = balanced(tables.selected) if preferred else tables.selected
+        of_people, rows = shares.filter(pl.col("gender").is_null() & ~_FACTS), rows.filter(~_FACTS)
+        return compared(of_people, tables.pairs, rows, _FAMILY, ["trait"])
 
     for labels, one in chosen_among(preferred=False):
         if labels["paradigm"] == "decision" and labels["question"] is None and one.size:
             ratios, shortfalls, how, floor, least = one.impact(SEED)
             record(table, m.IMPACT, ratios, how)
-            record(table, m.SHORTFALL, shortfalls, how, p=floor.p, p_least=least, family="impact", floor=floor)
+            record(table, m.SHORTFALL, shortfalls, how, p_least=least, family="impact", floor=floor)
     rows = []
     for labels, one in chosen_among(preferred=True):
         counted = {"n": float(one.found["n"].sum()) / 2, "clusters": float(one.found["clusters"].sum())}
@@ -389,13 +360,7 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
         return
     text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
     frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(_SPREAD, pl.Float64())})
-    for spreads, family in (
-        (frame.filter(pl.col("question").is_null()), "spreads"),
-        (frame.filter(pl.col("question").is_not_null()), "spreads by question"),
-    ):
-        spread_rows = spreads.with_columns(pl.selectors.float().fill_nan(None))
-        p, least, mean, high = (to_array(spread_rows[name]) for name in ("p", "p_least", "floor", "floor_high"))
-        record(
-            table, m.SPREAD, spread_rows, SPREAD, p=p, p_least=least, family=family, floor=Floor(mean, high, p),
-            apart=["paradigm"], within=["contrast"],  # dimensions, and questions, together
-        )  # fmt: skip
+    frame = frame.with_columns(pl.selectors.float().fill_nan(None))
+    for each, family in ((~_QUESTION, "spreads"), (_QUESTION, "spreads by question")):
+        rows_within = frame.filter(each)  # dimensions, and questions, together
+        record(table, m.SPREAD, rows_within, SPREAD, family=family, apart=["paradigm"], within=["contrast"])

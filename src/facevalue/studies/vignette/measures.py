@@ -65,6 +65,8 @@ NONE = _measure(
     "none_rate", "Nobody named", "1/|A| sum_a 100 n_none(a) / n_valid(a)",
     "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
 )  # fmt: skip
+OUTCOMES = {"swapped": SWAPPED, "both": BOTH, "none": NONE}
+"""Wrong answers to "Who is doing ...?", by name; the last two may be given to other questions, too."""
 SPREAD = _measure(
     "spread", "Spread of selection frequencies between identities",
     "standard deviation (ddof 1) over i of selection_gap(i)",
