@@ -1,6 +1,6 @@
 """Answers reduced to what the measures need, chunk by chunk, in bounded memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -51,7 +51,6 @@ _TERMS = (*ASKED, "trait", "pair", "valence")
 _ROW = (*STIMULUS, *ASKED, "about")
 _ALL = (*NUMBERS, *(name for name in OUTCOMES if name not in NUMBERS))
 _ROWS = 2_000_000  # rows that may pile up before they are added together
-_Parts = list[tuple[str, pl.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -133,31 +132,28 @@ class Aggregate:
             last = many.row(-1, named=True)
             waits = pl.all_horizontal(pl.col(x).eq_missing(last[x]) for x in STIMULUS)
             self._open = many.filter(waits)
-            self._reduce(many.filter(~waits))
+            self._reduce(add(many.filter(~waits), _ROW, _ALL))
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
         if self._open is not None:
-            self._reduce(self._open)
+            self._reduce(add(self._open, _ROW, _ALL))
             self._open = None
         empty = {**dict.fromkeys((*_ROW, *_TERMS), pl.String()), **dict.fromkeys(NUMBERS, pl.Float64())}
         rows = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
+        self._kept = []
         blocks = [add(part, _ROW, NUMBERS) for part in rows.partition_by(BLOCK)] if rows.height else []  # one at a time
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
-        parts = {name: list(own) for name, own in self._parts.items()}
         for block in blocks:
-            for name, part in _reduced(block, self._four):
-                parts[name].append(part)
-        reduced = {name: _together(parts[name], name).with_columns(stratum="gender") for name in _KEYS}
+            self._reduce(block)
+        reduced = {name: _together(parts, name).with_columns(stratum="gender") for name, parts in self._parts.items()}
         return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
-        if not rows.height:
-            return
-        for name, part in _reduced(add(rows, _ROW, _ALL), self._four):
+        for name, part in _reduced(rows, self._four):
             parts = self._parts[name]
-            parts.append(part)
+            parts.append(add(part, _KEYS[name], _ADDED[name]))
             if sum(p.height for p in parts) > _ROWS + 2 * parts[0].height:
                 self._parts[name] = [_together(parts, name)]
 
@@ -265,30 +261,36 @@ def sampled(side: int) -> pl.Expr:
     )
 
 
-def sided(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The pairs from either side: `identity`, `other_identity`, `unit`, `stratum`; s chose this side, t the other."""
+def sided(pairs: pl.DataFrame, of: str = "identity") -> pl.DataFrame:
+    """The pairs from either side: whose it is and whose the other (`of`, `other_` and its name), `unit`, `stratum`.
+
+    s is what chose this side, t what chose the other.
+    """
     sides = []
     for side, other, chosen, left in ((1, 2, "s", "t"), (2, 1, "t", "s")):
-        of = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "s": chosen, "t": left}
-        sides.append(pairs.with_columns(unit(side), stratum="gender", **of))
+        alike = pl.col(of) if of in pairs.columns else pl.lit(None)
+        both = {name: pl.coalesce(f"{of}_{at}", alike) for name, at in ((of, side), (f"other_{of}", other))}
+        sides.append(pairs.with_columns(unit(side), **both, stratum="gender", s=chosen, t=left))
     return pl.concat(sides)
 
 
-def _reduced(sums: pl.DataFrame, four: bool) -> _Parts:
+def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
     choices, facts = two.filter(paradigm != "factuality"), two.filter(paradigm == "factuality")
-    out: _Parts = _missing(sums) if sums.height else []
+    if sums.height:
+        yield "missing", _missing(sums)
     if one_person.height:
-        sampled = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String)).alias("unit")
-        both = [one_person.with_columns(*_of(k, "activity"), sampled) for k in (1, 2)]
-        out += [("selected", add(side, _KEYS["selected"], SIDED)) for side in both]
+        person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
+        yield "selected", sided(one_person, "activity").with_columns(unit=person)
     if choices.height:
-        out += _choices(_over_questions(choices), four)
+        yield from _choices(_over_questions(choices), four)
     if facts.height:
-        out += _facts(facts)
-    return out
+        yield "selected", _asked_about(_over_questions(facts))
+        of_who = _asked_about(facts.filter(pl.col("question").cast(pl.String) == "who"))
+        for name in OUTCOMES if of_who.height else ():
+            yield "wrong", of_who.with_columns(pl.col(name).alias("s"), pl.lit(name).alias("outcome"))
 
 
 def _together(frames: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
@@ -311,56 +313,45 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([rows.select(names), summed.select(names)])
 
 
-def _asked_about(one: str | pl.Expr, other: str | pl.Expr) -> pl.Expr:
-    """What belongs to the person that was asked about."""
-    return pl.when(pl.col("about").cast(pl.String) == "2").then(other).otherwise(one)
+def _asked_about(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with identity, activity and picture of the person that was asked about."""
+    second = pl.col("about").cast(pl.String) == "2"
+    person = pl.when(second).then(unit(2)).otherwise(unit(1)).alias("unit")
+    identity = pl.when(second).then("identity_2").otherwise("identity_1").alias("identity")
+    return rows.with_columns(person, identity, _asked_activity())
 
 
 def _asked_activity() -> pl.Expr:
-    return pl.coalesce("activity", _asked_about("activity_1", "activity_2")).alias("activity")
+    second = pl.col("about").cast(pl.String) == "2"
+    return pl.coalesce("activity", pl.when(second).then("activity_2").otherwise("activity_1")).alias("activity")
 
 
-def _of(side: int, *names: str) -> list[pl.Expr]:
-    """The labels of one side, and what chose it (s) or the other one (t)."""
-    chosen, other = ("s", "t") if side == 1 else ("t", "s")
-    labels = (pl.col(f"{name}_{side}").alias(name) for name in names)
-    return [pl.col(chosen).alias("s"), pl.col(other).alias("t"), *labels]
-
-
-def _choices(rows: pl.DataFrame, four: bool) -> _Parts:
-    out: _Parts = []
+def _choices(rows: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     apart = pl.col("contrast").cast(pl.String) == "identity-activity"
-    answers = rows.with_columns(_asked_activity(), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
-    for side in (1, 2):
-        sided = answers.with_columns(*_of(side, "identity", "unit"))
-        out.append(("own", add(sided.filter(apart), _KEYS["own"], SIDED)))
-        sided = sided.with_columns(unit=pl.when(~apart).then("unit"))
-        out.append(("selected", add(sided, _KEYS["selected"], SIDED)))
+    sides = sided(rows).with_columns(_asked_activity())
+    yield "own", sides.filter(apart)
+    yield "selected", sides.with_columns(unit=pl.when(~apart).then("unit"))
     sums = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
-    out += _couples(sums, "pairs")
-    out += _couples(balanced(sums), "preferred_pairs") if four else [("preferred_pairs", part) for _, part in out[-2:]]
-    return [*out, *_neither(sums)] if four else out
+    pairs = _couples(sums)
+    yield "pairs", pairs
+    yield "preferred_pairs", _couples(balanced(sums)) if four else pairs
+    if four:
+        yield from _neither(sums)
 
 
-def _couples(sums: pl.DataFrame, name: str) -> _Parts:
+def _couples(sums: pl.DataFrame) -> pl.DataFrame:
     """Moments of pairs for either of the two identities.
 
     `crossed` is not where each activity has one picture of everybody and pairs are made within it, nor where they are
     of one person: no picture stands beside several of one other identity.
     """
     several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
-    named_pairs = sums.drop("identity").with_columns(crossed=pl.col("person").is_null() & several)
-    out: _Parts = []
-    for side, other, chosen in ((1, 2, "s"), (2, 1, "t")):
-        couples = moments(named_pairs.with_columns(s=chosen), [*_MARGIN, "crossed", "identity_1", "identity_2"])
-        couples = couples.rename({f"identity_{side}": "identity", f"identity_{other}": "other_identity"})
-        out.append((name, couples.select(*_KEYS[name], *MOMENTS)))
-    return out
+    couples = sided(sums).with_columns(crossed=pl.col("person").is_null() & several)
+    return moments(couples, [*_MARGIN, "crossed", "identity", "other_identity"])
 
 
-def _neither(sums: pl.DataFrame) -> _Parts:
+def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Answers that name both or none, with either picture, and with a person once."""
-    out: _Parts = []
     none = (pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")).clip(lower_bound=0)
     two = pl.col("person").is_null()
     pictures = [pl.concat_str(pl.col(f"identity_{k}").cast(pl.String), unit(k), separator="|") for k in (1, 2)]
@@ -368,39 +359,18 @@ def _neither(sums: pl.DataFrame) -> _Parts:
     with_units = sums.with_columns(*units, pair=two)
     for outcome, count in (("both", pl.col("both")), ("none", none)):
         counted = with_units.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
-        neither = sides(counted, (*_MARGIN, "outcome"), ("unit",))
-        out += [("neither", neither[0]), ("neither_pairs", neither[1])]
-    return out
+        yield from zip(("neither", "neither_pairs"), sides(counted, (*_MARGIN, "outcome"), ("unit",)), strict=True)
 
 
-def _missing(rows: pl.DataFrame) -> _Parts:
+def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     """Replies without an answer as a share of all: `n` is what was asked, `s` what is missing.
 
     A reply stands with both pictures. Where both are of one identity, or all identities are taken together, it counts
     half with each.
     """
-    replies = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=pl.col("asked") - pl.col("n"))
+    missing = pl.col("asked") - pl.col("n")
+    replies = sided(add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=missing, t=missing))
+    halves = replies.with_columns(pl.col(SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"
-    out: _Parts = []
-    for side in (1, 2):
-        identity = pl.coalesce(pl.col("identity").cast(pl.String), pl.col(f"identity_{side}").cast(pl.String))
-        sided = replies.with_columns(unit(side), identity.alias("identity"))
-        shown_sides = sided.with_columns(pl.when(twice).then(pl.col(x) / 2).otherwise(pl.col(x)).alias(x) for x in SUMS)
-        everyone = sided.with_columns(pl.col(SUMS) / 2, pl.lit(None, pl.String).alias("identity"))
-        out += [("missing", add(part, _KEYS["missing"])) for part in (shown_sides, everyone)]
-    return out
-
-
-def _facts(rows: pl.DataFrame) -> _Parts:
-    out: _Parts = [("selected", add(_named(_over_questions(rows)), _KEYS["selected"], SIDED))]
-    of_who = rows.filter(pl.col("question").cast(pl.String) == "who")
-    for outcome in OUTCOMES if of_who.height else ():
-        wrong = _named(of_who).with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
-        out.append(("wrong", add(wrong, _KEYS["wrong"])))
-    return out
-
-
-def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with identity, activity and picture of the person that was asked about."""
-    identity, sampled = _asked_about("identity_1", "identity_2"), _asked_about(unit(1), unit(2))
-    return rows.with_columns(sampled.alias("unit"), identity.alias("identity"), _asked_activity())
+    everyone = halves.with_columns(identity=pl.lit(None, replies.schema["identity"]))
+    return pl.concat([replies.filter(~twice), halves.filter(twice), everyone])
