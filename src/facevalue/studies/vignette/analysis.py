@@ -286,11 +286,12 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
     by = [*_FAMILY, "identity"]
     if not partners.height or not crossed.height:
         return np.ones(cells.height)
-    alone, beside = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
+    with values_only():  # no bounds
+        alone, beside = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
     wider = (pl.col("se_beside") / pl.col("se")).alias("wider")
     errors = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(*by, wider)
-    found = cells.select(by).join(errors, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
-    return to_array(found.fill_nan(None).fill_null(1.0))
+    wider_cells = cells.select(by).join(errors, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
+    return to_array(wider_cells.fill_nan(None).fill_null(1.0))
 
 
 @takes(m.PAIRCOMP)
@@ -317,7 +318,8 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
         return None
     selected = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
     by = [*_FAMILY, "identity"]
-    shares = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
+    with values_only():  # no bounds
+        shares = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
     return selection.excess(shares.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 
@@ -341,19 +343,19 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
 def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) -> None:
     """Add spreads of selection frequencies and, of decisions, impact ratios."""
 
-    def chosen_among(preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
+    def chosen_among(where: pl.Expr, preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
         shares = frequencies(preferred=True) if preferred else frequencies()
         rows = balanced(tables.selected) if preferred else tables.selected
-        of_people, rows = shares.filter(pl.col("gender").is_null() & ~_FACTS), rows.filter(~_FACTS)
-        return compared(of_people, tables.pairs, rows, _FAMILY, ["trait"])
+        shares = shares.filter(pl.col("gender").is_null() & where)
+        return compared(shares, tables.pairs.filter(where), rows.filter(where), _FAMILY, ["trait"])
 
-    for labels, one in chosen_among(preferred=False):
-        if labels["paradigm"] == "decision" and labels["question"] is None and one.size:
+    for _, one in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
+        if one.size:
             ratios, shortfalls, how, floor, least = one.impact(SEED)
             record(table, m.IMPACT, ratios, how)
             record(table, m.SHORTFALL, shortfalls, how, p_least=least, family="impact", floor=floor)
     rows = []
-    for labels, one in chosen_among(preferred=True):
+    for labels, one in chosen_among(~_FACTS, preferred=True):
         counted = {"n": float(one.found["n"].sum()) / 2, "clusters": float(one.found["clusters"].sum())}
         rows.append({**labels, **one.spread(SEED)._asdict(), **one.spread_bounds, **counted})
     if not rows:
