@@ -168,7 +168,7 @@ def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
 
 
 @dataclass(frozen=True)
-class Shares:
+class DeclaredShares:
     """Shares of one of the `Tables` of sums, a row of the analysis.
 
     Attributes
@@ -221,32 +221,32 @@ _PICTURE = pl.concat_str("identity", "unit", separator="|")
 """Each picture, not all pictures of one activity or person together."""
 _PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
 CELLS = (
-    Shares(m.SELECTION, "selected", _CELL, _CELLS, "identity x activity"),
-    Shares(  # who is chosen doing what, man or woman: the rows of Tables 15-19
+    DeclaredShares(m.SELECTION, "selected", _CELL, _CELLS, "identity x activity"),
+    DeclaredShares(  # who is chosen doing what, man or woman: the rows of Tables 15-19
         m.SELECTION, "selected", ("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
         "identity x activity",
     ),
-    Shares(m.SELECTION, "selected", _CELL, _SIDES & _PEOPLE, "activities of an identity"),
-    Shares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _SIDES, "activities"),
+    DeclaredShares(m.SELECTION, "selected", _CELL, _SIDES & _PEOPLE, "activities of an identity"),
+    DeclaredShares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _SIDES, "activities"),
 )  # fmt: skip
 """Who is chosen in which activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 RATES = (
-    Shares(m.ERROR, "selected", _PART, _FACTS & ~_QUESTION),
-    Shares(m.ERROR, "selected", (*_PART, "question"), _FACTS & _QUESTION),
-    Shares(m.ERROR, "selected", (*_PART, "activity"), _FACTS & ~_QUESTION, unit=_PICTURE),
-    Shares(m.ERROR, "selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
+    DeclaredShares(m.ERROR, "selected", _PART, _FACTS & ~_QUESTION),
+    DeclaredShares(m.ERROR, "selected", (*_PART, "question"), _FACTS & _QUESTION),
+    DeclaredShares(m.ERROR, "selected", (*_PART, "activity"), _FACTS & ~_QUESTION, unit=_PICTURE),
+    DeclaredShares(m.ERROR, "selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
     *(
-        Shares(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
+        DeclaredShares(measure, "wrong", (*_PART, "question", *more), pl.col("outcome") == name)
         for name, measure in m.OUTCOMES.items()
         for more in ((), ("identity",))
     ),
-    *(Shares(m.OUTCOMES[x], "neither", (*_PART, "question"), pl.col("outcome") == x) for x in ("both", "none")),
-    *(Shares(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x) for x in (~_PEOPLE, _PEOPLE)),
+    *(DeclaredShares(m.OUTCOMES[x], "neither", (*_PART, "question"), pl.col("outcome") == x) for x in ("both", "none")),
+    *(DeclaredShares(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x) for x in (~_PEOPLE, _PEOPLE)),
 )
 """Errors, which errors those of "who" are, answers that name both or none, and replies without a valid answer."""
 
 
-def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[Shares]) -> None:
+def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredShares]) -> None:
     """Add declared shares."""
     for one in shares:
         if wanted([one.measure.name]):
@@ -306,8 +306,8 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     keys = [*_FAMILY, "identity", "other_identity"]
     asked = pl.when(paradigm != "decision").then(question).alias("question")
     sums = selection.add(sided(answers.with_columns(asked)), [*keys, *selection.UNIT])
-    texts = pl.col(pl.Enum).cast(pl.String)
-    comparisons = paircomp(sums.with_columns(texts), _FAMILY, _excess(tables)).sort(keys)
+    sums = sums.with_columns(pl.col(pl.Enum).cast(pl.Categorical))
+    comparisons = paircomp(sums, _FAMILY, _excess(tables)).sort(keys)
     record(table, m.PAIRCOMP, comparisons, PAIRED, family="pairs of identities")
 
 

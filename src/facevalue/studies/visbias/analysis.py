@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -76,29 +77,34 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", LABELS).frame()
 
 
+def _add_rates(
+    table: EstimateTable, measure: Measure, rows: pl.DataFrame, share: pl.Expr, by: Sequence[str], unit: str,
+    **constant: str | None,
+) -> None:  # fmt: skip
+    """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
+    labels, estimates = shares(rows.with_columns(share.cast(pl.Float64).alias("share")), "share", by, unit)
+    enter(table, measure, {**labels, **constant}, estimates)
+
+
 def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
     rows = aggregate.part("missing")
     if rows.is_empty():
         return
     rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
-
-    def lost(frame: pl.DataFrame, by: list[str], unit: str, dimension: Mapping[str, str]) -> None:
-        for keys, own in ((by, frame), ([*by, "question"], frame.filter(pl.col("question").is_not_null()))):
-            if own.height:
-                labels, estimates = shares(own, "lost", keys, unit)
-                enter(table, m.NA_RATE, {**labels, **dimension}, estimates)
-
-    lost(rows, ["task", "dimension"], "shown", {})
-    reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
-    for reason in reasons:
-        is_reason = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
-        labels, found = shares(rows.with_columns(is_reason.alias("said")), "said", ["task", "dimension"], "shown")
-        enter(table, m.NA_RATE, {**labels, "reason": reason}, found)
-    if "image" in rows.columns:
-        pictured = rows.filter(pl.col("image").is_not_null()).drop("dimension")
-        for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-            lost(one.of(pictured), ["task", GROUP], UNIT, {"dimension": one.name})
+    lost, by = pl.col("lost"), ["task", "dimension"]
+    with_question = pl.col("question").is_not_null()
+    _add_rates(table, m.NA_RATE, rows, lost, by, "shown")
+    if rows.select(with_question.any()).item():
+        _add_rates(table, m.NA_RATE, rows.filter(with_question), lost, [*by, "question"], "shown")
+    for reason in sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index):
+        of_reason = pl.when(pl.col("na") == reason).then(lost).otherwise(0.0)
+        _add_rates(table, m.NA_RATE, rows, of_reason, by, "shown", reason=reason)
+    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
+        grouped = one.of(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
+        for part, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
+            if part.height:
+                _add_rates(table, m.NA_RATE, part, lost, ["task", GROUP, *more], UNIT, dimension=one.name)
 
 
 def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -295,11 +301,7 @@ def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     """Shares of open fields by route, over all and for each attribute; how replies were read; filled fields kept."""
-
-    def add(measure: Measure, rows: pl.DataFrame, event: pl.Expr, by: list[str], **label: str) -> None:
-        labels, estimates = shares(rows.with_columns(event.cast(pl.Float64).alias("said")), "said", by, "form")
-        enter(table, measure, {**labels, "task": task, **label}, estimates)
-
+    add = partial(_add_rates, table, unit="form", task=task)
     open_ = fields.filter(~pl.col("prefilled")).with_columns(
         how=pl.when(pl.col("state") != "value")
         .then("state")
@@ -316,8 +318,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     prefilled = fields.filter("prefilled")
     if prefilled.is_empty():
         not_measurable(table, m.KEPT, {"task": task}, "nothing was filled in beforehand")
-        return
-    for by in ([], ["attribute"]):
+    for by in ([], ["attribute"]) if prefilled.height else ():
         add(m.KEPT, prefilled, pl.col("kept"), by)
 
 
