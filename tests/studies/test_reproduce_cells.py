@@ -4,57 +4,61 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.protocol.reproduction import Cell, Reproduction, number, readings, word, words
+from facevalue.protocol.reproduction import Cell, Printed, Reproduction, readings
+
+
+def printed(text: str | None, note: str | None = None) -> Printed:
+    return Printed("1", "r", "c", text, note)
 
 
 @given(st.floats(-1000, 1000), st.integers(0, 4))
 def test_a_number_is_the_same_as_itself_rounded(value: float, digits: int) -> None:
-    assert number("1", "r", "c", f"{value:.{digits}f}", value).same
+    assert printed(f"{value:.{digits}f}").number(value).same
 
 
 @given(st.floats(0.1, 900), st.integers(0, 3))
 def test_a_unit_of_the_last_digit_is_too_much(value: float, digits: int) -> None:
-    assert number("1", "r", "c", f"{value:.{digits}f}", value + 1.1 * 10.0**-digits).same is False
+    assert printed(f"{value:.{digits}f}").number(value + 1.1 * 10.0**-digits).same is False
 
 
 @given(st.floats(1, 900))
 def test_a_lost_decimal_point_is_found_again_and_said(value: float) -> None:
-    printed = f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
-    cell = number("1", "r", "c", "?" + printed.replace(".", ""), value)
+    text = f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+    cell = printed("?" + text.replace(".", "")).number(value)
     assert cell.same
-    assert cell.published == printed.replace(".", "")
-    assert cell.note == f"the decimal point is lost in the scan: read as {printed}"
+    assert cell.published == text.replace(".", "")
+    assert cell.note == f"the decimal point is lost in the scan: read as {text}"
 
 
 def test_no_reading_of_damaged_digits_fits_just_anything() -> None:
-    cell = number("5", "r", "c", "?220", 2.4)
+    cell = printed("?220").number(2.4)
     assert (cell.published, cell.same) == ("220", False)
     assert cell.note == "the decimal point is lost in the scan: read as 2.20"
     assert cell.unexplained
-    known = number("5", "r", "c", "?220", 2.4, note="a known reason")
+    known = printed("?220", "a known reason").number(2.4)
     assert known.note == "a known reason; the decimal point is lost in the scan: read as 2.20"
     assert not known.unexplained
 
 
 def test_thousands_are_numbers() -> None:
     assert readings("11,200")[0].value == 11_200
-    assert number("1", "r", "c", "11,200", 11_200).published == 11_200
+    assert printed("11,200").number(11_200).published == 11_200
 
 
 def test_slack_is_added_to_half_a_unit() -> None:
-    assert number("5", "r", "c", "0.76", 0.7655, slack=0.001).same
-    assert number("5", "r", "c", "0.76", 0.7662, slack=0.001).same is False
+    assert Printed("5", "r", "c", "0.76", slack=0.001).number(0.7655).same
+    assert Printed("5", "r", "c", "0.76", slack=0.001).number(0.7662).same is False
 
 
 def test_what_cannot_be_compared_is_neither_same_nor_different() -> None:
-    assert number("1", "r", "c", None, 3.0).same is None
-    cell = number("1", "r", "c", "370", None, note="no code")
+    assert printed(None).number(3.0).same is None
+    cell = printed("370", "no code").number(None)
     assert (cell.published, cell.recomputed, cell.same, cell.note) == (370, None, None, "no code")
-    assert word("1", "r", "c", "Asian", None).same is None
+    assert printed("Asian").word(None).same is None
 
 
 @pytest.mark.parametrize(
-    ("printed", "ranked", "same", "note"),
+    ("listed", "ranked", "same", "note"),
     [
         ("a b c", "a b c d e", True, None),
         ("a c d", "a b c d e", False, "the paper leaves out b; its words come in this order"),
@@ -63,13 +67,13 @@ def test_what_cannot_be_compared_is_neither_same_nor_different() -> None:
         ("a x b", "a b c d e", False, None),
     ],
 )
-def test_lists_of_words(printed: str, ranked: str, same: bool, note: str | None) -> None:
-    cell = words("1", "r", "c", printed.split(), ranked.split(), None)
+def test_lists_of_words(listed: str, ranked: str, same: bool, note: str | None) -> None:
+    cell = printed(listed).words(ranked.split())
     assert (cell.same, cell.note) == (same, note)
 
 
 def test_a_list_that_the_scan_leaves_in_doubt_says_so() -> None:
-    assert words("1", "r", "c", ["a", "x"], ["a", "b"], "columns run together").note == "columns run together"
+    assert printed("a x").words(["a", "b"], "columns run together").note == "columns run together"
 
 
 def test_only_a_difference_without_a_reason_is_unexplained() -> None:

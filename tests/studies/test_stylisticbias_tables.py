@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures import shift
+from facevalue.protocol.paper import Paper
 from facevalue.stimuli.portraits import ATTRIBUTES
 from facevalue.studies.stylisticbias.image_prompts import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
 from facevalue.studies.stylisticbias.tables import (
@@ -18,7 +19,6 @@ from facevalue.studies.stylisticbias.tables import (
     whitelist,
 )
 
-TABLE_12 = Path(__file__).parent.parent / "data" / "stylisticbias_table12.csv"
 GROUPS = {
     "gender": {"male": 274, "female": 226},
     "age": {"young": 260, "middle-aged": 124, "elderly": 116},
@@ -29,7 +29,9 @@ GROUPS = {
 
 @pytest.fixture(scope="module")
 def table_12() -> pl.DataFrame:
-    return pl.read_csv(TABLE_12)
+    cells = Paper.shipped("facevalue.studies.stylisticbias").numbers("12")
+    rows = [(*name.partition("/")[::2], row) for name, row in cells.items() if "/" in name]
+    return pl.DataFrame([{"category": category, "variation": variation, **row} for category, variation, row in rows])
 
 
 def pooled(table: pl.DataFrame, dimension: str) -> np.ndarray:

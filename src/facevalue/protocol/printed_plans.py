@@ -1,7 +1,9 @@
-"""Requests that papers count, computed from their designs."""
+"""Requests that papers count, from the numbers in their designs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from facevalue.given import shipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,21 @@ class PrintedPlan:
             "distinct": self.distinct,
             "notes": list(self.notes),
         }
+
+
+def printed_plan(package: str, name: str) -> PrintedPlan:
+    """A plan of `[plans]` in the `tables/published.toml` of a study.
+
+    Each of its blocks has numbers of images, prompts, seeds, models and interventions; `repeated` requests of them
+    stand in two blocks.
+
+    Examples
+    --------
+    >>> plan = printed_plan("facevalue.studies.counterfactuals", "8")
+    >>> plan.total, plan.distinct
+    (57116970, 56359170)
+    """
+    plan = shipped(package, "tables", "published.toml")["plans"][name]
+    blocks = tuple(PrintedBlock(block, *numbers) for block, numbers in plan["blocks"].items())
+    total = sum(block.trials for block in blocks)
+    return PrintedPlan(plan["title"], blocks, total - plan.get("repeated", 0), tuple(plan["notes"]))

@@ -39,12 +39,17 @@ def of_models(found: Mapping[str, T], known: Iterable[str], where: str) -> tuple
 
 def read_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:
     """Some columns of a CSV file, as text."""
-    try:
-        frame = pl.read_csv(path, infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(path, error) from None
+    frame = read_csv(path)
     require(path, frame, columns)
     return frame.select(columns)
+
+
+def read_csv(path: Path) -> pl.DataFrame:
+    """All columns of a CSV file, as text."""
+    try:
+        return pl.read_csv(path, infer_schema=False, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, error) from None
 
 
 def require(path: Path, frame: pl.DataFrame, columns: Sequence[str]) -> None:

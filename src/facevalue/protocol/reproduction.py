@@ -4,8 +4,9 @@ Printed values are kept as strings, so that their digits say how exact they are.
 is three digits whose decimal point is lost (2.20, 22.0 or 220). What is shown as published is what the scan shows.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 Value = float | int | str | tuple[str, ...] | None
@@ -67,6 +68,17 @@ class Reading(NamedTuple):
     note: str | None = None
 
 
+def is_number(text: object) -> bool:
+    """Whether a printed text is a number that the scan has left whole.
+
+    Examples
+    --------
+    >>> [is_number(text) for text in ("+0.056", "11,200", "?220", "N/A")]
+    [True, True, False, False]
+    """
+    return isinstance(text, str) and re.fullmatch(r"[+-]?[\d,]+(\.\d+)?", text) is not None
+
+
 def readings(printed: str) -> tuple[Reading, ...]:
     """The numbers that a printed one may stand for: one, unless the scan has damaged it.
 
@@ -91,79 +103,77 @@ def _half(form: str) -> float:
     return 0.5 * 10.0 ** -len(form.partition(".")[2])
 
 
-def number(
-    table: str,
-    row: str,
-    column: str,
-    printed: str | None,
-    recomputed: float | None,
-    *,
-    note: str | None = None,
-    slack: float = 0.0,
-    digits: int = 6,
-) -> Cell:
-    """Compare a number with the printed one.
-
-    `table`, `row`, `column`: where it is printed. `printed`: as printed; None where the scan has nothing legible.
-    `recomputed`: None if it cannot be. `note`: why they differ, if that is known, or why it cannot be recomputed. Kept
-    only then. `slack`: how much more than half a unit of the last printed digit is allowed, because what goes in is
-    rounded, too. `digits`: decimals of the recomputed value that are shown.
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A cell as a paper prints it, to be compared with what is recomputed of it.
 
     Examples
     --------
-    >>> number("8", "gpt-4o", "female", "11.68", 11.68361).same
+    >>> Printed("8", "gpt-4o", "female", "11.68").number(11.68361).same
     True
-    >>> number("5", "Female", "x/income", "?220", 2.203).published
+    >>> Printed("5", "Female", "x/income", "?220").number(2.203).published
     '220'
     """
-    reading_of = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
-    published = _plain(reading_of.value) if reading_of else printed and printed.removeprefix("?")
-    if printed is None or recomputed is None:
-        digits_shown = None if recomputed is None else _plain(round(recomputed, digits))
-        return Cell(
-            table,
-            row,
-            column,
-            published,
-            digits_shown,
-            None,
-            note or ("illegible in the scan" if not reading_of else None),
-        )
-    reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
-    same = bool(abs(reading.value - recomputed) <= reading.half + slack + _EXACT)
-    note_text = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
-    return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, note_text)
 
+    table: str
+    row: str
+    column: str
+    """Where it is printed."""
+    text: str | tuple[str, ...] | None
+    """As printed, a tuple for a list of words; None where nothing is, or nothing legible in the scan."""
+    note: str | None = None
+    """Why the recomputed value differs, if that is known, or why there is none. Shown only then."""
+    slack: float = 0.0
+    """How much more than half a unit of the last printed digit is allowed, because what goes in is rounded, too."""
+    digits: int = 6
+    """Decimals of a recomputed value that are shown."""
 
-def word(table: str, row: str, column: str, printed: str, recomputed: str | None, note: str | None = None) -> Cell:
-    """Compare words: a category, or what is said of a model. `note` is kept unless they are the same."""
-    same = None if recomputed is None else printed == recomputed
-    return Cell(table, row, column, printed, recomputed, same, None if same else note)
+    def at(self, column: str, text: str | tuple[str, ...] | None = None, row: str = "") -> "Printed":
+        """Another cell, of the same row unless `row` names another."""
+        return replace(self, column=column, text=text, row=row or self.row)
 
+    def number(self, recomputed: float | None, note: str | None = None, *, slack: float | None = None) -> Cell:
+        """Compare a number; None if it cannot be recomputed. A `note` or `slack` takes the place of the cell's."""
+        note, slack = note or self.note, self.slack if slack is None else slack
+        choices = readings(self.text) if isinstance(self.text, str) else ()
+        published = _plain(choices[0].value) if len(choices) == 1 else str(self.text).removeprefix("?")
+        if not choices or recomputed is None:
+            value = None if recomputed is None else _plain(round(recomputed, self.digits))
+            note = note or ("illegible in the scan" if len(choices) != 1 else None)
+            return self._cell(published if choices else None, value, None, note)
+        reading = min(choices, key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
+        same = bool(abs(reading.value - recomputed) <= reading.half + slack + _EXACT)
+        note = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
+        return self._cell(published, _plain(round(recomputed, self.digits)), same, note)
 
-def words(table: str, row: str, column: str, printed: Sequence[str], ranked: Sequence[str], scan: str | None) -> Cell:
-    """Compare a printed list of words with the first so many of a ranking.
+    def word(self, recomputed: str | tuple[str, ...] | None, note: str | None = None) -> Cell:
+        """Compare words: a category, a list, or what is said of a model."""
+        same = None if recomputed is None else self.text == recomputed
+        return self._cell(self.text, recomputed, same, None if same else note or self.note)
 
-    `table`, `row`, `column`: where it is printed. `printed`: the list. `ranked`: the recomputed ranking, longer than
-    what is printed. `scan`: what in the scan leaves the list in doubt, if anything.
-    """
-    first = tuple(ranked[: len(printed)])
-    if first == tuple(printed):
-        return Cell(table, row, column, tuple(printed), first, True, scan)
-    dropped = [name for name in ranked[: _last(printed, ranked)] if name not in printed]
-    note = scan
-    if [name for name in ranked if name in printed] == list(printed):
-        note = f"the paper leaves out {', '.join(dropped)}; its words come in this order"
-    elif set(printed) <= set(ranked):
-        order = "the same words in another order" if set(first) == set(printed) else "its words are among the first"
-        note = f"{order} {len(ranked)} of the ranking" if set(first) != set(printed) else order
-        note += f"; {scan}" if scan else ""
-    return Cell(table, row, column, tuple(printed), first, False, note)
+    def claim(self, recomputed: Value, holds: bool | None, note: str | None = None) -> Cell:
+        """A sentence beside what the tables have, and whether it holds; None where that cannot be told."""
+        return self._cell(self.text, recomputed, holds, None if holds else note or self.note)
 
+    def words(self, ranked: Sequence[str], doubt: str | None = None) -> Cell:
+        """Compare words with the first so many of a longer ranking; `doubt` says what leaves them in doubt."""
+        listed = tuple(str(self.text).split())
+        first = tuple(ranked[: len(listed)])
+        if first == listed:
+            return self._cell(listed, first, True, doubt)
+        last = max((place + 1 for place, name in enumerate(ranked) if name in listed), default=0)
+        dropped = [name for name in ranked[:last] if name not in listed]
+        note = doubt
+        if tuple(name for name in ranked if name in listed) == listed:
+            note = f"the paper leaves out {', '.join(dropped)}; its words come in this order"
+        elif set(listed) <= set(ranked):
+            among = f"its words are among the first {len(ranked)} of the ranking"
+            note = "the same words in another order" if set(first) == set(listed) else among
+            note += f"; {doubt}" if doubt else ""
+        return self._cell(listed, first, False, note)
 
-def _last(printed: Sequence[str], ranked: Sequence[str]) -> int:
-    """How far down the ranking the printed words reach."""
-    return max((place + 1 for place, name in enumerate(ranked) if name in printed), default=0)
+    def _cell(self, published: Value, recomputed: Value, same: bool | None, note: str | None) -> Cell:
+        return Cell(self.table, self.row, self.column, published, recomputed, same, note)
 
 
 def _plain(value: float) -> float | int:

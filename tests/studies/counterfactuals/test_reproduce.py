@@ -7,9 +7,10 @@ import pytest
 
 from facevalue.errors import DataError
 from facevalue.protocol.reproduction import Cell
-from facevalue.studies.counterfactuals.printed import PLANS, paper_table
+from facevalue.studies.counterfactuals.protocol import PROTOCOL
 from facevalue.studies.counterfactuals.reproduce import reproduce
 
+PLANS = PROTOCOL.extras.plans
 Cells = Mapping[tuple[str, str, str], Cell]
 
 
@@ -19,7 +20,7 @@ def cells() -> Cells:
 
 
 def test_table_8_counts_what_the_paper_prints() -> None:
-    plan = paper_table("8")
+    plan = PLANS["8"]()
     printed = [12_812_400, 12_812_400, 3_789_000, 370_050, 15_374_880, 7_687_440, 4_270_800]
     assert [block.trials for block in plan.blocks] == printed
     assert (plan.total, plan.distinct) == (57_116_970, 56_359_170)
@@ -30,10 +31,10 @@ def test_table_8_counts_what_the_paper_prints() -> None:
 
 
 def test_gpt_4o_and_language_models_are_counted_as_the_paper_does() -> None:
-    assert [block.trials for block in paper_table("gpt-4o").blocks] == [24_000, 28_800, 25_200]
-    assert paper_table("gpt-4o").total == 78_000
-    assert paper_table("twin").total == 2_562_480
-    assert set(paper_table("twin").json()) == {"title", "blocks", "total", "distinct", "notes"}
+    assert [block.trials for block in PLANS["gpt-4o"]().blocks] == [24_000, 28_800, 25_200]
+    assert PLANS["gpt-4o"]().total == 78_000
+    assert PLANS["twin"]().total == 2_562_480
+    assert set(PLANS["twin"]().json()) == {"title", "blocks", "total", "distinct", "notes"}
     assert set(PLANS) == {"8", "gpt-4o", "twin"}
 
 

@@ -1,9 +1,11 @@
 """Counterfactual sets as a protocol: how its study is built, its page, and what it offers beside."""
 
+from functools import partial
+
 from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.word_lists import WordLists
-from facevalue.studies.counterfactuals.printed import PLANS
 from facevalue.studies.counterfactuals.settings import NAME, SETTINGS, TITLE
 from facevalue.types import Sampling
 
@@ -34,7 +36,7 @@ EXTRAS = Extras(
     questionnaire=RATED,
     word_lists=WORDS,
     annotate="open replies",
-    plans=PLANS,
+    plans={name: partial(printed_plan, __package__, name) for name in ("8", "gpt-4o", "twin")},
     compare=COMPARED,
 )
 PROTOCOL = Protocol(

@@ -3,61 +3,38 @@
 docs/reproduce.md says what differs. Replies and scores are not recomputed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
 from facevalue.errors import DataError
-from facevalue.given import shipped
-from facevalue.protocol.released_tables import damaged, require
-from facevalue.protocol.reproduction import Cell, Reproduction, number, word
+from facevalue.protocol.paper import Paper
+from facevalue.protocol.printed_plans import printed_plan
+from facevalue.protocol.released_tables import read_csv, require
+from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.stimuli.social_counterfactuals import METADATA, SUBSETS, parse_caption
-from facevalue.studies.counterfactuals.printed import (
-    MODELS,
-    OCCUPATIONS,
-    PATA,
-    SAMPLED,
-    SETS,
-    SOCIAL,
-    gpt_4o,
-    table_8,
-    twin,
-)
 
-TITLES = {
-    "5": "Table 5: images",
-    "8": "Table 8: generations of open models",
-    "A.2": "Sections 1, 4.1, 5.1, A.2 and D.4: counts in the text",
-    "3": "Tables 1 and 3: models, and the language models behind them",
-    "5.1": "Section 5.1: correlation over groups",
-    "4": "Table 4 and section 5.2: 90% columns of Table 18",
-    "18": "Table 18: M1, as in Table 19",
-    "14": "Table 14 and section 4.1: refusals of GPT-4o",
-    "27": "Table 27: competence words of GPT-4o",
-    "28": "Table 28: competence words of InstructBLIP",
-    "29": "Table 29: ratings, physical-gender",
-    "30": "Table 30: ratings, race-gender",
-    "31": "Table 31: ratings, physical-race",
-}
+PAPER = Paper.shipped(__package__)
+MODELS: Mapping[str, str] = PAPER.document["language_models"]
+"""Open models, and the language models they were trained from (Table 16)."""
 LEAST = 35
 """Sets of an occupation whose competence words are counted (E.1 says observations)."""
-GROUPS = sum(images for _, images in SETS.values())
+GROUPS = 12 + 10 + 30
 """Of the three kinds of sets together: one for each image of a set."""
-_COLUMNS = ("Mean", "90%")
-_ALREADY = "both models are less the same Vicuna-7b (Table 16)"
 RATED = ("Hiring", "Performance", "Warmth", "Competence")
 SALARY = "Salary"
-_COLOURS = "the scan has lost the colours"
-_NONE = "no salaries: InstructBLIP's replies had to be excluded"
+MOST_GROUPS = 1000
+_NO_SALARIES = "no salaries: InstructBLIP's replies had to be excluded"
 _HALF = 0.005  # of the last digit of a rating
+_plan = partial(printed_plan, __package__)
 Values = Mapping[str, float]
+Metadata = Mapping[str, pl.DataFrame]
 
 
 def reproduce(folder: Path | None = None) -> Reproduction:
@@ -68,108 +45,119 @@ def reproduce(folder: Path | None = None) -> Reproduction:
     DataError
         The folder has none of the files, or one of them cannot be read.
     """
-    cells = [*_counts(), *_said_of_counts(), *_language_models(), *_correlations(), *_mitigations(), *_refusals()]
-    cells += [*_competence(), *_ratings()]
-    notices = [
-        "Tables 1, 2, 6, 7, 9 to 13, 15 to 17 and 20 to 26, and all figures, are left out: nothing printed says what "
-        "they should be, and scores and replies are not among what is recomputed. Of Tables 1 and 19 only "
-        "Characteristics is compared.",
-    ]
+    metadata = {} if folder is None else _metadata(folder)
+    notices = [f"{name} is not in {folder}." for subset, name in zip(SUBSETS, METADATA, strict=True)
+               if subset not in metadata]  # fmt: skip
     if folder is None:
-        notices.append("Sets and occupations are not counted: say where the authors' metadata_*.csv are, --data DIR.")
-    else:
-        tables = _metadata(folder)
-        cells += _of_metadata(tables)
-        notices += [f"{name} is not in {folder}." for subset, name in zip(SUBSETS, METADATA, strict=True)
-                    if subset not in tables]  # fmt: skip
-    order = list(TITLES)
-    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(notices))
+        notices = ["Sets and occupations are not counted: say where the authors' metadata_*.csv are, --data DIR."]
+    return PAPER.reproduce({
+        "images": _images,
+        "metadata": partial(_of_metadata, metadata),
+        "trials": lambda cell: _blocks("8")[cell.row],
+        "as_table_20": lambda cell: _blocks("8")[cell.row] * 4 // 5,
+        "total": lambda cell: cell.claim(f"{_plan('8').total:,}", _plan("8").total > 57e6),
+        "distinct": lambda _: _plan("8").distinct,
+        "social": lambda cell: f"{_social() / 1000:.0f}k" if cell.row == "images" else _social() / 3800,
+        "five_prompts": lambda _: 5 * _blocks("8")["PATA"],
+        "gpt_4o": lambda cell: _blocks("gpt-4o")[cell.column.partition("/")[2]] // (3 if cell.row == "images" else 1),
+        "gpt_4o_total": lambda _: f"{_plan('gpt-4o').total / 1000:.0f}k",
+        "twin": lambda cell: cell.claim(_plan("twin").total, None),
+        "sampled": partial(_sampled, metadata),
+        "language_models": _language_models,
+        "above_language_model": _above_language_model,
+        "tail": _tail,
+        "groups": _groups,
+        "groups_of_both": lambda cell: cell.claim(
+            ", ".join(map(str, sorted(set.intersection(*map(set, map(_sizes, PAPER.document["correlations"])))))), None
+        ),
+        "mitigation": lambda cell: PAPER.numbers("18")[cell.row][f"{cell.column}/90%"],
+        "reduced": lambda _: "all but " + ", ".join(m for m, row in _mitigated().items() if min(row.values()) >= 0),
+        "greatest_reduction": lambda cell: min(_mitigated()[cell.column], key=_mitigated()[cell.column].__getitem__),
+        "as_table_19": _as_table_19,
+        "refused": _refused,
+        "refused_more": _refused_more,
+        "fewest": _fewest,
+        "has_fewest": _has_fewest,
+        "caption": lambda _: "physical-gender",
+        "largest_count": lambda cell: cell.claim(f"{max(map(max, _counted('28').values()))} in five keywords", False),
+        "occupations": partial(_occupations, metadata),
+        "occupation_names": partial(_occupation_names, metadata),
+        "rated": _rated,
+        "below_average": _below_average,
+        "lowest_salaries": _lowest_salaries,
+        "apart": _apart,
+        "places": _places,
+        "far_above": _far_above,
+        "below_average_salary": _below_average_salary,
+        "most_below": partial(_most, below=True),
+        "most_above": partial(_most, below=False),
+    }, notices)  # fmt: skip
 
 
-def _published() -> Mapping[str, Any]:
-    return shipped(__package__, "tables", "published.toml")
+def _images(cell: Printed) -> float:
+    row = PAPER.numbers("5")[cell.row]
+    return row["sets"] * row["images of a set"] if cell.column == "images" else row[cell.column]
 
 
-def _claim(
-    table: str, row: str, column: str, published: str, recomputed: str, holds: bool | None, note: str | None = None
-) -> Cell:
-    """A sentence of the paper beside what its tables show; `why` it does not hold, or cannot be told."""
-    return Cell(table, row, column, published, recomputed, holds, None if holds else note)
+@cache
+def _blocks(plan: str) -> Mapping[str, int]:
+    return {block.name: block.trials for block in _plan(plan).blocks}
 
 
-def _counts() -> Iterator[Cell]:
-    for subset, printed in _published()["table_5"].items():
-        sets, images = SETS[subset]
-        for what, value, found in zip(("sets", "images of a set", "images"), printed, (sets, images, sets * images)):  # noqa: B905
-            yield number("5", subset, what, value, found)
-    plan = table_8()
-    for block, printed in zip(plan.blocks, _published()["table_8"]["trials"], strict=True):
-        yield number("8", block.name, "generations", printed, block.trials)
-    four = "Table 20, with the results of this row, has four models: InstructBLIP is missing; the count needs five"
-    keywords = plan.blocks[5]
-    yield number("8", keywords.name, "as Table 20 has it", "7,687,440", keywords.trials * 4 // 5, note=four)
-    yield _claim("8", "all rows", "generations", "over 57 million", f"{plan.total:,}", plan.total > 57e6)
-    twice = f"M1 with Characteristics about physical-gender, {plan.total - plan.distinct:,}, stands in two rows"
-    yield number("8", "all rows, each generation once", "generations", None, plan.distinct, note=twice)
+def _social() -> float:
+    return sum(row["sets"] * row["images of a set"] for row in PAPER.numbers("5").values())
 
 
-def _said_of_counts() -> Iterator[Cell]:
-    yield word("A.2", "images", "SocialCounterfactuals", "171k", f"{SOCIAL / 1000:.0f}k")
-    yield number("A.2", "times MMBias (3,800 images)", "SocialCounterfactuals", "45", SOCIAL / 3800, digits=2)
-    five = "section 4.1 says five prompts; the count, and Table 8, have one (Characteristics)"
-    yield number("A.2", "five main prompts", "PATA", "370,050", PATA * 5 * 15 * len(MODELS), note=five)
-    plan = gpt_4o()
-    for block, printed in zip(plan.blocks, ("8,000", "9,600", "8,400"), strict=True):
-        yield number("A.2", "images", f"GPT-4o/{block.name}", printed, block.images)
-        yield number("A.2", "generations", f"GPT-4o/{block.name}", None, block.trials, note="printed only as a total")
-    yield word("A.2", "generations of each prompt", "GPT-4o", "78k", f"{plan.total / 1000:.0f}k")
-    statement = "an equivalent number of generations from each LLM as before"
-    note = "no number is printed; Vicuna-7b, which two models share, is counted twice"
-    yield Cell("A.2", "generations", "language models", statement, twin().total, None, note)
+def _language_models(cell: Printed) -> list[Cell]:
+    """Table 1 less Table 3: two models of one language model must agree on it."""
+    models, less = PAPER.numbers("1"), PAPER.numbers("3")
+    implied = {model: round(models[model][cell.row] - less[model][cell.row], 2) for model in MODELS}
+    shared = cell.at("LLaVA-7b against InstructBLIP", f"{implied['LLaVA-7b']:.2f}", f"Vicuna-7b, {cell.row}")
+    return [
+        shared.number(implied["InstructBLIP"], "both models are less the same Vicuna-7b (Table 16)"),
+        *(
+            cell.at(model, row=f"{MODELS[model]}, {cell.row}").number(
+                implied[model], "Table 1 - Table 3; not printed itself"
+            )
+            for model in ("LLaVA-13b", "BakLLaVA", "LLaVA-Gemma")
+        ),
+    ]
 
 
-def _language_models() -> Iterator[Cell]:
-    """Table 1 less Table 3, by kind of sets: two models of one language model must agree on it."""
-    published = _published()
-    places = list(product(published["subsets"], _COLUMNS))
-    implied = {
-        model: [
-            round(float(one) - float(less), 2) for one, less in zip(published["table_1"][model], values, strict=True)
-        ]
-        for model, values in published["table_3"].items()
-    }
-    for at, (subset, column) in enumerate(places):
-        one, other = (implied[model][at] for model in ("LLaVA-7b", "InstructBLIP"))
-        row = f"Vicuna-7b, {subset}, {column}"
-        yield number("3", row, "LLaVA-7b against InstructBLIP", f"{one:.2f}", other, note=_ALREADY)
-        for model in ("LLaVA-13b", "BakLLaVA", "LLaVA-Gemma"):
-            note = "Table 1 - Table 3; not printed itself"
-            yield number("3", f"{MODELS[model]}, {subset}, {column}", model, None, implied[model][at], note=note)
-    values = np.array([[float(value) for value in row] for row in published["table_3"].values()])
-    higher = f"{(values.mean(axis=1) > 0).sum()} of {len(values)}, on average"
-    holds = bool((values.mean(axis=1) > 0).mean() > 0.5)
-    yield _claim("3", "models above their language model", "section 5.1", "most", higher, holds)
-    mean, tail = values[:, 0::2].mean(), values[:, 1::2].mean()
-    yield _claim("3", "difference at the tail", "section 5.1", "particularly at the 90th percentile",
-                 f"mean {mean:.3f}, 90% {tail:.3f}", bool(tail > mean))  # fmt: skip
+@cache
+def _less() -> pl.DataFrame:
+    """Table 3: models less their language models."""
+    return pl.DataFrame([PAPER.numbers("3")[model] for model in MODELS])
 
 
-def _correlations() -> Iterator[Cell]:
-    """The number of groups that a printed r and its p allow, both rounded."""
-    sizes = set(range(4, 1000))
-    for model, (r, p) in _published()["correlations"].items():
-        value, digits = float(p), 0.5 * 10.0 ** np.floor(np.log10(float(p)))
-        fits = [n for n in range(4, 1000)
-                if _p(float(r) - 0.005, n) >= value - digits and _p(float(r) + 0.005, n) <= value + digits]  # fmt: skip
-        sizes &= set(fits)
-        low, high = _p(float(r) + 0.005, GROUPS), _p(float(r) - 0.005, GROUPS)
-        yield _claim("5.1", f"p of r = {r}", f"{model}, n = {GROUPS}", p, f"{low:.1e} to {high:.1e}", GROUPS in fits,
-                     "r is rounded, so p lies between these")  # fmt: skip
-        yield Cell("5.1", "numbers of groups that r and p allow", model, None, f"{fits[0]} to {fits[-1]}", None,
-                   "n is not printed")  # fmt: skip
-    allowed = ", ".join(map(str, sorted(sizes)))
-    yield _claim("5.1", "groups that both pairs allow", "n", "not stated", allowed, None,
-                 f"the groups of the three kinds of sets: 12 + 10 + 30 = {GROUPS}")  # fmt: skip
+def _above_language_model(cell: Printed) -> Cell:
+    above = _less().mean_horizontal() > 0
+    return cell.claim(f"{above.sum()} of {len(above)}, on average", bool(above.sum() > len(above) / 2))
+
+
+def _tail(cell: Printed) -> Cell:
+    mean, tail = (float(_less().select(f"^.*, {name}$").to_numpy().mean()) for name in ("Mean", "90%"))
+    return cell.claim(f"mean {mean:.3f}, 90% {tail:.3f}", tail > mean)
+
+
+def _groups(cell: Printed) -> list[Cell]:
+    """What a printed r and p, both rounded, say of the number of groups."""
+    (r, p), sizes = PAPER.document["correlations"][cell.row], _sizes(cell.row)
+    low, high = _p(float(r) + 0.005, GROUPS), _p(float(r) - 0.005, GROUPS)
+    printed = cell.at(f"{cell.row}, n = {GROUPS}", p, f"p of r = {r}")
+    return [
+        printed.claim(f"{low:.1e} to {high:.1e}", GROUPS in sizes, "r is rounded, so p lies between these"),
+        cell.at(cell.row, row="numbers of groups that r and p allow").claim(
+            f"{sizes[0]} to {sizes[-1]}", None, "n is not printed"
+        ),
+    ]
+
+
+def _sizes(model: str) -> list[int]:
+    """The numbers of groups that a printed r and its p allow."""
+    r, p = map(float, PAPER.document["correlations"][model])
+    half = 0.5 * 10.0 ** np.floor(np.log10(p))
+    return [n for n in range(4, MOST_GROUPS) if _p(r - 0.005, n) >= p - half and _p(r + 0.005, n) <= p + half]
 
 
 def _p(r: float, n: int) -> float:
@@ -177,58 +165,77 @@ def _p(r: float, n: int) -> float:
     return float(2 * stats.t.sf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2))
 
 
-def _mitigations() -> Iterator[Cell]:
-    published = _published()
-    tails = {model: [float(value) for value in values] for model, values in published["table_4"].items()}
-    for model, values in published["table_18"].items():
-        for at, printed in enumerate(published["table_4"][model]):
-            yield number("4", model, f"M{at + 1}", printed, float(values[2 * at + 1]))
-        for column, printed, other in zip(_COLUMNS, published["table_19"][model], values[:2], strict=True):
-            yield number("18", model, f"M1/{column}", printed, float(other))
-    none = [model for model, values in tails.items() if min(values) >= 0]
-    statement = "all but LLaVA-Gemma"
-    yield _claim("4", "some reduction", "section 5.2", statement, f"all but {', '.join(none)}", none == ["LLaVA-Gemma"])
-    for model in ("InstructBLIP", "LLaVA-7b", "LLaVA-13b", "BakLLaVA"):
-        statement = "M1" if model == "BakLLaVA" else "M4"
-        yield word("4", "greatest reduction", model, statement, f"M{int(np.argmin(tails[model])) + 1}")
+def _mitigated() -> Mapping[str, Values]:
+    """Table 4: changes of the tail by model and intervention."""
+    return {model: row for model, row in PAPER.numbers("4").items() if model in MODELS}
 
 
-def _refusals() -> Iterator[Cell]:
-    rates = np.array([[float(value) for value in row] for row in _published()["table_14"].values()])
-    low, high = rates[:, 0]
-    yield _claim("14", "obese", "refused", "4-6%", f"{low:.1f}% and {high:.1f}%", round(low) == 4 and round(high) == 6)
-    times = rates[:, 0].mean() / rates[:, 1:].mean()
-    yield _claim("14", "obese against others", "times", "approximately 5x", f"{times:.1f}", round(times) == 5)
+def _as_table_19(cell: Printed) -> Cell:
+    printed = PAPER.table("19")[cell.row][cell.column.partition("/")[2]]
+    return cell.at(cell.column, printed).number(PAPER.numbers("18")[cell.row][cell.column])
 
 
-def _competence() -> Iterator[Cell]:
-    """Groups with the fewest words (Tables 27 and 28)."""
-    for table, model, most in (("27", "GPT-4o", "tattooed male"), ("28", "InstructBLIP", "obese male")):
-        fewest: dict[str, list[str]] = {}
-        largest = 0
-        for row in _table_of("competence.csv").filter(table=table).iter_rows(named=True):
-            cells = {group: str(value) for group, value in row.items() if group not in ("table", "occupation")}
-            twice = [group for group, value in cells.items() if " " in value]
-            if twice:
-                note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(cells[group] for group in twice)})"
-                yield Cell(table, row["occupation"], "fewest words", None, None, None, note)
-                continue
-            counts = {group: int(value) for group, value in cells.items()}
-            largest = max(largest, *counts.values())
-            fewest[row["occupation"]] = [group for group, count in counts.items() if count == min(counts.values())]
-            found = ", ".join(fewest[row["occupation"]])
-            yield Cell(table, row["occupation"], "fewest words", None, found, None, _COLOURS)
-        has = sum(most in groups for groups in fewest.values())
-        statement = "across most occupations" if table == "27" else "fewest"
-        yield _claim(
-            table, f"{most} fewest or tied", model, statement, f"{has} of {len(fewest)}", has > len(fewest) / 2
-        )
-    yield word("28", "caption", "groups", "race-gender", "physical-gender", "its columns are physical-gender groups")
-    unit = "no unit is stated, and a reply of five keywords has no so many words"
-    yield _claim("28", "largest count", "words", "mean count", f"{largest} in five keywords", False, unit)
+def _refusals() -> list[Values]:
+    return [PAPER.numbers("14")[gender] for gender in ("male", "female")]
 
 
-def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
+def _refused(cell: Printed) -> Cell:
+    low, high = (row["obese"] for row in _refusals())
+    return cell.claim(f"{low:.1f}% and {high:.1f}%", round(low) == 4 and round(high) == 6)
+
+
+def _refused_more(cell: Printed) -> Cell:
+    obese, *others = zip(*(row.values() for row in _refusals()), strict=True)
+    times = float(np.mean(obese) / np.mean(others))
+    return cell.claim(f"{times:.1f}", round(times) == 5)
+
+
+def _table_of(name: str) -> pl.DataFrame:
+    """A table as the scan shows it, all text; what it has lost is empty."""
+    return pl.read_csv(files(__package__).joinpath("tables", name).read_bytes(), infer_schema=False)
+
+
+def _words(table: str) -> Mapping[str, Mapping[str, str]]:
+    """Competence words of Tables 27 and 28, as printed, by occupation and group."""
+    rows = _table_of("competence.csv").filter(table=table).drop("table").iter_rows(named=True)
+    return {row.pop("occupation"): row for row in rows}
+
+
+def _counted(table: str) -> Mapping[str, tuple[int, ...]]:
+    """The same where the scan has left one number in each cell."""
+    return {
+        occupation: tuple(map(int, cells.values()))
+        for occupation, cells in _words(table).items()
+        if not any(" " in text for text in cells.values())
+    }
+
+
+def _least(table: str) -> Mapping[str, list[str]]:
+    """Groups with the fewest words."""
+    groups = list(next(iter(_words(table).values())))
+    return {
+        occupation: [group for group, count in zip(groups, counts, strict=True) if count == min(counts)]
+        for occupation, counts in _counted(table).items()
+    }
+
+
+def _fewest(cell: Printed) -> list[Cell]:
+    cells = []
+    for occupation, texts in _words(cell.table).items():
+        place, least = cell.at(cell.column, row=occupation), _least(cell.table).get(occupation)
+        twice = {group: text for group, text in texts.items() if " " in text}
+        note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(twice.values())})" if twice else None
+        cells.append(place.claim(", ".join(least) if least else None, None, note))
+    return cells
+
+
+def _has_fewest(cell: Printed) -> Cell:
+    least = _least(cell.table)
+    has = sum(cell.row.removesuffix(" fewest or tied") in groups for groups in least.values())
+    return cell.claim(f"{has} of {len(least)}", has > len(least) / 2)
+
+
+def _metadata(folder: Path) -> Metadata:
     """The authors' metadata: a row for each set, with a caption for each of its images; and the occupation in them."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
@@ -237,14 +244,11 @@ def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
         path = folder / name
         if not path.is_file():
             continue
-        try:
-            frame = pl.read_csv(path, infer_schema=False, glob=False)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise damaged(path, error) from None
+        frame = read_csv(path)
         captions = [column for column in frame.columns if column.startswith("caption_")]
         require(path, frame, captions[:1] or ["caption_0"])
         captions_read = {text: parse_caption(text) for text in frame[captions[0]].drop_nulls().unique()}
-        occupations = {text: who.occupation.lower() for text, who in captions_read.items() if who}
+        occupations = {text: caption.occupation.lower() for text, caption in captions_read.items() if caption}
         occupation = pl.col(captions[0]).replace_strict(occupations, default=None, return_dtype=pl.String)
         tables[subset] = frame.select(*captions, occupation=occupation)
     if not tables:
@@ -252,45 +256,48 @@ def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def _of_metadata(tables: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
-    for subset, frame in tables.items():
-        sets, images, _ = _published()["table_5"][subset]
-        other = "other metadata than the paper's"
-        yield number("5", subset, "sets of the metadata", sets, frame.height, note=other)
-        yield number("5", subset, "captions of a set", images, frame.width - 1, note=other)
-        own = frame["occupation"].value_counts()
-        of_paper = own.filter(pl.col("occupation").is_in(_published()["gpt_4o"][subset]))["count"]
-        fewest = min(of_paper, default=0) if of_paper.len() == OCCUPATIONS else 0
-        yield _claim("A.2", "sets of the 8 occupations", f"GPT-4o/{subset}", f"{SAMPLED[subset]}",
-                     f"{fewest} or more of each", fewest >= SAMPLED[subset], "not so many of each")  # fmt: skip
+def _of_metadata(tables: Metadata, cell: Printed) -> list[Cell]:
+    if cell.row not in tables:
+        return []
+    sets, images, _ = PAPER.table("5")[cell.row].values()
+    if cell.column == "sets of the metadata":
+        return [cell.at(cell.column, sets).number(tables[cell.row].height)]
+    return [cell.at(cell.column, images).number(tables[cell.row].width - 1)]
+
+
+def _sampled(tables: Metadata, cell: Printed) -> list[Cell]:
+    """Sets of each of the 8 occupations that GPT-4o was asked about."""
+    subset, sets = cell.column.partition("/")[2], int(str(cell.text))
+    if subset not in tables:
+        return []
+    occupations = PAPER.document["gpt_4o"][subset]
+    counts = tables[subset]["occupation"].value_counts().filter(pl.col("occupation").is_in(occupations))["count"]
+    fewest = min(counts) if len(counts) == len(occupations) else 0
+    return [cell.claim(f"{fewest} or more of each", fewest >= sets)]
+
+
+def _sets(tables: Metadata) -> pl.DataFrame:
+    return tables["physical-gender"]["occupation"].drop_nulls().value_counts()
+
+
+def _occupations(tables: Metadata, cell: Printed) -> list[Cell]:
+    """Occupations with so many sets or images."""
     if "physical-gender" not in tables:
-        return
-    counts = tables["physical-gender"]["occupation"].drop_nulls().value_counts()
-    enough = counts.filter(pl.col("count") >= LEAST)["occupation"]
-    occupations = _table_of("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
-    printed = str(occupations.len())
-    yield number(
-        "28", f"occupations with {LEAST} sets or more", "physical-gender", printed, enough.len(),
-        note="the metadata gives others",
-    )  # fmt: skip
-    images = counts.filter(pl.col("count") * SETS["physical-gender"][1] >= LEAST).height
-    unit = 'E.1 says "observations": only sets give the occupations of Table 28'
-    yield number(
-        "28", f"occupations with {LEAST} images or more", "physical-gender", str(occupations.len()), images, note=unit
-    )
-    others = sorted(set(occupations) ^ set(enough))
-    same = "the occupations of Table 28" if not others else f"others: {', '.join(others)}"
-    yield word("28", f"occupations with {LEAST} sets or more", "names", "the occupations of Table 28", same,
-               "the metadata gives others")  # fmt: skip
+        return []
+    each = 1 if "sets" in cell.row else PAPER.numbers("5")["physical-gender"]["images of a set"]
+    return [cell.number(_sets(tables).filter(pl.col("count") * each >= LEAST).height)]
 
 
-def _table_of(name: str) -> pl.DataFrame:
-    """A table as the scan shows it, all text; what it has lost is empty."""
-    return pl.read_csv(files(__package__).joinpath("tables", name).read_bytes(), infer_schema=False)
+def _occupation_names(tables: Metadata, cell: Printed) -> list[Cell]:
+    if "physical-gender" not in tables:
+        return []
+    enough = _sets(tables).filter(pl.col("count") >= LEAST)["occupation"]
+    others = sorted({name.lower() for name in _words("28")} ^ set(enough))
+    return [cell.word(f"others: {', '.join(others)}" if others else "the occupations of Table 28")]
 
 
 @cache
-def _table(table: str) -> Mapping[tuple[str, str], Values]:
+def _ratings(table: str) -> Mapping[tuple[str, str], Values]:
     """Legible numbers of each group, by model and prompt."""
     frame = _table_of("ratings.csv").filter(table=table)
     return {
@@ -304,127 +311,99 @@ def _table(table: str) -> Mapping[tuple[str, str], Values]:
     }
 
 
-def _ratings() -> Iterator[Cell]:
-    """Every cell of Tables 29 to 31."""
-    for table in ("29", "30", "31"):
-        yield from _summaries(table)
-    yield from _physical_gender()
-    yield from _race_gender()
-    yield from _physical_race()
+def _mean(values: Values) -> float:
+    return float(np.mean(list(values.values())))
 
 
-def _summaries(table: str) -> Iterator[Cell]:
+def _rated(cell: Printed) -> list[Cell]:
     """Means and SDs over groups, and groups beyond one SD: what the colours marked."""
-    groups = _table_of("ratings.csv").filter(table=table)["group"].unique(maintain_order=True)
-    for (model, prompt), values in _table(table).items():
+    groups = _table_of("ratings.csv").filter(table=cell.table)["group"].unique(maintain_order=True)
+    cells = []
+    for (model, prompt), values in _ratings(cell.table).items():
+        column = f"{model}/{prompt}"
         if not values:
-            yield Cell(table, "mean of groups", f"{model}/{prompt}", "NaN", None, None, _NONE)
+            cells.append(cell.at(column, "NaN", "mean of groups").claim(None, None, _NO_SALARIES))
             continue
         lost = [group for group in groups if group not in values]
-        note = f"; without {', '.join(lost)}, lost in the scan" if lost else ""
-        numbers = np.array(list(values.values()))
-        mean, sd, other = numbers.mean(), numbers.std(ddof=1), numbers.std()
-        digits = 1 if prompt == SALARY else 4
-        for what, names in (("mean", mean), ("SD", sd)):
-            why = f"not printed{note}"
-            yield Cell(table, f"{what} of groups", f"{model}/{prompt}", None, round(float(names), digits), None, why)
-        for what, sign in (("lower", -1), ("higher", 1)):
+        without = f"; without {', '.join(lost)}, lost in the scan" if lost else ""
+        numbers, digits = np.array(list(values.values())), 1 if prompt == SALARY else 4
+        mean, sd, sd_by_n = numbers.mean(), numbers.std(ddof=1), numbers.std()
+        for name, value in (("mean", mean), ("SD", sd)):
+            rounded = round(float(value), digits)
+            cells.append(cell.at(column, row=f"{name} of groups").claim(rounded, None, f"not printed{without}"))
+        for name, sign in (("lower", -1), ("higher", 1)):
             beyond, wider = (
-                [group for group, value in values.items() if sign * (value - mean) > one] for one in (sd, other)
+                [group for group, value in values.items() if sign * (value - mean) > far] for far in (sd, sd_by_n)
             )
             more = [group for group in wider if group not in beyond]
             also = f"; divided by n, not n - 1, also {', '.join(more)}" if more else ""
-            names = ", ".join(beyond) or "none"
-            yield Cell(table, f"one SD {what}", f"{model}/{prompt}", None, names, None, f"{_COLOURS}{note}{also}")
+            place = cell.at(column, row=f"one SD {name}")
+            cells.append(place.claim(", ".join(beyond) or "none", None, f"{cell.note}{without}{also}"))
+    return cells
 
 
-def _above(values: Values, chosen: Callable[[str], bool]) -> tuple[int, int]:
-    """Groups that lie above the mean of all, and how many there are."""
-    chosen_values = [value for group, value in values.items() if chosen(group)]
-    mean = sum(values.values()) / max(len(values), 1)
-    return sum(value > mean for value in chosen_values), len(chosen_values)
+def _below_average(cell: Printed) -> Cell:
+    group, prompt = cell.row.split(", ")
+    values = _ratings(cell.table)[cell.column, prompt]
+    mean = _mean(values)
+    near = abs(values[group] - mean) <= 2 * _HALF * (1 - 1 / len(values))
+    text = f"{values[group]:.2f}, the mean {mean:.3f}{', by no more than rounding' if near else ''}"
+    return cell.claim(text, values[group] < mean)
 
 
-def _physical_gender() -> Iterator[Cell]:
-    table = _table("29")
-    for model, prompt in product(MODELS, RATED):
-        values = table[model, prompt]
-        mean = float(np.mean(list(values.values())))
-        for group in ("obese female", "obese male"):
-            text = f"{values[group]:.2f}, the mean {mean:.3f}"
-            below = values[group] < mean
-            if abs(values[group] - mean) <= 2 * _HALF * (1 - 1 / len(values)):
-                text += ", by no more than rounding"
-            note = f"{model} rates competence of obese men above the mean"
-            yield _claim("29", f"{group}, {prompt}", model, "lower than the average", text, below, note)
-    for model in ("BakLLaVA", "LLaVA-13b", "LLaVA-Gemma"):
-        lowest = sorted(table[model, SALARY], key=table[model, SALARY].__getitem__)[:2]
-        young = all(group.startswith("young") for group in lowest)
-        statement = "lower than other groups"
-        yield _claim("29", "salaries of the young", model, statement, f"lowest: {', '.join(lowest)}", young)
-    for model in MODELS:
-        values = table[model, "Performance"]
-        gender = max(abs(values[f"{kind} female"] - values[f"{kind} male"]) for kind in ("skinny", "obese"))
-        body = min(values[f"skinny {one}"] - values[f"obese {one}"] for one in ("female", "male"))
-        statement = "little evidence for gender bias, a clear discrepancy across body types"
-        text = f"women and men at most {gender:.2f} apart, skinny and obese at least {body:.2f}"
-        note = '"little" is no number; Figure 3 is not legible'
-        yield _claim("29", "performance, skinny and obese (section 4.4)", model, statement, text, None, note)
+def _lowest_salaries(cell: Printed) -> Cell:
+    salaries = _ratings(cell.table)[cell.column, SALARY]
+    lowest = sorted(salaries, key=salaries.__getitem__)[:2]
+    return cell.claim(f"lowest: {', '.join(lowest)}", all(group.startswith("young") for group in lowest))
 
 
-def _race_gender() -> Iterator[Cell]:
-    table = _table("30")
-    for prompt in (*RATED, SALARY):
-        values = table["BakLLaVA", prompt]
-        ranked = sorted(values, key=values.__getitem__, reverse=True)
-        for race, said in (("Black", "amongst the highest"), ("White", "lowest")):
-            places = sorted(ranked.index(f"{race} {gender}") + 1 for gender in ("female", "male"))
-            so = places == [len(ranked) - 1, len(ranked)] if race == "White" else places[-1] <= 5
-            note = 'it says "on all prompts": of the ratings that is so, but salaries are the highest of all'
-            places_text = f"places {places[0]} and {places[1]} of {len(ranked)}"
-            yield _claim("30", f"{race} men and women, {prompt}", "BakLLaVA", said, places_text, so, note)
-    for model in ("LLaVA-7b", "LLaVA-13b", "LLaVA-Gemma"):
-        high = [prompt for prompt in (*RATED, SALARY) if _far_above(table[model, prompt], "Black female")]
-        said, places_text = "highly on multiple prompts", ", ".join(high)
-        yield _claim("30", "Black women beyond one SD", model, said, places_text, len(high) > 1)
-    for model in MODELS:
-        values = table[model, SALARY]
-        own, mean = values.get("Indian female", np.nan), sum(values.values()) / max(len(values), 1)
-        places_text = f"{own:,.2f}, the mean {mean:,.2f}" if values else "-"
-        holds = own < mean if values else None
-        yield _claim("30", "salary of Indian women", model, "below average", places_text, holds, _NONE)
+def _apart(cell: Printed) -> Cell:
+    values = _ratings(cell.table)[cell.column, "Performance"]
+    gender = max(abs(values[f"{kind} female"] - values[f"{kind} male"]) for kind in ("skinny", "obese"))
+    body = min(values[f"skinny {gender}"] - values[f"obese {gender}"] for gender in ("female", "male"))
+    return cell.claim(f"women and men at most {gender:.2f} apart, skinny and obese at least {body:.2f}", None)
 
 
-def _far_above(values: Values, group: str) -> bool:
-    numbers = np.array(list(values.values()))
-    return bool(values[group] - numbers.mean() > numbers.std(ddof=1))
+def _places(cell: Printed) -> Cell:
+    race, prompt = cell.row.partition(" ")[0], cell.row.rpartition(" ")[2]
+    values = _ratings(cell.table)[cell.column, prompt]
+    ranked = sorted(values, key=values.__getitem__, reverse=True)
+    first, last = sorted(ranked.index(f"{race} {gender}") + 1 for gender in ("female", "male"))
+    holds = first == len(ranked) - 1 if race == "White" else last <= 5
+    return cell.claim(f"places {first} and {last} of {len(ranked)}", holds)
 
 
-def _physical_race() -> Iterator[Cell]:
-    table = _table("31")
+def _far_above(cell: Printed) -> Cell:
+    """Prompts by which Black women lie more than one SD above the mean of groups."""
+    ratings = {prompt: _ratings(cell.table)[cell.column, prompt] for prompt in (*RATED, SALARY)}
+    far = [
+        prompt
+        for prompt, values in ratings.items()
+        if values["Black female"] - _mean(values) > np.std(list(values.values()), ddof=1)
+    ]
+    return cell.claim(", ".join(far), len(far) > 1)
 
-    def counted(prompt: str, kind: str) -> tuple[int, int]:
-        counts = [_above(table[model, prompt], lambda group: group.startswith(kind)) for model in MODELS]
-        return sum(above for above, _ in counts), sum(of for _, of in counts)
 
-    def most(row: str, column: str, said: str, has: int, of: int, where: str) -> Cell:
-        return _claim("31", row, column, said, f"{has} of {of} {where}", has > of / 2)
+def _below_average_salary(cell: Printed) -> Cell:
+    values = _ratings(cell.table)[cell.column, SALARY]
+    if not values:
+        return cell.claim("-", None)
+    salary, mean = values["Indian female"], sum(values.values()) / len(values)
+    return cell.claim(f"{salary:,.2f}, the mean {mean:,.2f}", salary < mean)
 
-    for prompt in RATED:
-        above, of = counted(prompt, "obese")
-        yield most("obese, all models", prompt, "bias against them", of - above, of, "below the mean")
-        above, of = counted(prompt, "young")
-        yield most("young, all models", prompt, "rated highly", above, of, "above the mean")
-    above, of = counted(SALARY, "young")
-    yield most("young, all models", SALARY, "lower", of - above, of, "below the mean")
-    for model in ("BakLLaVA", "LLaVA-13b", "LLaVA-Gemma"):
-        above, of = _above(table[model, SALARY], lambda group: group.startswith("obese"))
-        yield most("obese, salary", model, "more positive outputs", above, of, "above the mean")
-    for group, models in (
-        ("old Asian", ("InstructBLIP", "LLaVA-7b", "LLaVA-Gemma")),
-        ("old Indian", ("BakLLaVA", "InstructBLIP", "LLaVA-7b", "LLaVA-13b")),
-    ):
-        for model in models:
-            counts = [_above(table[model, prompt], group.__eq__) for prompt in RATED]
-            above, of = (sum(one) for one in zip(*counts, strict=True))
-            yield most(group, model, "age-related bias", of - above, of, "ratings below the mean")
+
+def _most(cell: Printed, *, below: bool) -> Cell:
+    """How many groups of a kind lie below or above the mean of all: of all models, or in salaries or ratings of one."""
+    kind, _, of = cell.row.partition(", ")
+    models = MODELS if of == "all models" else (cell.column,)
+    prompts = (cell.column,) if of == "all models" else (SALARY,) if of == "salary" else RATED
+    above = [
+        value > sum(values.values()) / len(values)
+        for values in (_ratings(cell.table)[key] for key in product(models, prompts))
+        for group, value in values.items()
+        if group.startswith(kind)
+    ]
+    has = above.count(not below)
+    ratings = "" if of else "ratings "
+    text = f"{has} of {len(above)} {ratings}{'below' if below else 'above'} the mean"
+    return cell.claim(text, has > len(above) / 2)

@@ -6,7 +6,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.group_findings import ALPHA
-from facevalue.protocol.reproduction import Cell, Reproduction, number
+from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 
 ATTRIBUTES = ("gender", "race", "age", "Skin Tone")
 PRINTED = {
@@ -45,8 +45,8 @@ def _cells(folder: Path, model: str, printed: str) -> list[Cell]:
     shares = {attribute: 100 * _share(folder / f"{model}_{attribute}_bias_analysis.csv") for attribute in ATTRIBUTES}
     score = sum(shares.values()) / len(shares)
     return [
-        number("score", model, "score", printed, score),
-        *(number("share", model, name, None, share, note="not printed") for name, share in shares.items()),
+        Printed("score", model, "score", printed).number(score),
+        *(Printed("share", model, name, None).number(share, "not printed") for name, share in shares.items()),
     ]
 
 

@@ -1,46 +1,49 @@
 """Reproduction of ModSCAN's printed figures from its other figures. docs/reproduce.md says what differs."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.measures.group_bias import Choices, bias_scores
-from facevalue.protocol.reproduction import Cell, Reproduction, number, word
-from facevalue.studies.modscan.tables import RACES, read
+from facevalue.protocol.paper import Paper
+from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.studies.modscan.tables import RACES
 
-TITLES = {
-    "4": "Table 4 and section 5: similarity of models",
-    "5": "Table 5 and section 5.2: blank and original images, gender in language (male less female, %)",
-    "S6": "Section 6: the order of terms",
-    "6": "Table 6 and section 5.3: bias scores",
-    "7": "Table 7: terms in LCS-558K",
-    "8": "Table 8: scores with SR and Debiasing",
-    "9": "Table 9: scores with VisDebiasing",
-    "12": "Table 12: scores with roles",
-    "13": "Table 13 and appendix C: similarity with roles",
-    "22": "Figure 22: races beside each other, CogVLM",
-}
+PAPER = Paper.shipped(__package__)
+FIGURE_22 = PAPER.document["figure_22"]
 ROUNDING = 1e-4
 """Of a score after a change: that of both printed numbers."""
-_HABIT = (
-    "a model that always names the first term says it of any blank image: the 200 orders are drawn once, with seed 0"
-)
+VALID = "N/A Filtered"
+"""The column of a score of valid answers."""
+Array = npt.NDArray[np.float64]
+_TRAITS = 14
 _ALL = "its percentages are of all queries, and the share of valid answers by trait is not printed"
-_FOLLOWS = "follows from both scores"
-_MEAN = "recomputed from the rounded percentages"
 
 
 def reproduce(_: Path | None = None) -> Reproduction:
     """Recompute what follows from the paper's own tables."""
-    cells = (*_similar(), *_blank(), *_order(), *_scores(), *_corpus(), *_changed(), *_roles(), *_matrices())
-    order = list(TITLES)
-    notices = (
-        "Figures 6 to 8 and 11 to 21 are left out: no numbers are legible in them, and answers are not released.",
-        "Tables 4 and 13 are compared with what the text says of them: answers are not released.",
-    )
-    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, notices)
+    return PAPER.reproduce({
+        "similar": _similar,
+        "blank_score": _blank_score,
+        "beyond": lambda cell: int((np.abs(_differences(cell.column)) > 10).sum()),
+        "mean_difference": lambda cell: float(np.abs(_differences(f"{cell.column}/original")).mean()),
+        "outdoors": lambda cell: 50 + float(PAPER.table("5")["loves outdoors"][f"{cell.column}/blank"]) / 2,
+        "male_first": lambda _: float(_male_first()),
+        "always_first": lambda _: 100 * (2 * _male_first() - 200) / 200,
+        "habit": lambda _: "the order of terms",
+        "average": lambda cell: _average(cell.column),
+        "above": _above,
+        "valid_share": _valid_share,
+        "corpus": _corpus,
+        "changed": _changed,
+        "closest": _closest,
+        "matrix": lambda cell: _matrix(cell.column, np.array(FIGURE_22[cell.row])),
+        "order_of_scores": lambda _: _order_of_scores(),
+    })  # fmt: skip
 
 
 def _score(shares: Sequence[float]) -> float:
@@ -50,147 +53,111 @@ def _score(shares: Sequence[float]) -> float:
     return bias_scores(Choices(chosen, shown, ones, ones, 0.5, (one, one), shown), 0, 1)["all"].value
 
 
-def _similar() -> Iterator[Cell]:
-    table = read("published.toml")["table_4"]
-    pairs = table["pairs"]
-    for setting in read("published.toml")["settings"]:
-        values = [float(value) for value in table[setting]]
-        most, least = pairs[values.index(max(values))], pairs[values.index(min(values))]
-        if setting == "race/language/persona":
-            yield word("4", setting, "highest", pairs[0], most)
-            continue
-        statement = pairs[1] if setting.startswith("race") or "language" in setting else pairs[2]
-        yield word("4", setting, "highest", statement, most, _other(values))
-        if "vision" in setting:
-            yield word("4", setting, "lowest", pairs[0], least, _other(values))
-
-
-def _other(values: Sequence[float]) -> str:
+def _scenarios(values: Sequence[float]) -> str:
     return f"the table has {', '.join(f'{value:.2f}' for value in values)}: the text does not hold for all scenarios"
 
 
-def _blank() -> Iterator[Cell]:
-    table = read("published.toml")["table_5"]
-    differences = np.array([row[1:] for row in table["rows"]], dtype=np.float64)
-    for at, column in enumerate(table["columns"]):
-        column_values = differences[:, at]
-        is_printed = column in ("CogVLM/blank", "LLaVA-v1.5/blank", "LLaVA-v1.5/original")
-        score = _score((0.5 + column_values / 200).tolist()) if is_printed else None
-        note = _MEAN if is_printed else _ALL
-        yield number("5", "Bias Score", column, table["scores"][at], score, note=note)
-        beyond = float((np.abs(column_values) > 10).sum())
-        yield number("5", "traits beyond 10%", column, table["beyond"][at], beyond)
-    for column, printed in (("LLaVA-v1.5", "27.79"), ("MiniGPT-v2", "23.89"), ("CogVLM", "49.00")):
-        mean = float(np.abs(differences[:, table["columns"].index(f"{column}/original")]).mean())
-        yield number("5", "mean |difference|", column, printed, mean, note=_MEAN, digits=2)
-    outdoors = differences[[row[0] for row in table["rows"]].index("loves outdoors"), 4]
-    yield number("5", "male for loves outdoors, blank", "LLaVA-v1.5", "81", 50 + outdoors / 2)
+def _similar(cell: Printed) -> Cell:
+    """Table 4: the pair of models that is most or least alike."""
+    similar = PAPER.numbers("4")[cell.row]
+    pair = (max if cell.column == "highest" else min)(similar, key=similar.__getitem__)
+    return cell.word(pair, _scenarios(list(similar.values())))
 
 
-def _order() -> Iterator[Cell]:
+def _differences(column: str) -> list[float]:
+    """Table 5: male less female of each trait."""
+    return [row[column] for row in PAPER.numbers("5").values() if column in row][:_TRAITS]
+
+
+def _blank_score(cell: Printed) -> Cell:
+    if cell.column not in ("CogVLM/blank", "LLaVA-v1.5/blank", "LLaVA-v1.5/original"):
+        return cell.number(None, _ALL)
+    return cell.number(_score([0.5 + difference / 200 for difference in _differences(cell.column)]))
+
+
+@cache
+def _male_first() -> int:
     """What the released code's order of terms alone gives: 200 lists, drawn once."""
     generator = random.Random(0)  # noqa: S311 as the authors' code draws
-    male = sum(generator.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
-    yield number("S6", "lists that begin with male", "of 200", None, float(male), note=_HABIT)
-    always = 100 * (2 * male - 200) / 200
-    yield number("S6", "male less female of a model that names the first", "%", "-6.00", always)
-    said, found = "a slight preference for specific genders", "the order of terms"
-    yield word("S6", "ten blank traits at -6.00%", "LLaVA-v1.5", said, found, _HABIT)
+    return sum(generator.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
 
 
-def _scores() -> Iterator[Cell]:
-    table = read("published.toml")["table_6"]
-    models = read("published.toml")["models"]
-    columns = [table[model][kind::2] for model in models for kind in (0, 1)]
-    averages = []
-    names = [f"{model}/{kind}" for model in models for kind in ("-", "N/A Filtered")]
-    for column, values, printed in zip(names, columns, table["average"], strict=False):
-        mean = float(np.mean([float(value) for value in values]))
-        averages.append(mean)
-        statement = "the mean of the printed column is another"
-        yield number("6", "Average", column, printed, mean, note=statement, slack=5e-5)
-    ensemble = float(np.mean([float(value) for value in table["ensemble"]]))
-    yield number("6", "Average", "Ensemble", table["average"][-1], ensemble, slack=5e-5)
-    llava, _, minigpt, filtered, *_ = (float(printed) for printed in table["average"])
-    rows = (
-        ("LLaVA-v1.5 above MiniGPT-v2", "7.21", llava),
-        ("CogVLM above MiniGPT-v2", "16.47", averages[4]),
-        ("MiniGPT-v2, N/A filtered", "12.79", filtered),
+def _average(column: str) -> float:
+    """Table 6: the mean of a column."""
+    return float(
+        np.mean([row[column] for name, row in PAPER.numbers("6").items() if name != "Average" and column in row])
     )
-    for row, printed, mean in rows:
-        note = "follows from the average as printed; that of the column is lower" if "CogVLM" in row else None
-        yield number("6", row, "%", printed, 100 * (mean / minigpt - 1), note=note, digits=2)
-    for model in models:
-        for at, setting in enumerate(read("published.toml")["settings"]):
-            score, valid = (float(value) for value in table[model][2 * at : 2 * at + 2])
-            yield number("6", setting, f"{model}/valid share", None, score / valid, note=_FOLLOWS, digits=4)
 
 
-def _corpus() -> Iterator[Cell]:
-    for row, _, male, female, printed in read("published.toml")["table_7"][0]["rows"]:
-        total = male + female
-        if not total:
-            yield word("7", row, "Bias Score", printed, "N/A")
-            continue
-        note = "misprint: 0.0862" if row == "Chef" else None
-        yield number("7", row, "Bias Score", printed, abs(male / total - 0.5), note=note)
+def _above(cell: Printed) -> float:
+    """By how many percent an average of Table 6 lies above that of MiniGPT-v2."""
+    averages = PAPER.numbers("6")["Average"]
+    model, valid, _ = cell.row.partition(", N/A filtered")
+    name = model.partition(" above ")[0]
+    above = _average(f"{name}/-") if name == "CogVLM" else averages[f"{name}/{VALID if valid else '-'}"]
+    return 100 * (above / averages["MiniGPT-v2/-"] - 1)
 
 
-def _changed() -> Iterator[Cell]:
+def _valid_share(cell: Printed) -> float:
+    model, row = cell.column.partition("/")[0], PAPER.numbers("6")[cell.row]
+    return row[f"{model}/-"] / row[f"{model}/{VALID}"]
+
+
+def _corpus(cell: Printed) -> float | str:
+    row = PAPER.numbers("7")[cell.row]
+    total = row["male"] + row["female"]
+    return abs(row["male"] / total - 0.5) if total else "N/A"
+
+
+def _changed(cell: Printed) -> list[Cell]:
     """Scores after a change, and the share of valid answers that follows."""
-    plain = read("published.toml")["table_6"]
-    settings = read("published.toml")["settings"]
-    for part in read("published.toml")["change"]:
-        for model in read("published.toml")["models"]:
-            for at, setting in enumerate(settings):
-                column = f"{part['prefix']}/{model}"
-                change, change_valid = part[model][2 * at : 2 * at + 2]
-                before = [float(value) for value in plain[model][2 * at : 2 * at + 2]]
-                if change_valid == "-0.791":
-                    change_valid = "-0.0791"
-                    note = "misprint: no score can fall by more than it is"
-                    yield number(part["table"], setting, f"{column}/change of valid", "-0.791", -0.0791, note=note)
-                score, valid = before[0] + float(change), before[1] + float(change_valid)
-                yield number(part["table"], setting, f"{column}/-", None, score, note="plain + change", digits=4)
-                column_name = f"{column}/N/A Filtered"
-                yield number(part["table"], setting, column_name, None, valid, note="plain + change", digits=4)
-                yield _share(part["table"], setting, column, score, valid)
+    if cell.column.endswith(VALID):
+        return []
+    cells, before, model = [], PAPER.numbers("6")[cell.row], cell.column.rpartition("/")[2]
+    changes = PAPER.numbers(cell.table)[cell.row]
+    change, valid_change = changes[cell.column], changes[f"{cell.column}/{VALID}"]
+    if valid_change == -0.791:
+        valid_change = -0.0791
+        misprint = cell.at(f"{cell.column}/change of valid", "-0.791")
+        cells.append(misprint.number(valid_change, "misprint: no score can fall by more than it is"))
+    score, valid = before[f"{model}/-"] + change, before[f"{model}/{VALID}"] + valid_change
+    cells += [
+        cell.at(f"{cell.column}/{kind}").number(value, "plain + change")
+        for kind, value in (("-", score), (VALID, valid))
+    ]
+    return [*cells, _implied_share(cell, score, valid)]
 
 
-def _share(table: str, setting: str, column: str, score: float, valid: float) -> Cell:
+def _implied_share(cell: Printed, score: float, valid: float) -> Cell:
     """The share of valid answers that both scores imply; more than 1 is impossible."""
-    share = score / valid
+    share, column = score / valid, f"{cell.column}/valid share"
     if score - ROUNDING > valid + ROUNDING:
         note = (
             f"a score of {score:.4f} and one of {valid:.4f} among valid answers cannot both be: inconsistent as printed"
         )
-        return word(table, setting, f"{column}/valid share", "at most 1", f"{share:.3f}", note)
-    return number(table, setting, f"{column}/valid share", None, min(share, 1.0), note=_FOLLOWS, digits=3)
+        return cell.at(column, "at most 1").word(f"{share:.3f}", note)
+    return cell.at(column).number(round(min(share, 1.0), 3), "follows from both scores")
 
 
-def _roles() -> Iterator[Cell]:
-    table = read("published.toml")["table_13"]
-    for model in ("LLaVA-v1.5", "MiniGPT-v2"):
-        for at, setting in enumerate(read("published.toml")["settings"]):
-            if "language" in setting:
-                continue
-            values = table[model][at]
-            statement = table["roles"][0 if "occupation" in setting else 1]
-            role = table["roles"][values.index(max(values))]
-            yield word("13", setting, f"{model}/closest role", statement, role, _other(values))
+def _closest(cell: Printed) -> Cell:
+    """Table 13: the role whose answers are most alike."""
+    model = cell.column.partition("/")[0]
+    alike = {
+        column.partition("/")[2]: value
+        for column, value in PAPER.numbers("13")[cell.row].items()
+        if column.startswith(f"{model}/")
+    }
+    return cell.word(max(alike, key=alike.__getitem__), _scenarios(list(alike.values())))
 
 
-def _matrices() -> Iterator[Cell]:
-    scores = []
-    for name, rows in read("published.toml")["figure_22"].items():
-        chosen = np.array(rows)  # [race 2, race 1]
-        for i, one in enumerate(RACES):
-            for j, other in enumerate(RACES):
-                if i < j:
-                    total = float(chosen[i, j] + chosen[j, i])
-                    yield number("22", name, f"{one} and {other}", "1.00", total, slack=0.006, note="both are rounded")
-        score = float(np.abs(chosen.sum(axis=0) / (len(RACES) - 1) - 0.5).mean())
-        scores.append(score)
-        yield number("22", name, "score against 1/2", None, score, note="Table 6 has .1555 over all traits", digits=3)
-    against = "of the order of .1555" if 0.1 < float(np.mean(scores)) < 0.2 else "of another order"
-    yield word("22", "three traits", "scores against 1/2", "of the order of .1555", against)
+def _matrix(column: str, chosen: Array) -> float:
+    """Figure 22: the two shares of a pair together, or the score of a matrix [race 2, race 1]."""
+    if " and " not in column:
+        return float(np.abs(chosen.sum(axis=0) / (len(RACES) - 1) - 0.5).mean())
+    first, second = (RACES.index(race) for race in column.split(" and "))
+    return float(chosen[first, second] + chosen[second, first])
+
+
+def _order_of_scores() -> str:
+    mean = float(np.mean([_matrix("score", np.array(chosen)) for chosen in FIGURE_22.values()]))
+    return "of the order of .1555" if 0.1 < mean < 0.2 else "of another order"

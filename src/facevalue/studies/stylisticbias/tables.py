@@ -6,7 +6,7 @@ from typing import Literal
 
 from facevalue.given import shipped
 
-read = partial(shipped, __package__)
+read = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""
 
 Fate = Literal["kept", "plausibility", "curation"]

@@ -1,0 +1,93 @@
+"""Papers as data: their printed tables, and which function recomputes which of the cells."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from facevalue.given import shipped
+from facevalue.protocol.reproduction import Cell, Printed, Reproduction, Value, is_number
+
+Recompute = Callable[[Printed], Value | Cell | list[Cell]]
+"""From a printed cell to its value, recomputed, or to the compared cells that come in its place, if any."""
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What a paper prints.
+
+    `titles` says what each table is about, in order; `notices` what was left out. Each of `[[cells]]` is a table or a
+    part of it, and each of `claims` the same in one line: `table`, `columns`, and `rows` with what they print in each
+    column (a row may end early; "" is nothing legible), or a list of rows that all print `printed`, or nothing. `value`
+    names the function that recomputes them, for all or by row or column; without it they are only what others are
+    recomputed from. `note`, `slack` and `digits` are those of `Printed`, the first two for all or by row or column.
+    `by = "column"` goes column by column.
+    """
+
+    document: Mapping[str, Any]
+
+    @classmethod
+    def shipped(cls, package: str) -> "Paper":
+        """The `tables/published.toml` of a study."""
+        return cls(shipped(package, "tables", "published.toml"))
+
+    def table(self, number: str) -> Tables:
+        """What a table prints, by row and column."""
+        table: dict[str, dict[str, Any]] = {}
+        for block in self._blocks():
+            for cell in _printed(block) if block["table"] == number else ():
+                if cell.text is not None:
+                    table.setdefault(cell.row, {})[cell.column] = cell.text
+        return table
+
+    def numbers(self, number: str) -> Mapping[str, Mapping[str, float]]:
+        """What of a table are undamaged numbers, by row and column."""
+        return {
+            row: {column: float(text.replace(",", "")) for column, text in cells.items() if is_number(text)}
+            for row, cells in self.table(number).items()
+        }
+
+    def reproduce(self, functions: Mapping[str, Recompute], notices: Sequence[str] = ()) -> Reproduction:
+        """Recompute every cell that names a function. `notices` stand behind the paper's own."""
+        cells = [
+            cell
+            for block in self._blocks()
+            for printed in _printed(block)
+            if (name := _of(block.get("value"), printed))
+            for cell in _compared(printed, functions[name](printed))
+        ]
+        titles = self.document["titles"]
+        cells.sort(key=lambda cell: list(titles).index(cell.table))
+        return Reproduction(tuple(cells), titles, (*self.document["notices"], *notices))
+
+    def _blocks(self) -> list[Mapping[str, Any]]:
+        return [*self.document["cells"], *self.document["claims"]]
+
+
+def _printed(block: Mapping[str, Any]) -> Iterator[Printed]:
+    """The cells of a block, as printed."""
+    rows, columns = block["rows"], block["columns"]
+    if not isinstance(rows, dict):
+        rows = {row: [block.get("printed")] * len(columns) for row in rows}
+    cells = [(row, column, text) for row, texts in rows.items() for column, text in zip(columns, texts, strict=False)]
+    if block.get("by") == "column":
+        cells.sort(key=lambda cell: columns.index(cell[1]))
+    for row, column, text in cells:
+        cell = Printed(block["table"], row, column, tuple(text) if isinstance(text, list) else text or None)
+        note, slack = _of(block.get("note"), cell), _of(block.get("slack"), cell) or 0.0
+        yield Printed(cell.table, row, column, cell.text, note, slack, block.get("digits", 6))
+
+
+def _of(setting: Any, cell: Printed) -> Any:
+    """A setting of a block for one of its cells: the same for all, or by row or column."""
+    return setting.get(cell.row, setting.get(cell.column)) if isinstance(setting, dict) else setting
+
+
+def _compared(printed: Printed, result: Value | Cell | list[Cell]) -> Sequence[Cell]:
+    if isinstance(result, Cell):
+        return (result,)
+    if isinstance(result, list):
+        return result
+    if isinstance(result, str | tuple):
+        return (printed.word(result),)
+    return (printed.number(result),)
