@@ -102,7 +102,7 @@ def test_errors_are_no_replies() -> None:
 
 
 def test_many_cells_are_thinned_by_whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.kept_cells.MOST", 500)
+    monkeypatch.setattr("facevalue.measures.sum_table.MOST", 500)
     made = answers(200, 10, 0.8, seed=5).sort("at")
     found = rows(*(made[start : start + 100] for start in range(0, made.height, 100)))["drift"]
     assert 5 < found["clusters"] < 60  # type: ignore[operator]

@@ -323,7 +323,7 @@ class Floor:
     p: Array
     """Share of the null that reaches the observed value, (1 + hits) / (1 + resamples)."""
 
-    def at(self, rows: slice) -> "Floor":
+    def at(self, rows: slice | npt.NDArray[np.int64]) -> "Floor":
         """Some of them."""
         return Floor(self.mean[rows], self.high[rows], self.p[rows])
 

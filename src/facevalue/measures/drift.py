@@ -9,7 +9,7 @@ import scipy
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.kept_cells import PART, KeptCells
+from facevalue.measures.sum_table import PART, SumTable
 
 DRIFT = Measure(
     name="drift",
@@ -57,7 +57,7 @@ class Course:
     def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
         self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass")}
         self._question = list(question)
-        self._cells = KeptCells(["outcome", "question"], _SUMS)
+        self._cells = SumTable(["outcome", "question", "unit"], _SUMS, thinned=True)
 
     def take(self, answers: pl.DataFrame, unit: pl.Series, run_number: int = 0) -> None:
         """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""

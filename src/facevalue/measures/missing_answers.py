@@ -17,10 +17,10 @@ from facevalue.measures import proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.kept_cells import PART, KeptCells
 from facevalue.measures.labels import Deals
 from facevalue.measures.missing_by import MissingBy
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
+from facevalue.measures.sum_table import PART, SumTable
 from facevalue.prompts.variants import PLAIN
 
 SHARE = Measure(
@@ -51,6 +51,7 @@ PUBLISHED = ("na_rate", "refusal_rate", "refusal_share")
 FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
+_KEYS = ("intervention", "dimension", "group", "prompt", "unit")
 _SUMS = ("asked", "missing", "refused")
 _SEED = 20260
 _NOTHING = 1e-9  # of a reply
@@ -72,9 +73,7 @@ class MissingAnswers:
     """
 
     by: MissingBy
-    _cells: KeptCells = field(
-        default_factory=lambda: KeptCells(["intervention", "dimension", "group", "prompt"], _SUMS)
-    )
+    _cells: SumTable = field(default_factory=lambda: SumTable(_KEYS, _SUMS, thinned=True))
 
     def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, redealt
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
+from facevalue.measures.estimators import WILSON
 from facevalue.measures.proportions import effective_size, wilson
 from facevalue.measures.resampled import MOST, by_shuffles
 from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
-from facevalue.measures.table_entries import WILSON
 
 _SLACK = 1e-12
 DEALT = "groups dealt out anew within sets"

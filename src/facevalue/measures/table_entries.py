@@ -8,24 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, proportions
+from facevalue.measures import proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.estimators import WILSON, Labels, Level, Tested, label_columns, share
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.selection import method, to_array
 
-WILSON = "Wilson, effective sample size over units"
-Level = str | None
 
-
-def enter(
-    table: EstimateTable, measure: Measure, labels: Mapping[str, Level | Sequence[Level]], found: Estimates, **more: Any
-) -> None:
+def enter(table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates | Tested, **more: Any) -> None:
     """Add estimates (`EstimateTable.add`); a label that is one level, or None, is that of all of them."""
-    size = found.value.size
-    columns = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
-    table.add(measure, columns, found, **more)
+    tested = estimates if isinstance(estimates, Tested) else Tested(estimates)
+    table.add(measure, label_columns(labels, tested.estimates.value.size), **{**tested.columns, **more})
 
 
 def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
@@ -45,18 +40,11 @@ def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tup
     >>> labels, found.value.tolist(), found.clusters.tolist()
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
-    keys = frame.select(pl.col(c).cast(pl.String) for c in by) if by else pl.DataFrame({"_": [""] * frame.height})
-    cells = keys.unique(maintain_order=True)
-    numbered = cells.with_row_index("_cell")
-    cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
-    units = frame[unit].cast(pl.String).fill_null("")
-    sums, counts = cluster_bootstrap.cluster_sums(
-        to_array(frame[value]), codes(units), cell.cast(pl.Int64).to_numpy(), units.n_unique(), cells.height
-    )
-    total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
-    share, se = cluster_bootstrap.ratio(sums.sum(axis=0), total), cluster_bootstrap.standard_error(sums, counts)
-    estimates_of = replace(values(share, total, clusters, WILSON), se=se)
-    return cells.select(by).to_dict(as_series=False), as_shares(estimates_of)
+    labels, units = [pl.col(name).cast(pl.String) for name in by], pl.col(unit).cast(pl.String).fill_null("")
+    counted = pl.col(value).is_not_null().cast(pl.Float64)
+    rows = frame.select(*labels, unit=units, s=pl.col(value).fill_null(0.0), n=counted)
+    cells, tested = share(rows, by)
+    return cells.to_dict(as_series=False), tested.estimates
 
 
 def as_shares(shares_found: Estimates) -> Estimates:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW
-from facevalue.measures.kept_cells import PART
+from facevalue.measures.sum_table import PART
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, CardStatus
 from facevalue.report.data import RunFacts

@@ -8,12 +8,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA
-from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import shares
 from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
 from facevalue.measures.set_tails import group_quantiles, tail_shares
-from facevalue.measures.table_entries import WILSON, as_shares, enter, not_measurable, values
+from facevalue.measures.table_entries import enter, not_measurable
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
 from facevalue.studies.counterfactuals.analysis_occupations import add_occupations
@@ -110,7 +110,8 @@ def _add_scores(
     enter(table, m.MAX_SCORE_QUANTILE, labels, ranges.tail, floor=ranges.tail_floor, bounds=tail_bounds)
     is_whole = np.isfinite(in_sets).all(axis=1)
     some = np.isfinite(in_sets).any(axis=1)
-    enter(table, m.LEFT_OUT, about, _shares((some & ~is_whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
+    left_out, scored = (x.sum(axis=1, keepdims=True).astype(np.float64) for x in (some & ~is_whole, some))
+    enter(table, m.LEFT_OUT, about, shares(left_out, scored))
     share, chance, least = tail_shares(in_sets, SEED)
     family = m.family(m.TAILS, block.subset, label)
     enter(table, m.TAIL_SHARE, {**about, "group": block.groups}, share, floor=chance, p_least=least, family=family)
@@ -189,23 +190,12 @@ def _totals(shares: Array) -> tuple[Array, Array]:
     return np.where(finite, shares, 0.0).sum(axis=1), finite.sum(axis=1).astype(np.float64)
 
 
-def _shares(hits: Array, size: Array) -> Estimates:
-    """Shares of columns, with Wilson's intervals over clusters."""
-    total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
-    share = cluster_bootstrap.ratio(hits.sum(axis=0), total)
-    se = cluster_bootstrap.standard_error(hits.astype(np.float64), size.astype(np.float64))
-    estimates = values(share, total, clusters, WILSON)
-    return as_shares(
-        Estimates(share, estimates.low, estimates.high, estimates.n, estimates.clusters, estimates.method, se)
-    )
-
-
 def _add_missing(
     table: EstimateTable, block: Part, gathered: Answers, prompt: int, about: Mapping[str, str], lost: Array
 ) -> None:
     """Replies without a valid answer, by reason and group; refusals; and numbers that were taken with a note."""
     groups = [*block.groups, None]
-    enter(table, m.NA_RATE, {**about, "group": groups}, _shares(*by_cluster(block, *_totals(lost))))
+    enter(table, m.NA_RATE, {**about, "group": groups}, shares(*by_cluster(block, *_totals(lost))))
     for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note")):
         for name, code in gathered.names[kind].items():
             has = gathered.kind(block, kind, prompt, code)
@@ -214,10 +204,10 @@ def _add_missing(
                     table,
                     measure,
                     {**about, "group": groups, "reason": name},
-                    _shares(*by_cluster(block, *_totals(has))),
+                    shares(*by_cluster(block, *_totals(has))),
                 )
     refused = gathered.kind(block, "reason", prompt, gathered.names["reason"].get(NA.REFUSED.value, -2))
-    enter(table, m.REFUSAL, {**about, "group": groups}, _shares(*by_cluster(block, *_totals(refused))))
+    enter(table, m.REFUSAL, {**about, "group": groups}, shares(*by_cluster(block, *_totals(refused))))
     if len(block.sets):
         add_contrasts(
             table, block.groups, block.in_sets(refused), about, m.REFUSALS, np.isfinite(block.in_sets(refused))
