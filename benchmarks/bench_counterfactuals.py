@@ -26,7 +26,7 @@ from facevalue.measures.set_ranges import summary
 from facevalue.measures.set_tails import tail_shares
 from facevalue.stimuli.shards import ShardSource, read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
-from facevalue.studies.counterfactuals.analysis import QUANTILES, estimated
+from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.pictures import (
@@ -214,7 +214,7 @@ def texts_measured(share: float) -> tuple[float, float, int]:
             yield pl.DataFrame({"trial": trial, "text": said, "words": np.full(trial.size, 10.0)})
 
     start = perf_counter()
-    estimated({"model": chunks()}, parts(design), lists)
+    estimates({"model": chunks()}, parts(design), lists)
     return perf_counter() - start, peak_mb(), design.size
 
 

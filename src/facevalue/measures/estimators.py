@@ -1,8 +1,7 @@
 """Estimators: from sums of answers by unit and label to estimates, each with its interval, test, floor and bounds.
 
-Sums are a row per unit and cell: `unit` (of pairs `person_1` and `person_2`, too), labels, `s` (what is added up), `n`
-(of how much of valid answers) and `asked` (of how many replies). Estimators of several studies are here; a paper's own
-arithmetic is beside its study, and says what it estimates in the same form.
+Of the numbers that were added up, `s` is a share of `n`, and `asked` is the number of replies asked for. Estimators of
+several studies are here; a paper's own arithmetic is beside its study, and says what it estimates in the same form.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +26,12 @@ UNIT = ("unit",)
 PEOPLE = ("unit", "person_1", "person_2")
 """Columns that say what was sampled; of pairs, who is on either side."""
 Level = str | None
+Codes = npt.NDArray[np.int64]
 Labels = Mapping[str, Level | Sequence[Level]]
 
 
 @dataclass(frozen=True)
-class Tested:
+class Inference:
     """Estimates with all that stands beside them; arrays of one length."""
 
     estimates: Estimates
@@ -47,20 +47,25 @@ class Tested:
         """What `EstimateTable.add` takes."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def at(self, rows: npt.NDArray[np.int64]) -> "Tested":
+    def at(self, rows: slice | Codes) -> "Inference":
         """Some of them."""
         some: list[Any] = [part and part.at(rows) for part in (self.estimates, self.floor, self.bounds)]
         tests = (self.p, self.q, self.p_least, self.p_paper)
-        return Tested(*some, *(None if test is None else test[rows] for test in tests))
+        return Inference(*some, *(None if test is None else test[rows] for test in tests))
 
-    def less(self, null: Array | float) -> "Tested":
+    def untested(self) -> "Inference":
+        """The same without tests and bounds; a floor stays, without its p."""
+        floor = self.floor and replace(self.floor, p=np.full(self.estimates.value.size, np.nan))
+        return Inference(self.estimates, floor)
+
+    def less(self, null: Array | float) -> "Inference":
         """The same less a constant, as a share against one half."""
         e = self.estimates
         bounds = None if self.bounds is None else self.bounds.less(null)
         apart = replace(e, value=e.value - null, low=e.low - null, high=e.high - null)
         return replace(self, estimates=apart, bounds=bounds)
 
-    def times(self, factor: float) -> "Tested":
+    def times(self, factor: float) -> "Inference":
         """The same in another unit, as in percent; `factor` above zero."""
         e = self.estimates
         scaled = replace(e, **{name: factor * getattr(e, name) for name in ("value", "low", "high")})
@@ -69,51 +74,106 @@ class Tested:
         return replace(self, estimates=replace(scaled, se=se), bounds=bounds)
 
 
-Estimator = Callable[[pl.DataFrame, Sequence[str], pl.DataFrame | None], tuple[pl.DataFrame, Tested]]
-"""From sums, labels by which they are broken down, and the cells in their order (by default those that occur), to the
-cells' labels and estimates."""
+@dataclass(frozen=True)
+class Sums:
+    """Sums of answers by unit and labels, a row each.
+
+    Attributes
+    ----------
+    numbers:
+        Columns that were added up.
+    units:
+        What was sampled, as numbers: `unit` and, of pairs, `person_1` and `person_2`.
+    labels:
+        Levels of each label, and the number of each row's; -1 is null.
+    """
+
+    numbers: Mapping[str, Array]
+    units: Mapping[str, Codes]
+    labels: Mapping[str, tuple[Sequence[str], Codes]]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT) -> "Sums":
+        """Columns of a frame; those that are no label and no unit are numbers. Levels are in the order of an Enum's.
+
+        Examples
+        --------
+        >>> Sums.of(pl.DataFrame({"unit": ["a", "b"], "group": ["f", None], "n": [1.0, 2.0]}), ["group"]).labels
+        {'group': (('f',), array([ 0, -1]))}
+        """
+        numbers = [name for name in frame.columns if name not in (*labels, *units)]
+        return cls(
+            {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
+            {name: _codes(frame[name])[1] for name in units},
+            {name: _codes(frame[name]) for name in labels},
+        )
+
+    def counting(self, **numbers: Array) -> "Sums":
+        """The same rows with other numbers."""
+        return replace(self, numbers=numbers)
+
+    def with_total(self, label: str) -> "Sums":
+        """The rows, and once more with one label null: all its levels taken together."""
+        levels, codes = self.labels[label]
+        twice = {name: (of_name, np.concatenate([at, at])) for name, (of_name, at) in self.labels.items()}
+        twice[label] = levels, np.concatenate([codes, np.full(codes.size, -1)])
+        numbers = {name: np.concatenate([values, values]) for name, values in self.numbers.items()}
+        units = {name: np.concatenate([unit, unit]) for name, unit in self.units.items()}
+        return Sums(numbers, units, twice)
 
 
-def cells_of(sums: pl.DataFrame, by: Sequence[str], cells: pl.DataFrame | None = None) -> tuple[pl.DataFrame, Array]:
-    """Cells of sums broken down by labels, and the number of each row's cell.
+def _codes(column: pl.Series) -> tuple[Sequence[str], Codes]:
+    text = column if isinstance(column.dtype, pl.Enum) else column.cast(pl.String)
+    if not isinstance(text.dtype, pl.Enum):
+        text = text.cast(pl.Enum(text.drop_nulls().unique(maintain_order=True)))
+    assert isinstance(text.dtype, pl.Enum)
+    return tuple(text.dtype.categories), text.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+Cells = tuple[Mapping[str, Sequence[Level]], Inference]
+"""Labels of estimates, and these."""
+Estimator = Callable[[Sums, Sequence[str]], Cells]
+"""From sums, and labels by which they are broken down, to cells."""
+
+
+def cells_of(sums: Sums, by: Sequence[str]) -> tuple[dict[str, list[Level]], Codes, int]:
+    """Cells of sums broken down by labels, in the order of levels, null last; each row's cell; the number of cells.
 
     Examples
     --------
-    >>> cells, at = cells_of(pl.DataFrame({"group": ["f", "m", "f"]}), ["group"])
-    >>> cells["group"].to_list(), at.tolist()
-    (['f', 'm'], [0, 1, 0])
+    >>> cells_of(Sums({}, {}, {"group": (("f", "m"), np.array([1, -1, 0]))}), ["group"])
+    ({'group': ['f', 'm', None]}, array([1, 2, 0]), 3)
     """
-    keys = sums.select(by) if by else pl.DataFrame({"": [""] * sums.height})
-    if cells is None:
-        cells = keys.unique(maintain_order=True)
-    numbered = cells.select(by) if by else pl.DataFrame({"": [""]})
-    at = keys.join(
-        numbered.with_row_index("_cell"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return cells.select(by), at["_cell"].cast(pl.Int64).to_numpy()
+    rows = next((codes.size for _, codes in sums.labels.values()), 0) or next(x.size for x in sums.units.values())
+    code, sizes = np.zeros(rows, dtype=np.int64), []
+    for name in by:
+        levels, codes = sums.labels[name]
+        sizes.append(len(levels) + 1)
+        code = code * sizes[-1] + np.where(codes < 0, len(levels), codes)
+    present, at = np.unique(code, return_inverse=True)
+    digits = np.unravel_index(present, sizes) if by else ()
+    labels = {name: [*sums.labels[name][0], None] for name in by}
+    return {n: [labels[n][x] for x in digit.tolist()] for n, digit in zip(by, digits, strict=True)}, at, present.size
 
 
-def by_unit(sums: pl.DataFrame, cell: npt.NDArray[Any], cells: int, *names: str) -> list[Array]:
-    """Columns of sums as arrays of shape (units, cells)."""
-    unit = (sums["unit"].rank("dense").cast(pl.Int64) - 1).to_numpy()
-    units = int(unit.max(initial=-1)) + 1
-    at = unit * cells + cell
-    flat = (np.bincount(at, to_array(sums[name]), units * cells) for name in names)
-    return [column.astype(np.float64).reshape(units, cells) for column in flat]
-
-
-def share(sums: pl.DataFrame, by: Sequence[str] = (), cells: pl.DataFrame | None = None) -> tuple[pl.DataFrame, Tested]:
+def share(sums: Sums, by: Sequence[str] = ()) -> Cells:
     """Share s / n of each cell, with Wilson's interval over units.
 
     Examples
     --------
-    >>> sums = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
-    >>> cells, tested = share(sums, ["group"])
-    >>> cells["group"].to_list(), tested.estimates.value.tolist(), tested.estimates.clusters.tolist()
-    (['f', 'm'], [1.0, 0.0], [2, 1])
+    >>> rows = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
+    >>> cells, tested = share(Sums.of(rows, ["group"]), ["group"])
+    >>> cells, tested.estimates.value.tolist(), tested.estimates.clusters.tolist()
+    ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
-    cells, at = cells_of(sums, by, cells)
-    return cells, Tested(shares(*by_unit(sums, at, cells.height if by else 1, "s", "n")))
+    labels, cell, count = cells_of(sums, by)
+    return labels, Inference(shares(*(by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")))
+
+
+def by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
+    """Values added up, shape (units, cells)."""
+    units = int(unit.max(initial=-1)) + 1
+    return np.bincount(unit * cells + cell, values, units * cells).astype(np.float64).reshape(units, cells)
 
 
 def shares(hits: Array, size: Array) -> Estimates:
@@ -125,52 +185,50 @@ def shares(hits: Array, size: Array) -> Estimates:
     return Estimates(value, low, high, np.rint(total).astype(np.int64), clusters.astype(np.int64), method, se)
 
 
-def pair_share(
-    sums: pl.DataFrame, by: Sequence[str] = (), cells: pl.DataFrame | None = None
-) -> tuple[pl.DataFrame, Tested]:
+def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -> Cells:
     """Share s / n of each cell of pairs of people, with an interval over people (`dyads.shares`).
 
     Where the sums have `asked`, its bounds are what the share could have been, had the missing answers been given;
     their standard error is over people, too.
     """
-    cells, at = cells_of(sums, by, cells)
-    count = cells.height if by else 1
-    names = [name for name in ("s", "n", "asked") if name in sums.columns]
-    keyed = sums.select(*PEOPLE, *names).with_columns(pl.Series("_cell", at))
-    added = keyed.group_by("_cell", *PEOPLE, maintain_order=True).agg(pl.col(names).sum())
-    person = pl.concat([added[side] for side in PEOPLE[1:]]).rank("dense").cast(pl.Int64).to_numpy()
-    people, cell = (person[: added.height], person[added.height :]), added["_cell"].to_numpy()
-    s, n, *asked = (to_array(added[name]) for name in names)
-    s = np.minimum(s, n)
-    estimates = _pair_shares(s, n, people, cell, count)
-    if not asked:
-        return cells, Tested(estimates)
-    replies = Replies(*(column[:, None] for column in (s, n, asked[0])))
-    ends = [_pair_shares(filled(replies, pole)[:, 0], asked[0], people, cell, count).se for pole in (0.0, 1.0)]
-    totals = (_totals(column, cell, count)[None] for column in (s, n, asked[0]))
-    return cells, Tested(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
+    labels, cell, count = cells_of(sums, by)
+    n, asked = sums.numbers["n"], sums.numbers.get("asked")
+    s = np.minimum(sums.numbers["s"], n)
+    estimates = _pair_shares(sums, s, n, cell, count)
+    estimates.method[estimates.method == dyads.METHOD] = method
+    if asked is None:
+        return labels, Inference(estimates)
+    replies = Replies(s[:, None], n[:, None], asked[:, None])
+    ends = [_pair_shares(sums, filled(replies, pole)[:, 0], asked, cell, count).se for pole in (0.0, 1.0)]
+    totals = (_totals(column, cell, count)[None] for column in (s, n, asked))
+    return labels, Inference(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
 
 
-def _totals(values: npt.NDArray[Any], cell: npt.NDArray[np.int64], cells: int) -> Array:
+def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
     return np.bincount(cell, values, cells).astype(np.float64)
 
 
-def _pair_shares(
-    hits: Array, size: Array, people: tuple[dyads.Codes, dyads.Codes], cell: npt.NDArray[np.int64], cells: int
-) -> dyads.PairShares:
+def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> dyads.PairShares:
     total = _totals(size, cell, cells)
     if only_values():
+        unit = sums.units["unit"]
+        clusters = (by_unit(unit, cell, cells, (size > 0).astype(np.float64)) > 0).sum(axis=0)
         none, how = np.full(cells, np.nan), np.full(cells, dyads.FEW, dtype=object)
         return dyads.PairShares(
             value=ratio(_totals(hits, cell, cells), total), low=none, high=none, n=np.rint(total).astype(np.int64),
-            clusters=_totals(size > 0, cell, cells).astype(np.int64), method=how, se=none, size=none, df=none,
-            most=none,
+            clusters=clusters, method=how, se=none, size=none, df=none, most=none,
         )  # fmt: skip
-    pair_shares = dyads.shares(hits, size, people, cell, cells)
+    pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
     return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER))
 
 
-def apart_from(tested: Tested, null: Array | float) -> Tested:
+def nothing(why: str) -> Inference:
+    """One estimate that could not be taken, with the reason."""
+    none = float("nan")
+    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, f"{NOT_MEASURABLE}: {why}"))
+
+
+def apart_from(tested: Inference, null: Array | float) -> Inference:
     """Shares of pairs less a share that they are compared with, and p of no difference."""
     assert isinstance(tested.estimates, dyads.PairShares)
     return replace(
@@ -182,16 +240,18 @@ class Entries:
     """Estimates that are entered into a table measure by measure: a jackknife takes all of them many times."""
 
     def __init__(self) -> None:
-        self._rows: dict[Measure, list[tuple[dict[str, Sequence[Level]], Tested, str | None]]] = {}
+        self._rows: dict[Measure, list[tuple[dict[str, Sequence[Level]], Inference, str | None]]] = {}
 
-    def add(self, measure: Measure, labels: Labels, estimates: Tested | Estimates, family: str | None = None) -> None:
+    def add(
+        self, measure: Measure, labels: Labels, estimates: Inference | Estimates, family: str | None = None
+    ) -> None:
         """Add estimates; a label that is one level, or None, is that of all of them."""
-        tested = estimates if isinstance(estimates, Tested) else Tested(estimates)
+        tested = estimates if isinstance(estimates, Inference) else Inference(estimates)
         spread = label_columns(labels, tested.estimates.value.size)
         self._rows.setdefault(measure, []).append((spread, tested, family))
 
-    def enter(self, table: EstimateTable) -> None:
-        """Enter all of them."""
+    def enter(self, table: EstimateTable) -> pl.DataFrame:
+        """Enter all of them, and return the table."""
         for measure, rows in self._rows.items():
             sizes = [tested.estimates.value.size for _, tested, _ in rows]
             names = dict.fromkeys(name for labels, _, _ in rows for name in labels)
@@ -201,9 +261,10 @@ class Entries:
             }
             families = [family for (_, _, family), n in zip(rows, sizes, strict=True) for _ in range(n)]
             table.add(measure, labels, family=families, **joined([tested for _, tested, _ in rows]).columns)  # type: ignore[arg-type]
+        return table.frame()
 
 
-def joined(several: Sequence[Tested]) -> Tested:
+def joined(several: Sequence[Inference]) -> Inference:
     """Estimates one after the other; NaN for what only others have."""
     sizes = [tested.estimates.value.size for tested in several]
     nothing = [np.full(size, np.nan) for size in sizes]
@@ -215,7 +276,7 @@ def joined(several: Sequence[Tested]) -> Tested:
     ]
     tests[0] = [floors[at].p if tested.p is None else tests[0][at] for at, tested in enumerate(several)]
     bounds = [tested.bounds or unbounded(tested.estimates.value) for tested in several]
-    return Tested(
+    return Inference(
         cluster_bootstrap.joined([tested.estimates for tested in several]), floor, missing_data_bounds.joined(bounds),
         *(np.concatenate(column) for column in tests),
     )  # fmt: skip

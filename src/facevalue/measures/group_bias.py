@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import dyads
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio, single
+from facevalue.measures.estimators import Inference
 from facevalue.measures.missing_data_bounds import Bounds, unbounded
 
 RESAMPLES = 1000
@@ -51,6 +52,11 @@ class Score:
     floor: Floor
     clusters: int
     bounds: Bounds
+
+    def tested(self, n: int, method: str) -> Inference:
+        """The same as an estimate of so many answers."""
+        estimates = single(self.value, self.low, self.high, self.se, n, self.clusters, method)
+        return Inference(estimates, self.floor, self.bounds)
 
 
 def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict[str, Score]:

@@ -87,7 +87,7 @@ class Bounds:
         """The same in another unit, as in percent; `factor` above zero."""
         return Bounds(factor * self.value, factor * self.low, factor * self.high, self.missing, factor * self.se)
 
-    def at(self, rows: npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]) -> "Bounds":
+    def at(self, rows: slice | npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...]) -> "Bounds":
         """Those of some cells: an index or a mask."""
         return Bounds(*(getattr(self, name)[rows] for name in Bounds.__slots__))
 

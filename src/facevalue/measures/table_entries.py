@@ -11,23 +11,30 @@ import polars as pl
 from facevalue.measures import proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
-from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.estimators import WILSON, Labels, Level, Tested, label_columns, share
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import WILSON, Inference, Labels, Level, by_unit, label_columns, nothing
+from facevalue.measures.estimators import shares as shares_of
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.selection import method, to_array
 
 
-def enter(table: EstimateTable, measure: Measure, labels: Labels, estimates: Estimates | Tested, **more: Any) -> None:
+def enter(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Labels,
+    estimates: Estimates | Inference,
+    family: Any = None,
+    **more: Any,
+) -> None:
     """Add estimates (`EstimateTable.add`); a label that is one level, or None, is that of all of them."""
-    tested = estimates if isinstance(estimates, Tested) else Tested(estimates)
-    table.add(measure, label_columns(labels, tested.estimates.value.size), **{**tested.columns, **more})
+    inference = estimates if isinstance(estimates, Inference) else Inference(estimates)
+    columns = label_columns(labels, inference.estimates.value.size)
+    table.add(measure, columns, family=family, **{**inference.columns, **more})
 
 
 def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
     """Enter one estimate that could not be taken, with the reason."""
-    nothing, none = np.full(1, np.nan), np.zeros(1, dtype=np.int64)
-    method = np.array([f"{NOT_MEASURABLE}: {why}"], dtype=object)
-    enter(table, measure, labels, Estimates(nothing, nothing, nothing, none, none, method))
+    enter(table, measure, labels, nothing(why))
 
 
 def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tuple[dict[str, list[Level]], Estimates]:
@@ -40,11 +47,14 @@ def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tup
     >>> labels, found.value.tolist(), found.clusters.tolist()
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """
-    labels, units = [pl.col(name).cast(pl.String) for name in by], pl.col(unit).cast(pl.String).fill_null("")
-    counted = pl.col(value).is_not_null().cast(pl.Float64)
-    rows = frame.select(*labels, unit=units, s=pl.col(value).fill_null(0.0), n=counted)
-    cells, tested = share(rows, by)
-    return cells.to_dict(as_series=False), tested.estimates
+    keys = frame.select(pl.col(c).cast(pl.String) for c in by) if by else pl.DataFrame({"_": [""] * frame.height})
+    cells = keys.unique(maintain_order=True)
+    numbered = cells.with_row_index("_cell")
+    cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
+    units, number = frame[unit].cast(pl.String).fill_null(""), to_array(frame[value])
+    counted = [np.nan_to_num(number), np.isfinite(number).astype(np.float64)]
+    sums = (by_unit(codes(units), cell.cast(pl.Int64).to_numpy(), cells.height, column) for column in counted)
+    return cells.select(by).to_dict(as_series=False), shares_of(*sums)
 
 
 def as_shares(shares_found: Estimates) -> Estimates:
@@ -142,7 +152,7 @@ def estimates(found: pl.DataFrame, how: npt.NDArray[np.object_] | None = None) -
     return Estimates(numbers["value"], low, high, n, clusters, method, numbers.get("se"))
 
 
-def values(value: Array, n: Array, clusters: Array, method: str) -> Estimates:
+def values(value: Array, n: npt.NDArray[Any], clusters: npt.NDArray[Any], method: str) -> Estimates:
     """Estimates without an interval, with the reason."""
     none, how = np.full(value.size, np.nan), np.full(value.size, method, dtype=object)
     return Estimates(value, none, none, n.astype(np.int64), clusters.astype(np.int64), how)

@@ -376,7 +376,7 @@ def test_released_quantities_are_ours_where_refusals_are_replies_like_others(rep
     found = measured(design, answers)
     scored = answers.with_columns(pl.coalesce(SCORE, f"refused {SCORE}").alias(SCORE), reason=pl.lit(None, pl.String))
     alike = measured(design, scored.drop("declined", UNREAD, f"refused {SCORE}")).filter(prompt="describe")
-    for one in m.RELEASED:
+    for one in m.RELEASED.values():
         ours = _rows(alike, one.name.removesuffix("_released")).select(_ALIKE)
         assert _rows(found, one.name).select(_ALIKE).equals(ours)
         assert _rows(found, one.name)["family"].null_count() == ours.height > 0
@@ -399,7 +399,7 @@ def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
     one = pl.col("trial") == answers.filter(pl.col("declined").is_not_null())["trial"][-1]
     unread = measured(design, answers.with_columns((pl.col(UNREAD) | one).alias(UNREAD)))
     rows = unread.filter(pl.col("measure").str.ends_with("_released"))
-    assert sorted(rows["measure"]) == sorted(one.name for one in m.RELEASED)
+    assert sorted(rows["measure"]) == sorted(one.name for one in m.RELEASED.values())
     assert set(rows["method"]) == {"not measurable: refused replies were not scored; run annotate again"}
     assert rows["value"].null_count() == rows.height
 

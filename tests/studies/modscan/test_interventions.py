@@ -24,7 +24,7 @@ from facevalue.protocol.sampled_units import COLUMNS, UnitNames
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.report import of_runs
-from facevalue.studies.modscan.aggregate import parts
+from facevalue.studies.modscan.aggregate import asked_blocks
 from facevalue.studies.modscan.measures import UNIT
 from tests.studies.modscan.asked import answered, build
 
@@ -172,9 +172,9 @@ def test_changes_are_taken_over_the_people_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
     named = UnitNames().of(study).add_to(frame)
-    for number, part in enumerate(parts(study.design)):
-        for side, column in zip(part.people, COLUMNS, strict=True):
-            ours = pl.DataFrame({"level": side[part.unit], "change": named[column].to_numpy()[part.trials]}).unique()
+    for number, block in enumerate(asked_blocks(study.design)):
+        for side, column in zip(("person_1", "person_2"), COLUMNS, strict=True):
+            ours = pl.DataFrame({"level": block.about[side], "change": named[column].to_numpy()[block.trials]}).unique()
             assert ours["level"].is_unique().all(), number
             assert ours["change"].is_unique().all(), number
 

@@ -1,7 +1,7 @@
 """Analysis of words: those of groups, and those of word lists by group and occupation."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import Inference
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import wilson
@@ -26,10 +27,11 @@ from facevalue.measures.word_association import (
 )
 from facevalue.measures.word_bounds import association_bounds
 from facevalue.measures.word_limits import METHOD, Limits, listed_limits
+from facevalue.protocol.reduction import Row
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
-from facevalue.studies.counterfactuals.analysis_occupations import BY_OCCUPATION
-from facevalue.studies.counterfactuals.contrasts import SEED, add_contrasts, levels
+from facevalue.studies.counterfactuals.aggregate import Answers
+from facevalue.studies.counterfactuals.analysis_occupations import told_prompt
+from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.texts import Lists, Texts
@@ -49,13 +51,13 @@ def add_words(
         if block.task == OPEN and gathered.texts.counted[id(block)].any():
             if not only_values():
                 _add_associated(table, block, gathered, frequency)
-            for at, prompt in enumerate(block.prompts):
-                _add_lists(table, block, gathered, lists, at, {"subset": block.subset, "prompt": prompt})
-            prompts = [
-                at for at in range(len(block.prompts)) if _of_prompt(block, gathered.texts.counted[id(block)], at).any()
-            ]
-            by_occupation = [at for at in prompts if block.prompts[at] == BY_OCCUPATION]
-            _add_occupations(table, block, gathered.texts, lists, (by_occupation or prompts)[0], sets)
+            sizes = [_of_prompt(block, gathered.texts.counted[id(block)], at) for at in range(len(block.prompts))]
+            answered = [at for at, size in enumerate(sizes) if size.any()]
+            of_lists = (_of_lists(block, gathered, lists, at) for at in answered)
+            for row in chain(
+                *of_lists, _of_occupations(block, gathered.texts, lists, told_prompt(block, answered), sets)
+            ):
+                enter(table, *row)
 
 
 def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
@@ -64,7 +66,7 @@ def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
 
 def _texts_of_groups(block: Part, gathered: Answers) -> tuple[Array, Array]:
     """Texts about each group that there are, and that are missing."""
-    requested = [np.isfinite(gathered.kind(block, "reason", at)).sum(axis=1) for at in range(len(block.prompts))]
+    requested = [gathered.replies(block, at).numbers["asked"] for at in range(len(block.prompts))]
     texts_of_image = gathered.texts.counted[id(block)].reshape(block.images, -1).sum(axis=1)
     known, every = (
         np.bincount(block.group, x, len(block.groups)).astype(np.float64)
@@ -165,27 +167,21 @@ def _masked(block: Part) -> list[str]:
     return [*words, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
 
 
-def _add_lists(
-    table: EstimateTable, block: Part, gathered: Answers, lists: Lists, prompt: int, about: Mapping[str, str]
-) -> None:
+def _of_lists(block: Part, gathered: Answers, lists: Lists, prompt: int) -> Iterator[Row]:
     """Words of each list: share of a text's words, and how many, by group; and each group beside the others."""
-    texts = gathered.texts
-    size = _of_prompt(block, texts.counted[id(block)], prompt)
-    if not size.any():
-        return
-    groups = [*block.groups, None]
-    counts_by_kind = [_of_prompt(block, cells, prompt) for cells in _cells(block, texts)]
-    sums = [by_cluster(block, cells, size) for cells in counts_by_kind]
-    kinds = product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names)))
-    for (measure, at), means in zip(kinds, (levels(*cells) for cells in sums), strict=True):
-        enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
+    about = {"subset": block.subset, "prompt": block.prompts[prompt]}
+    size = _of_prompt(block, gathered.texts.counted[id(block)], prompt)
+    cells = [_of_prompt(block, hits, prompt) for hits in _cells(block, gathered.texts)]
+    for (measure, name), hits in zip(product((m.WORD_SHARE, m.WORD_COUNT), lists.names), cells, strict=True):
+        labels, means = levels(block.by_image({"s": hits, "n": size}).with_total("group"), ("group",))
+        yield measure, {**about, "word_list": name, **labels}, means, None
     if len(block.sets):
-        requested = ~np.isnan(gathered.kind(block, "reason", prompt))
-        reply = np.arange(requested.shape[1])  # a picture's replies all have its mean share: sets are what vary
-        answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested.sum(axis=1)))
-        for name, hits in zip(lists.names, counts_by_kind, strict=False):
+        requested = gathered.replies(block, prompt).numbers["asked"]
+        reply = np.arange(int(requested.max()))  # a picture's replies all have its mean share: sets are what vary
+        answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested))
+        for name, hits in zip(lists.names, cells, strict=False):
             share = np.where(answered, block.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), np.nan)
-            add_contrasts(table, block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
+            yield from contrasts(block.groups, share, {**about, "word_list": name}, m.WORDS, expected)
 
 
 def _cells(block: Part, texts: Texts) -> list[Array]:
@@ -193,43 +189,34 @@ def _cells(block: Part, texts: Texts) -> list[Array]:
     return [*texts.shares[id(block)], *texts.distinct[id(block)]]
 
 
-def _means(sums: Array, counts: Array, groups: int) -> Iterator[Estimates]:
-    """Means of columns side by side, so many for each measure and list."""
-    starts = range(0, sums.shape[1], groups)
-    return (group_levels(sums[:, at : at + groups], counts[:, at : at + groups], SEED) for at in starts)
-
-
-def _add_occupations(table: EstimateTable, block: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:
+def _of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> Iterator[Row]:
     """The same by occupation, for those of enough sets; and which group has the fewest, over occupations."""
     size = _of_prompt(block, texts.counted[id(block)], prompt)
     is_whole = (size[block.sets] > 0).all(axis=1)
-    occupation = block.set_occupation
-    sizes = np.bincount(occupation[is_whole & (occupation >= 0)], minlength=len(block.occupations))
-    enough = np.flatnonzero(sizes >= sets)
-    groups, names = block.groups, lists.names
+    occupation = np.where(is_whole, block.set_occupation, -1)
+    enough = np.flatnonzero(np.bincount(occupation[occupation >= 0], minlength=len(block.occupations)) >= sets)
     rates = [cluster_bootstrap.ratio(_of_prompt(block, cells, prompt), size) for cells in _cells(block, texts)]
-    fewest = np.zeros((len(names), enough.size, len(groups)))
-    about = {"subset": block.subset, "prompt": block.prompts[prompt]}
-    for place, number in enumerate(enough):
-        own = block.sets[is_whole & (occupation == number)]
-        values = np.hstack([cells[own] for cells in rates])
-        found = _means(values, np.ones_like(values), len(groups))
-        labels = {**about, "occupation": block.occupations[number], "group": groups}
-        for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(names))), found, strict=True):
-            enter(table, measure, {**labels, "word_list": names[at]}, means)
+    measures = list(product((m.WORD_SHARE, m.WORD_COUNT), lists.names))
+    fewest: dict[str, list[Array]] = {name: [] for name in lists.names}
+    about = {"subset": block.subset, "prompt": block.prompts[prompt], "group": block.groups}
+    for number in enough:
+        images = block.sets[occupation == number]
+        for (measure, name), rate in zip(measures, rates, strict=True):
+            means = group_levels(rate[images], np.ones(images.shape), SEED)
+            labels = {**about, "occupation": block.occupations[number], "word_list": name}
+            yield measure, labels, Inference(means), None
             if measure is m.WORD_SHARE:
                 least_of = means.value <= means.value.min() + _SLACK
-                fewest[at, place] = least_of / least_of.sum()
-    for name, shared in zip(names, fewest, strict=True):
-        if enough.size:
-            _enter_fewest(table, {**about, "word_list": name, "group": groups}, shared)
+                fewest[name].append(least_of / least_of.sum())
+    for name, shared in fewest.items() if enough.size else ():
+        yield m.FEWEST, {**about, "word_list": name}, Inference(_fewest(np.array(shared))), None
 
 
-def _enter_fewest(table: EstimateTable, about: Mapping[str, str | Sequence[str]], fewest: Array) -> None:
-    share, count = fewest.mean(axis=0), fewest.shape[0]
+def _fewest(shared: Array) -> Estimates:
+    """Mean over occupations of each group's part in having the fewest."""
+    share, count = shared.mean(axis=0), shared.shape[0]
     size = np.full(share.shape, float(count))
     low, high = wilson(share, size, np.maximum(size - 1, 1))
-    number = np.full(share.shape, count)
     method = np.full(share.shape, "Wilson, over occupations", dtype=object)
-    se = np.sqrt(share * (1 - share) / count)
-    enter(table, m.FEWEST, about, Estimates(share, low, high, number, number, method, se))
+    number = np.full(share.shape, count)
+    return Estimates(share, low, high, number, number, method, np.sqrt(share * (1 - share) / count))

@@ -1,41 +1,43 @@
-"""Groups beside the other groups of their sets: which of them stand apart."""
+"""Groups beside the other groups of their sets: their levels, and which of them stand apart."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.cluster_bootstrap import Array, Estimates, joined, only_values, single
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.cluster_bootstrap import Array, joined, only_values, single
+from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells_of
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.majority import METHOD, from_majority
 from facevalue.measures.set_tails import from_set_mean
-from facevalue.measures.table_entries import enter
+from facevalue.protocol.reduction import Row
 from facevalue.studies.counterfactuals import measures as m
 
 SEED = 20260
 _LEVEL = 0.05
 
 
-def levels(sums: Array, counts: Array) -> Estimates:
-    """Means of each group, and last that of all of them together."""
-    blocks = (slice(0, -1), slice(-1, None))
-    return joined([group_levels(sums[:, block], counts[:, block], SEED) for block in blocks])
+def levels(sums: Sums, by: Sequence[str]) -> Cells:
+    """Means of groups, whose intervals know how all of them vary, and of all groups together, by themselves."""
+    labels, cell, count = cells_of(sums, by)
+    s, n = (by_unit(sums.units["unit"], cell, count, sums.numbers[name]) for name in "sn")
+    is_total = np.array([level is None for level in labels["group"]])
+    families = [group_levels(s[:, at], n[:, at], SEED) for at in (~is_total, is_total) if at.any()]
+    return labels, Inference(joined(families))
 
 
-def add_contrasts(
-    table: EstimateTable,
+def contrasts(
     groups: tuple[str, ...],
     values: Array,
     about: Mapping[str, str],
     quantity: m.Compared,
     are_asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
-) -> None:
-    """Enter each group against the groups that are alike, and, untested, against the mean of all.
+) -> Iterator[Row]:
+    """Each group against the groups that are alike, and, untested, against the mean of all.
 
-    `values`, `asked`: of whole sets, shape (sets, groups, draws); `limits`: of a missing value, by default those of the
-    scale, if it has any; see `majority.from_majority`. Each prompt is a family by itself, since q holds for all its
+    `values`, `are_asked`: of whole sets, shape (sets, groups, draws); `limits`: of a missing value, by default those of
+    the scale, if it has any; see `majority.from_majority`. Each prompt is a family by itself, since q holds for all its
     groups together.
     """
     if quantity is m.SCORES:
@@ -43,16 +45,14 @@ def add_contrasts(
     elif quantity is not m.SALARIES and np.isfinite(quantity.level.limits).all():
         limits = quantity.level.limits
     contrast = from_majority(values, SEED, are_asked, limits)
-    labels = {**about, "group": groups}
-    p, q = contrast.estimates.p_zero, contrast.q
+    labels, p_least = {**about, "group": groups}, np.full(len(groups), contrast.p_least)
     named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
-    enter(
-        table, quantity.gap, labels, contrast.estimates, p=p, q=q, p_least=np.full(len(groups), contrast.p_least),
-        family=m.family(quantity.family, *named), bounds=contrast.bounds,
-    )  # fmt: skip
-    enter(table, quantity.from_mean, labels, from_set_mean(values))
+    p = contrast.estimates.p_zero
+    gaps = Inference(contrast.estimates, bounds=contrast.bounds, p=p, q=contrast.q, p_least=p_least)
+    yield quantity.gap, labels, gaps, m.family(quantity.family, *named)
+    yield quantity.from_mean, labels, Inference(from_set_mean(values)), None
     if only_values() or not np.isfinite(contrast.p_any):
         return
-    many, sets = len(groups), int(contrast.estimates.clusters.max())
-    apart = single(float((q < _LEVEL).sum()), np.nan, np.nan, np.nan, many, sets, f"no interval: {METHOD}")
-    enter(table, quantity.apart, about, apart, p=np.array([contrast.p_any]))
+    count, sets = float((contrast.q < _LEVEL).sum()), int(contrast.estimates.clusters.max())
+    apart = single(count, np.nan, np.nan, np.nan, len(groups), sets, f"no interval: {METHOD}")
+    yield quantity.apart, about, Inference(apart, p=np.array([contrast.p_any])), None

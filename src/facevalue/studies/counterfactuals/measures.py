@@ -118,14 +118,14 @@ SPREAD_BY_OCCUPATION = _level(
     "SD over g (k - 1) of m_g; x_cg = a_c + m_g over the sets of the occupation; of whole sets the SD of group means",
     "score", f"{PAPER}, section C.3, Figures 5 and 7", (0.0, float("inf")),
 )  # fmt: skip
-MAX_SCORE_RELEASED, MAX_SCORE_Q90_RELEASED, TAIL_SHARE_RELEASED, SCORE_RELEASED, SCORE_Q90_RELEASED = RELEASED = tuple(
-    replace(
-        one, name=f"{one.name}_released", title=f"{one.title}, refused replies scored as the paper does",
+RELEASED = {
+    measure: replace(
+        measure, name=f"{measure.name}_released", title=f"{measure.title}, refused replies scored as the paper does",
         comparison=False,
     )
-    for one in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
-)  # fmt: skip
-"""What is taken of scores where those of refusals count, too. Not tested."""
+    for measure in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
+}  # fmt: skip
+"""What is taken of scores where those of refusals count, too, by the measure without them. Not tested."""
 SCORES = _compared(SCORE, "score", "Score", "X", GROUP_SCORES)
 RATING = _level(
     "rating", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
@@ -192,7 +192,8 @@ SCORER_SHIFT = Measure(
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (
     MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE_Q90, DEVIATION, NA_RATE, NOTED, PMI,
-    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, SCORE_BY_OCCUPATION, SPREAD_BY_OCCUPATION, *RELEASED,
+    PMI_LEAST, PMI_STRICT, WORD_COUNT, FEWEST, SCORER_SHIFT, SCORE_BY_OCCUPATION, SPREAD_BY_OCCUPATION,
+    *RELEASED.values(),
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimators import Codes, Sums
 
-Codes = npt.NDArray[np.int64]
 Number = TypeVar("Number", np.float64, np.bool_)
 
 
@@ -48,12 +48,12 @@ class Part:
 
     @property
     def images(self) -> int:
-        """How many."""
+        """Number of images."""
         return self.group.size
 
     @property
     def clusters(self) -> int:
-        """How many."""
+        """Number of sets, and of images in none."""
         return int(self.cluster.max()) + 1
 
     @property
@@ -79,6 +79,10 @@ class Part:
     def of_prompt(self, values: Array, prompt: int) -> Array:
         """Values of trials about one prompt, shape (images, draws)."""
         return values.reshape(self.images, len(self.prompts), self.draws)[:, prompt]
+
+    def by_image(self, numbers: Mapping[str, Array]) -> Sums:
+        """Numbers of images as sums by set and group."""
+        return Sums(numbers, {"unit": self.cluster}, {"group": (self.groups, self.group)})
 
     def in_sets(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Values by image in whole sets: shape (sets, groups, ...)."""

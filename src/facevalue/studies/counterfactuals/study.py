@@ -93,9 +93,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         }
 
     def analyse(scores: "tuple[Scores, ...]", answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.counterfactuals.analysis import estimated  # noqa: PLC0415
+        from facevalue.studies.counterfactuals.analysis import estimates  # noqa: PLC0415
 
-        return estimated(answers, **known(scores))
+        return estimates(answers, **known(scores))
 
     plain = Study(
         name=NAME,

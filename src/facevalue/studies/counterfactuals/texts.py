@@ -16,9 +16,10 @@ from facevalue.annotate.counts import Vocabulary, WordsSaid
 from facevalue.annotate.dimension_lists import ListedDimensions
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimators import Codes
 from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
-from facevalue.studies.counterfactuals.parts import Codes, Part
+from facevalue.studies.counterfactuals.parts import Part
 
 MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""

@@ -1,214 +1,233 @@
-"""Aggregation of answers into counts by pair or scene, instance and group, from trial numbers alone."""
+"""Aggregation of answers: what each block's trials are about, and sums of their answers by pair or scene."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
-from facevalue.design import Block, Design, Factor
+from facevalue.design import Design
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimators import PEOPLE, Codes, Sums
 from facevalue.measures.group_bias import Choices
-from facevalue.studies.modscan.design import LEFT, ORDER
-from facevalue.studies.modscan.parsing import WEIGHTS
-from facevalue.studies.modscan.pictures import PEOPLE
+from facevalue.protocol.reduction import TrialSums
+from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS, instances
 
-Codes = npt.NDArray[np.int64]
 NOT_ASKED = -2
+NO_ANSWER = "no answer"
+"""Level of `group` that stands for replies without a valid answer."""
+REASON = "reason: "
+"""How columns of sums begin that count replies without a valid answer by their reason."""
+_KEYS = (*PEOPLE, "instance")
+_Taken = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Part:
-    """One block as its measures need it: which answers mean which group, and what belongs together.
+class AskedBlock:
+    """One block as its measures need it.
 
-    `place[t]` are the groups of the options of trial t in the order shown, shape (trials, options); `unit` (pair or
-    scene) and `instance` are those of each trial. `people` are the persons on either side of each unit; one twice where
-    nobody is beside. `rivals` is whether only two groups at a time could be chosen.
+    Attributes
+    ----------
+    labels:
+        As estimates name it: modality, attribute and kind of scenario.
+    trials:
+        Its trials in the design.
+    about:
+        Of each trial the pair or scene (`unit`), the people on either side, one twice where nobody is beside, the
+        instance, and the groups of the options in the order shown (`group_1`, ...).
     """
 
-    modality: str
-    attribute: str
-    kind: str
+    labels: dict[str, str]
     trials: slice
-    instances: tuple[str, ...]
-    groups: tuple[str, ...]
-    place: Codes
-    unit: Codes
-    instance: Codes
-    people: tuple[Codes, Codes]
+    about: pl.DataFrame
 
     @property
-    def units(self) -> int:
-        """How many pairs or scenes."""
-        return self.people[0].size
+    def groups(self) -> tuple[str, ...]:
+        """Groups that could be chosen, in their order."""
+        return tuple(self.about.schema["group_1"].categories)[:-1]  # type: ignore[attr-defined]
+
+    @property
+    def instances(self) -> list[str]:
+        """What is asked about, in its order."""
+        return self.about.schema["instance"].categories.to_list()  # type: ignore[attr-defined]
+
+    @cached_property
+    def options(self) -> int:
+        """Number of options of a trial."""
+        return sum(name.startswith("group_") for name in self.about.columns)
 
     @property
     def rivals(self) -> bool:
         """Whether answers choose between two of several groups."""
-        return self.place.shape[1] < len(self.groups)
+        return self.options < len(self.groups)
 
     @property
     def even(self) -> float:
         """Share of each group without bias."""
-        return 1 / self.place.shape[1]
-
-    @property
-    def labels(self) -> dict[str, str | None]:
-        """As estimates name it."""
-        return {"modality": self.modality, "attribute": self.attribute, "scenario_kind": self.kind}
+        return 1 / self.options
 
     @cached_property
-    def cells(self) -> Codes:
-        """Unit and instance of each trial as one number."""
-        return self.unit * len(self.instances) + self.instance
+    def _replies(self) -> "_Cells":
+        return _Cells.of(self.about, [*_KEYS])
 
     @cached_property
-    def pairs(self) -> npt.NDArray[np.bool_]:
-        """Which two groups stand beside each other."""
-        out = np.zeros((len(self.groups), len(self.groups)), dtype=np.bool_)
-        out[self.place[:, 0], self.place[:, 1]] = out[self.place[:, 1], self.place[:, 0]] = True
-        return out
+    def _chosen(self) -> "_Cells":
+        """Rows of options, one after the other, each with the group beside it where there are two."""
+        tables = []
+        for at in range(self.options):
+            beside = pl.col(f"group_{2 - at}") if self.options == 2 else pl.lit(None, self.about.schema["group_1"])
+            tables.append(
+                self.about.select(*_KEYS, pl.col(f"group_{at + 1}").alias("group"), beside.alias("other_group"))
+            )
+        return _Cells.of(pl.concat(tables), [*_KEYS, "group", "other_group"])
 
     @cached_property
-    def _beside(self) -> tuple[Codes, Codes]:
-        """Unit, instance, group and the one beside it as one number, for either option."""
-        groups, cells = len(self.groups), self.cells * len(self.groups) ** 2
-        one, two = self.place[:, 0], self.place[:, 1]
-        return cells + one * groups + two, cells + two * groups + one
+    def _outcomes(self) -> tuple[Sums, Codes, Codes]:
+        """Rows of replies by group, no answer last; the row of replies of each, and of each chosen option its row."""
+        replies, levels = self._replies.sums, (*self.groups, NO_ANSWER)
+        size, count = len(levels), replies.units["unit"].size
+        row = np.repeat(np.arange(count), size)
+        labels = {name: (of_name, at[row]) for name, (of_name, at) in replies.labels.items()}
+        labels["group"] = levels, np.tile(np.arange(size), count)
+        units = {name: column[row] for name, column in replies.units.items()}
+        reply = np.tile(self._replies.row, self.options)
+        first = np.unique(self._chosen.row, return_index=True)[1]
+        return Sums({}, units, labels), row, reply[first] * size + self._chosen.sums.labels["group"][1]
 
-    def beside(self, values: Array) -> Array:
-        """Sums of values of two options by unit, instance, group and the group beside it."""
-        shape = self.units, len(self.instances), len(self.groups), len(self.groups)
-        one, two = (np.bincount(at, values[:, n], int(np.prod(shape))) for n, at in enumerate(self._beside))
-        return (one + two).astype(np.float64).reshape(shape)
+    def sums(self, answers: "Answers", only: _Taken | None = None) -> dict[str, Sums]:
+        """Tables of sums.
 
-    @cached_property
-    def _summing(self) -> sparse.csr_matrix:
-        """Adds up the options of trials by unit, instance and group."""
-        groups = len(self.groups)
-        at = (self.cells[:, None] * groups + self.place).ravel()
-        shape = self.units * len(self.instances) * groups, at.size
-        return sparse.csr_matrix((np.ones(at.size), (at, np.arange(at.size))), shape=shape)
+        `replies`, by instance: `asked`, `valid`, `lost`, `first` (choices of the first option), by reason, and, of two
+        groups, `ahead`: half of what was asked and of the first group's choices less the second's. `chosen`, by
+        instance, group and the one beside it: `chosen`, and `valid` and `asked` where it could be. `outcomes`, by
+        instance and group, no answer being one of these: `count`, and `asked` of all replies.
+        """
+        columns = {name: answers.of(self, name, only) for name in ("asked", "valid", *WEIGHTS[: self.options])}
+        weights = np.concatenate([columns.pop(name) for name in WEIGHTS[: self.options]])
+        replies = self._replies.added(**columns, first=weights[: self.about.height],
+                                      **{name: answers.of(self, name, only) for name in answers.reasons})  # fmt: skip
+        lost = replies.numbers["asked"] - replies.numbers["valid"]
+        chosen = self._chosen.added(chosen=weights, **{n: np.tile(x, self.options) for n, x in columns.items()})
+        outcomes, reply, at = self._outcomes
+        count = np.bincount(at, chosen.numbers["chosen"], reply.size).astype(np.float64)
+        count[outcomes.labels["group"][1] == len(self.groups)] = lost
+        first, second = count[:: len(self.groups) + 1], count[1 :: len(self.groups) + 1]
+        ahead = (replies.numbers["asked"] + first - second) / 2
+        return {
+            "replies": replies.counting(**replies.numbers, lost=lost, ahead=ahead), "chosen": chosen,
+            "outcomes": outcomes.counting(count=count, asked=replies.numbers["asked"][reply]),
+        }  # fmt: skip
 
-    def summed(self, values: Array) -> Array:
-        """Sums of values of options, shape (trials, options), by unit, instance and group."""
-        return np.asarray(self._summing @ values.ravel()).reshape(self.units, len(self.instances), len(self.groups))
+    def by_trial(self, **values: Array) -> Sums:
+        """Values of trials, added up by unit and instance."""
+        return self._replies.added(**values)
 
-    def by_instance(self, values: Array) -> Array:
-        """Sums of values of trials by unit and instance."""
-        size = self.units * len(self.instances)
-        sums = np.bincount(self.cells, values, size).astype(np.float64)
-        return sums.reshape(self.units, len(self.instances))
+    def choices(self, sums: dict[str, Sums]) -> Choices:
+        """The same as arrays by unit, instance and group."""
+        people = [np.zeros(int(self.about["unit"].max()) + 1, dtype=np.int64) for _ in PEOPLE[1:]]  # type: ignore[arg-type]
+        for side, person in zip(PEOPLE[1:], people, strict=True):
+            person[self.about["unit"].to_numpy()] = self.about[side].to_numpy()
+        size = people[0].size, len(self.instances), len(self.groups)
+
+        def dense(table: Sums, name: str, *labels: str) -> Array:
+            shape = size[: len(labels) + 1]
+            at = np.ravel_multi_index([table.units["unit"], *(table.labels[label][1] for label in labels)], shape)
+            return np.bincount(at, table.numbers[name], int(np.prod(shape))).astype(np.float64).reshape(shape)
+
+        of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "asked")]
+        valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "asked"))
+        return Choices(of_group[0], of_group[1], valid, requests, self.even, (people[0], people[1]), of_group[2])
 
 
-def parts(design: Design) -> list[Part]:
+@dataclass(frozen=True)
+class _Cells:
+    """Rows that differ in what they are about, and the row of each answer."""
+
+    sums: Sums
+    row: Codes
+
+    @classmethod
+    def of(cls, about: pl.DataFrame, keys: list[str]) -> "_Cells":
+        distinct = about.select(keys).unique(maintain_order=True)
+        row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
+        labels = [name for name in keys if name not in PEOPLE]
+        units = {name: distinct[name].to_numpy() for name in PEOPLE}
+        return cls(
+            replace(Sums.of(distinct, labels, ()), numbers={}, units=units), row["_row"].cast(pl.Int64).to_numpy()
+        )
+
+    def added(self, **columns: Array) -> Sums:
+        """Values of answers, added up."""
+        size = self.sums.units["unit"].size
+        return self.sums.counting(**{n: np.bincount(self.row, x, size).astype(np.float64) for n, x in columns.items()})
+
+
+def asked_blocks(design: Design) -> list[AskedBlock]:
     """What each block of a design is about."""
-    out = []
-    for block, start in zip(design.blocks, design.offsets, strict=False):
-        facts = block.constants
-        make = _vision if facts["modality"] == VISION else _language
-        names, groups, place, unit, instance, people = make(block)
-        trials = slice(int(start), int(start) + block.size)
-        about = facts["modality"], facts["attribute"], facts["scenario_kind"]
-        out.append(Part(*about, trials, names, groups, place, unit, instance, people))
-    return out
+    return [
+        _asked(dict(block.constants), slice(int(start), int(start) + block.size), design)
+        for block, start in zip(design.blocks, design.offsets, strict=False)
+    ]
 
 
-_Found = tuple[tuple[str, ...], tuple[str, ...], Codes, Codes, Codes, tuple[Codes, Codes]]
-
-
-def _vision(block: Block) -> _Found:
-    """Of a pair, the groups on the left and on the right, on sides drawn for it or on both in turn."""
-    axis, *sides = block.stimulus
-    instance_axis = block.prompt[0]
-    assert isinstance(axis, Factor)
-    assert isinstance(instance_axis, Factor)
-    faces = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", *PEOPLE)})
-    left = sides[0].columns()[0].values if sides else axis.attributes[LEFT]
-    attribute = block.constants["attribute"]
-    present = set(faces["group_1"]) | set(faces["group_2"])
-    groups_present = [name for name in GROUPS.get(attribute, ()) if name in present]
-    groups = (*groups_present, *sorted(present.difference(groups_present)))
-    codes = np.array([faces[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
-    each, count = len(left) if sides else 1, len(instance_axis)
-    codes = np.repeat(codes, each, axis=0)
-    second = np.array([side == "2" for side in left] * (len(axis) if sides else 1))
-    turned = np.where(second[:, None], codes[:, ::-1], codes)
-    unit, instance = np.repeat(np.arange(len(axis)), each * count), np.tile(np.arange(count), len(axis) * each)
-    names = np.unique(np.array([faces[name] for name in PEOPLE]), return_inverse=True)[1].reshape(2, -1)
-    people = names[0].astype(np.int64), names[1].astype(np.int64)
-    return instance_axis.levels, groups, np.repeat(turned, count, axis=0), unit, instance, people
-
-
-def _language(block: Block) -> _Found:
-    """Of a scene, the groups in the order in which they were named."""
-    axis = block.stimulus[0]
-    assert isinstance(axis, Factor)
-    attribute = block.constants["attribute"]
-    groups = GROUPS[attribute]
-    names = tuple(one.name for one in instances() if one.name in set(axis.attributes["instance"]))
-    orders = (
-        block.prompt[0].columns()[0].values * len(axis) if block.prompt else axis.attributes[f"{ORDER}_{attribute}"]
-    )
-    group_orders = {order: [groups.index(name) for name in str(order).split(",")] for order in set(orders)}
-    place = np.array([group_orders[order] for order in orders], dtype=np.int64)
-    own = np.array([names.index(str(name)) for name in axis.attributes["instance"]], dtype=np.int64)
-    prompts = block.prompts
-    person = np.unique(np.array(axis.attributes["identity"]), return_inverse=True)[1].astype(np.int64)
-    unit = np.repeat(np.arange(len(axis)), prompts)
-    return names, groups, place, unit, np.repeat(own, prompts), (person, person)
+def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
+    rows = design.trials(np.arange(trials.start, trials.stop))
+    modality, attribute = labels["modality"], labels["attribute"]
+    shown, people = ("pair", PEOPLE[1:]) if modality == VISION else ("image", ("identity",) * 2)
+    groups = rows.select(group.alias(f"group_{at + 1}") for at, group in enumerate(options(rows, modality, attribute)))
+    present = {name for column in groups for name in column.unique()}
+    listed = [name for name in GROUPS.get(attribute, ()) if name in present]
+    levels = pl.Enum([*listed, *sorted(present.difference(listed)), NO_ANSWER])
+    named = set(rows["instance"].unique())
+    asked_about = pl.Enum([one.name for one in instances() if one.name in named])
+    person = pl.concat([rows[name].cast(pl.String) for name in people]).rank("dense").cast(pl.Int64) - 1
+    about = rows.select(
+        (pl.col(shown).to_physical().rank("dense").cast(pl.Int64) - 1).alias("unit"),
+        person[: rows.height].alias("person_1"), person[rows.height :].alias("person_2"),
+        pl.col("instance").cast(asked_about), *(column.cast(levels) for column in groups),
+    )  # fmt: skip
+    return AskedBlock({name: labels[name] for name in ("modality", "attribute", "scenario_kind")}, trials, about)
 
 
 class Answers:
-    """One model's answers: weights, valid answers and replies of each trial, and what was chosen first."""
+    """One model's answers by trial: weights of options, valid answers, replies, reasons, and what was chosen first."""
 
-    def __init__(self, parts: Sequence[Part], chunks: Iterator[pl.DataFrame]) -> None:
-        size = parts[-1].trials.stop
-        options = max(part.place.shape[1] for part in parts)
-        self.weights = np.zeros((size, options))
-        self.valid, self.asked = np.zeros(size), np.zeros(size)
-        self.first = np.full(size, NOT_ASKED, dtype=np.int8)
-        self.reasons: dict[str, Array] = {}
+    def __init__(self, trials: int, chunks: Iterator[pl.DataFrame]) -> None:
+        self._sums = TrialSums(trials)
+        self._first = np.full(trials, NOT_ASKED, dtype=np.int8)
         for chunk in chunks:
-            self._add(chunk, options)
+            self._add(chunk)
 
-    def _add(self, chunk: pl.DataFrame, options: int) -> None:
+    @property
+    def reasons(self) -> list[str]:
+        """Columns of sums that count replies without a valid answer."""
+        return sorted(name for name in self._sums.names if name.startswith(REASON))
+
+    def _add(self, chunk: pl.DataFrame) -> None:
         trial = chunk["trial"].to_numpy().astype(np.int64)
         mass = chunk["mass"].fill_null(0.0).clip(0.0, 1.0).to_numpy()
-        weights = chunk.select(pl.col(WEIGHTS[:options]).cast(pl.Float64).fill_null(0.0)).to_numpy()
-        low = int(trial.min(initial=0))
-        span = slice(low, int(trial.max(initial=0)) + 1)
-        at, size = trial - low, span.stop - low
-        self.asked[span] += np.bincount(at, minlength=size)
-        self.valid[span] += np.bincount(at, mass, size)
-        for option in range(options):
-            self.weights[span, option] += np.bincount(at, weights[:, option] * mass, size)
+        names = [name for name in WEIGHTS if chunk[name].null_count() < chunk.height] or [WEIGHTS[0]]
+        weights = chunk.select(pl.col(names).cast(pl.Float64).fill_null(0.0)).to_numpy()
+        chosen = {name: weights[:, at] * mass for at, name in enumerate(names)}
+        self._sums.add(trial, asked=np.ones(trial.size), valid=mass, **chosen)
         best = np.where(mass > 0, weights.argmax(axis=1), -1).astype(np.int8)
         earliest = (chunk["repeat"].to_numpy() == 0) if "repeat" in chunk.columns else np.ones(trial.size, dtype=bool)
-        self.first[trial[earliest]] = best[earliest]
-        lost = chunk.filter(pl.col("reason").is_not_null()).select("trial", "reason")
-        for (reason,), own in lost.group_by("reason"):
-            rows = own["trial"].to_numpy().astype(np.int64)
-            counts = self.reasons.setdefault(str(reason), np.zeros(self.asked.size))
-            counts[span] += np.bincount(rows - low, minlength=size)
+        self._first[trial[earliest]] = best[earliest]
+        for (reason,), rows in chunk.select("trial", "reason").drop_nulls().group_by("reason"):
+            self._sums.add(rows["trial"].to_numpy().astype(np.int64), **{f"{REASON}{reason}": np.ones(rows.height)})
 
-    def choices(self, part: Part, only: npt.NDArray[np.bool_] | None = None) -> Choices:
-        """Choices of a block, of some trials or all."""
-        weights, valid, asked = self.weights[part.trials], self.valid[part.trials], self.asked[part.trials]
-        if only is not None:
-            weights, valid, asked = weights * only[:, None], valid * only, asked * only
-        weights = weights[:, : part.place.shape[1]]
-        shown, could = (part.summed(np.repeat(x[:, None], weights.shape[1], axis=1)) for x in (valid, asked))
-        by_instance = part.by_instance(valid), part.by_instance(asked)
-        return Choices(part.summed(weights), shown, *by_instance, part.even, part.people, could)
+    def of(self, block: AskedBlock, name: str, only: _Taken | None = None) -> Array:
+        """Sums of a column by trial of a block; of some trials or all."""
+        values = self._sums[name][block.trials]
+        return values if only is None else values * only
 
-    def groups_chosen(self, part: Part) -> npt.NDArray[np.int8]:
+    def groups_chosen(self, block: AskedBlock) -> npt.NDArray[np.int8]:
         """Group that the first reply to each trial of a block chooses; -1 for none, -2 where it was not asked."""
-        option = self.first[part.trials]
-        group = np.take_along_axis(part.place, np.maximum(option, 0)[:, None].astype(np.int64), axis=1)[:, 0]
+        option = self._first[block.trials]
+        codes = [block.about[f"group_{at + 1}"].to_physical().to_numpy() for at in range(block.options)]
+        group = np.stack(codes)[np.maximum(option, 0), np.arange(option.size)]
         return np.where(option >= 0, group, option).astype(np.int8)

@@ -15,9 +15,9 @@ from facevalue.answers.exact import exact_or_chosen
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Source
 from facevalue.stimuli.captions import Caption
-from facevalue.studies.modscan.pictures import turned
+from facevalue.studies.modscan.design import LEFT
 from facevalue.studies.modscan.prompts import order_of
-from facevalue.studies.modscan.settings import VISION
+from facevalue.studies.modscan.settings import LANGUAGE, VISION
 from facevalue.studies.modscan.tables import GROUPS, words
 from facevalue.types import Status
 
@@ -153,6 +153,21 @@ def _either(matches: Sequence[pl.Series], several: str, none: str) -> pl.DataFra
     )
 
 
+def sides_shown(name: str) -> tuple[pl.Expr, pl.Expr]:
+    """What is on the left and on the right of a pair, of columns NAME_1 and NAME_2."""
+    first, second = (pl.col(f"{name}_{side}").cast(pl.String) for side in (1, 2))
+    is_turned = pl.col(LEFT).cast(pl.String) == "2"
+    return pl.when(is_turned).then(second).otherwise(first), pl.when(is_turned).then(first).otherwise(second)
+
+
+def options(trials: pl.DataFrame, modality: str, attribute: str) -> tuple[pl.Expr, ...]:
+    """Groups of the options about one attribute in the order shown: of the faces from the left, or as named."""
+    if modality == VISION:
+        return sides_shown("group")
+    order = order_of(trials).str.split(",")
+    return tuple(order.list.get(at, null_on_oob=True) for at in range(len(GROUPS[attribute])))
+
+
 def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = None) -> pl.DataFrame:
     """Read the replies of a trial frame: its rows, with the columns that the module names in place of text and probs.
 
@@ -204,9 +219,8 @@ _caption = lru_cache(maxsize=16)(Caption)
 
 def _vision(rows: pl.DataFrame, style: str, source: Source | None) -> pl.DataFrame:
     places = sides(rows["text"], style, _heights(rows, source) if "captioned" in rows.columns else 1.0)
-    is_turned = turned(rows)
-    code = places["code"]
-    groups = pl.select(pl.when(code == _LEFT).then(is_turned["left"]).when(code == _RIGHT).then(is_turned["right"]))
+    left, right = sides_shown("group")
+    groups = rows.select(pl.when(places["code"] == _LEFT).then(left).when(places["code"] == _RIGHT).then(right))
     return _answers(rows, places, groups.to_series(), 2)
 
 
@@ -214,10 +228,8 @@ def _language(rows: pl.DataFrame, attribute: str) -> pl.DataFrame:
     groups = GROUPS[attribute]
     named_groups = groups_named(rows["text"], attribute)
     names = named_groups["code"].replace_strict(range(len(groups)), groups, return_dtype=pl.String)
-    listed = rows.select(order_of(rows).str.split(",").alias("order"), names.alias("named"))
-    place = listed.select(
-        pl.coalesce(pl.when(pl.col("order").list.get(at) == pl.col("named")).then(at) for at in range(len(groups)))
-    ).to_series()
+    shown = enumerate(options(rows, LANGUAGE, attribute))
+    place = rows.select(pl.coalesce(pl.when(group == names).then(at) for at, group in shown)).to_series()
     return _answers(rows, named_groups.with_columns(place.cast(pl.Int8).alias("code")), names, len(groups))
 
 

@@ -355,10 +355,3 @@ def _draw_seed(seed: int, *names: str) -> list[int]:
     """Seed of one cell's draw: other cells don't change it."""
     text = "\x1f".join(names).encode()
     return [seed, int.from_bytes(blake2b(text, digest_size=8).digest(), "little")]
-
-
-def turned(frame: pl.DataFrame) -> pl.DataFrame:
-    """Groups on the left and on the right of each pair."""
-    one, two = pl.col("group_1").cast(pl.String), pl.col("group_2").cast(pl.String)
-    first = pl.col("left").cast(pl.String) == "1"
-    return frame.select(left=pl.when(first).then(one).otherwise(two), right=pl.when(first).then(two).otherwise(one))

@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.design import Block, Design, Factor
 from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.studies.modscan.design import LEFT, ORDER, PAPER_PAIRS
-from facevalue.studies.modscan.parsing import WEIGHTS
+from facevalue.studies.modscan.parsing import WEIGHTS, options, sides_shown
 from facevalue.studies.modscan.pictures import PEOPLE
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS
@@ -64,7 +64,8 @@ def precision(design: Design) -> Precision:
         return largest * frame.select("pair" if seen else "image", "instance").unique().height // cells, 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        chosen = pl.concat(_chosen(chunk.filter(_of(modality, attribute)), seen) for chunk in chunks)
+        asked_chunks = (chunk.filter(_of(modality, attribute)) for chunk in chunks)
+        chosen = pl.concat(_chosen(chunk, modality, attribute) for chunk in asked_chunks)
         spreads = (
             chosen.group_by("unit", "instance", "group").agg(pl.col("chosen", "mass").sum()).filter(pl.col("mass") > 0)
         )
@@ -118,24 +119,16 @@ def _of(modality: str, attribute: str) -> pl.Expr:
     return (pl.col("modality").cast(pl.String) == modality) & (pl.col("attribute").cast(pl.String) == attribute)
 
 
-def _chosen(rows: pl.DataFrame, seen: bool) -> pl.DataFrame:
+def _chosen(rows: pl.DataFrame, modality: str, attribute: str) -> pl.DataFrame:
     """How much of each valid answer chose each of the groups it could choose, by person or scene."""
     mass = pl.when(pl.col("weight").is_null()).then(0.0).otherwise(pl.col("mass").fill_null(0.0))
-    turned = pl.col(LEFT).cast(pl.String) == "2" if seen else None
-    order = pl.col(ORDER).cast(pl.String).str.split(",")
-
-    def side(name: str, at: int) -> pl.Expr:
-        return pl.col(f"{name}_{at + 1}").cast(pl.String)
-
-    tables = []
-    for at, name in enumerate(WEIGHTS[:2] if seen else WEIGHTS):
-        if turned is None:
-            group, unit = order.list.get(at, null_on_oob=True), pl.col("image")
-        else:
-            group, unit = (pl.when(turned).then(side(x, 1 - at)).otherwise(side(x, at)) for x in ("group", "person"))
-        weight = pl.col(name).cast(pl.Float64).fill_null(0.0)
-        tables.append(rows.select(
-            unit.cast(pl.String).alias("unit"), pl.col("instance").cast(pl.String), group.alias("group"),
-            chosen=weight * mass, mass=mass,
-        ))  # fmt: skip
+    groups = options(rows, modality, attribute)
+    units = sides_shown("person") if modality == VISION else (pl.col("image").cast(pl.String),) * len(groups)
+    tables = [
+        rows.select(
+            unit.alias("unit"), pl.col("instance").cast(pl.String), group.alias("group"),
+            chosen=pl.col(weight).cast(pl.Float64).fill_null(0.0) * mass, mass=mass,
+        )
+        for group, unit, weight in zip(groups, units, WEIGHTS, strict=False)
+    ]  # fmt: skip
     return pl.concat(tables).drop_nulls("group")

@@ -13,7 +13,7 @@ COLUMNS = ("instance", "group", "share", "source")
 _SLACK = 0.011  # shares are printed in whole percent
 
 
-def real_shares(file: str) -> dict[tuple[str, str], tuple[float, str]]:
+def real_shares(file: str) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """Share of each instance and group, and where it is from."""
     return {(name, group): (share, source) for name, group, share, source in read_real(file).iter_rows()}
 

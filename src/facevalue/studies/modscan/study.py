@@ -25,7 +25,7 @@ from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.protocol.page import Page
-    from facevalue.studies.modscan.aggregate import Part
+    from facevalue.studies.modscan.aggregate import AskedBlock
 
 CITATION = (
     "Jiang, Li, Shen, Liu, Backes and Zhang, ModSCAN: Measuring Stereotypical Bias in Large Vision-Language Models "
@@ -74,15 +74,15 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
     @cache  # a jackknife takes all measures again many times
-    def blocks() -> "list[Part]":
-        from facevalue.studies.modscan.aggregate import parts  # noqa: PLC0415 - SciPy takes its time to import
+    def blocks() -> "list[AskedBlock]":
+        from facevalue.studies.modscan.aggregate import asked_blocks  # noqa: PLC0415 - SciPy takes its time to import
 
-        return parts(laid.design)
+        return asked_blocks(laid.design)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.modscan.analysis import estimated  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.studies.modscan.analysis import estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return estimated(answers, blocks(), str(options["real_world"]))
+        return estimates(answers, blocks(), str(options["real_world"]))
 
     def alike(
         model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame]
