@@ -8,12 +8,12 @@ import polars as pl
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated
 from facevalue.protocol.contents import Entry, Made, Rows
 from facevalue.protocol.examples import Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.protocol.page import Findings, Notes, Page, Section
+from facevalue.protocol.page import Findings, Page, worded
 from facevalue.protocol.words import Words
 from facevalue.studies.modscan.pictures import CHECK, TONES
 from facevalue.studies.modscan.settings import VISION
@@ -130,10 +130,10 @@ def _bars(modality: str) -> b.Block:
     shares = Of("answer_share", GROUP, {"modality": modality}, label="{instance}")
     gaps = Of("chance_gap", GROUP, {"modality": modality}, label="{instance}", points=True)
     return b.Each(
-        of=(shares,), over=("attribute", "scenario_kind"), **WORDS("bars"),
+        over=("attribute", "scenario_kind"), **WORDS("bars"),
         blocks=(
             b.Stacked(
-                of=(shares,), part="group", parts=_PARTS, rows=(replace(shares, label="{instance}|{group}"),),
+                of=(shares,), part="group", parts=_PARTS, rows="{instance}|{group}",
                 beside=replace(gaps, where={"modality": modality, "group": "male"}), **WORDS("bars.shares"),
             ),
             b.Fold("Distance of each group from an even choice", (
@@ -152,12 +152,11 @@ def _matrix(*by: str) -> b.Grid:
 
 _BESIDE = (*SETTING, "group", "other_group")
 _MATRICES = b.Each(
-    of=(Of("beside", _BESIDE),), over=("attribute", "scenario_kind"), **WORDS("vision.matrices"),
+    over=("attribute", "scenario_kind"), **WORDS("vision.matrices"),
     blocks=(
         _matrix(*_BESIDE),
         b.Fold("Each by itself", (
-            b.Each(of=(Of("beside", (*_BESIDE, "instance")),), over=("instance",), title="{instance}", level=4,
-                   blocks=(_matrix(*_BESIDE, "instance"),)),
+            b.Each(over=("instance",), title="{instance}", level=4, blocks=(_matrix(*_BESIDE, "instance"),)),
         )),
     ),
 )  # fmt: skip
@@ -175,8 +174,8 @@ def _itself(look: Look) -> Sequence[Made]:
     return (Rows("Identical answers with and without", heads, tuple(rows), numbers=(2, 3, 4)),) if rows else ()
 
 
-SECTIONS = (
-    Section("scores", each_model=True, blocks=(
+SECTIONS: dict[str, tuple[b.Block, ...]] = {
+    "scores": (
         b.Table(
             of=(Of(_PLAIN, SETTING, label="{modality}|{attribute}|{scenario_kind}"),), **WORDS("scores.table"),
             columns=(
@@ -186,28 +185,28 @@ SECTIONS = (
             ),
         ),
         b.Prose(_left_out),
-    ), **WORDS("scores")),
-    Section("vision", each_model=True, blocks=(_bars("vision"), _MATRICES), **WORDS("vision")),
-    Section("language", each_model=True, blocks=(_bars("language"),), **WORDS("language")),
-    Section("mitigations", each_model=True, blocks=tuple(
+    ),
+    "vision": (_bars("vision"), _MATRICES),
+    "language": (_bars("language"),),
+    "mitigations": tuple(
         b.Dumbbells(of=(Of(name, SETTING, label=_SETTING),), beside="na_rate", heading=heading,
                     **WORDS("mitigations.changes"))
         for name, heading in WORDS("mitigations.scores").items()
-    ), **WORDS("mitigations")),
-    Section("blank", each_model=True, blocks=(
+    ),
+    "blank": (
         b.Strips(
             of=(Of("group_gap", CELL, {"modality": "language"}, label="{instance}", note="scene"),
                 Of("group_gap", CELL, {"modality": "language"}, label="{instance}", note="blank picture",
                    intervention=BLANK)),
             **WORDS("blank.gaps"),
         ),
-    ), **WORDS("blank")),
-    Section("real", each_model=True, blocks=(
+    ),
+    "real": (
         b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", points=True, order="size"),),
                  **WORDS("real.gaps")),
-    ), **WORDS("real")),
-    Section("examples", blocks=(b.Answers(**WORDS("examples.answers")),), **WORDS("examples")),
-    Section("position", each_model=True, blocks=tuple(
+    ),
+    "examples": (b.Answers(**WORDS("examples.answers")),),
+    "position": tuple(
         b.Strips(
             of=(Of(measure, (*SETTING, "instance?"), where, label="{instance|All}",
                    note="{attribute:lower}, {scenario_kind:lower}"),),
@@ -218,8 +217,8 @@ SECTIONS = (
             ("first_share", {"attribute": "gender"}, "The gender named first (even: 50%)"),
             ("first_share", {"attribute": "race"}, "The race named first (even: 25%)"),
         )
-    ), **WORDS("position")),
-    Section("similarity", blocks=(
+    ),
+    "similarity": (
         b.Table(
             of=(Of("similarity", (*SETTING, "other_model"), label=f"{_SETTING}|{{other_model:raw}}"),),
             each_model=True, **WORDS("similarity.models"),
@@ -227,16 +226,16 @@ SECTIONS = (
                      b.Column("Where both answer", measure="similarity_valid")),
         ),
         b.Own(_itself, (Of("similarity", SETTING),)),
-    ), **WORDS("similarity")),
-    Section("missing", each_model=True, blocks=(
+    ),
+    "missing": (
         b.Strips(
             of=(Of("na_rate", SETTING, label="{modality}, {attribute:lower}", note="{scenario_kind:lower}"),
                 Of("na_rate", (*SETTING, "reason"), label="{modality}, {attribute:lower}",
                    note="{scenario_kind:lower}: {reason:raw}")),
             rows=(Of("na_rate", CELL, label="{modality}|{attribute}|{instance}"),), **WORDS("missing.rates"),
         ),
-    ), **WORDS("missing")),
-)  # fmt: skip
+    ),
+}  # fmt: skip
 _UNCHECKED = Stated(name="people", when=(Of("first_share", SETTING),), **WORDS("people.unchecked"))
 
 
@@ -254,7 +253,9 @@ def page_about(scenes: pl.DataFrame) -> Page:
     return replace(PAGE, stated=(people, *PAGE.stated[1:]))
 
 
-PAGE = Page(
+PAGE = worded(
+    WORDS,
+    SECTIONS,
     together=True,
     conditions=False,
     lead=(
@@ -262,11 +263,7 @@ PAGE = Page(
         *(_gaps(**row) for row in WORDS.rows("lead.gaps")),
     ),
     caution=caution,
-    sections=SECTIONS,
     examples=wanted,
     titles={"group": {**{name: name.capitalize() for name in GENDERS}, **{name: name for name in RACES}}},
-    rates=tuple(Rate(**row) for row in WORDS.rows("rates")),
     stated=(_UNCHECKED, NO_SCORER, ONE_WORDING),
-    units=Units(of=(Of(_PLAIN, SETTING),), **WORDS("units")),
-    notes=Notes(**WORDS("notes")),
 )  # fmt: skip

@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.protocol import blocks as b
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Units
-from facevalue.protocol.examples import Compared, Gallery, Questions
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
+from facevalue.protocol.examples import Compared, Gallery
 from facevalue.protocol.look import Look, Of
-from facevalue.protocol.page import Findings, Notes, Page, Section
+from facevalue.protocol.page import Findings, worded
 from facevalue.protocol.takes import OTHERS
 from facevalue.protocol.words import Words
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
@@ -25,6 +25,7 @@ _CELLS = Of("sbs", (*CUE, *_GROUP))
 _GAP = (*CUE, *_GROUP, "other_group")
 _KINDS = ("scenario", "category")
 _POLES, _KIND = "{scenario:poles}", "{scenario:kind}"
+_SCENARIOS = Of("sbs", ("scenario",), label=_POLES)
 _BASE = {CONTROL[0]: "Full body, plain clothes"}
 
 
@@ -89,17 +90,16 @@ _BY_GROUP = b.Heat(
     of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}", whole=Of("sbs", CUE),
     **WORDS("groups.table"),
 )  # fmt: skip
-SECTIONS = (
-    Section("cues", blocks=(
+SECTIONS: dict[str, tuple[b.Block, ...]] = {
+    "cues": (
         b.Strips(of=(CUES,), rows=(replace(CUES, order="size"),), key=True, **WORDS("cues.shifts")),
         b.Prose(_framing, small=True),
         b.Pictures(**WORDS("cues.pictures")),
         b.Answers(**WORDS("cues.answers")),
-    ), **WORDS("cues")),
-    Section("groups", blocks=(
+    ),
+    "groups": (
         replace(
-            _BY_GROUP, tools=True, legend=True, **WORDS("groups.shifts"),
-            rows=(replace(_CELLS, label="{variation}|{dimension}|{group}"),),
+            _BY_GROUP, tools=True, legend=True, rows="{variation}|{dimension}|{group}", **WORDS("groups.shifts"),
         ),
         b.Each(of=(_CELLS,), over=(), blocks=(b.Prose(_reversals),), **WORDS("groups.reversals")),
         b.Each(
@@ -121,22 +121,22 @@ SECTIONS = (
             **WORDS("groups.even_weights"),
         ),
         b.Many((b.PerModel("The table of {model} alone", (_BY_GROUP,)),)),
-    ), **WORDS("groups")),
-    Section("scenarios", blocks=(
+    ),
+    "scenarios": (
         b.Strips(
-            of=(Of("sbs", ("scenario",), label=_POLES, note=_KIND, order="value"),), kinds=_KINDS,
-            rows=(Of("sbs", ("scenario",), label=_POLES),), **WORDS("scenarios.shifts"),
+            of=(replace(_SCENARIOS, note=_KIND, order="value"),), kinds=_KINDS, rows=(_SCENARIOS,),
+            **WORDS("scenarios.shifts"),
         ),
         b.Scatter(
-            x=Of("sbs", ("scenario",), label=_POLES), y="mean_abs_sbs", label="{scenario}", kinds=_KINDS,
-            rows=(Of("mean_abs_sbs", ("scenario",), label=_POLES),), **WORDS("scenarios.sizes"),
+            x=_SCENARIOS, y="mean_abs_sbs", label="{scenario}", kinds=_KINDS,
+            rows=(replace(_SCENARIOS, measure="mean_abs_sbs"),), **WORDS("scenarios.sizes"),
         ),
         b.Heat(
             of=Of("sbs", ("attribute", "category")), row="{attribute}", column="{category}", legend=True,
             **WORDS("scenarios.categories"),
         ),
-    ), **WORDS("scenarios")),
-    Section("faces", blocks=(
+    ),
+    "faces": (
         b.Strips(of=(Of("vs", ("dimension",)),), **WORDS("faces.spreads")),
         b.Table(
             of=(Of("vs", ("dimension",)),), each_model=True, **WORDS("faces.floors"),
@@ -153,14 +153,14 @@ SECTIONS = (
             of=(Of("phi", ("scenario", *_GROUP), label=f"{{dimension}}|{{group}}|{_POLES}", order="labels"),),
             **WORDS("faces.scores"),
         ),
-    ), **WORDS("faces")),
-    Section("concentration", blocks=(
+    ),
+    "concentration": (
         b.Cumulative(
             of=Of("abs_sbs", CUE, label="{variation}"), pooled=Of("abs_sbs_models", CUE, label="{variation}"),
             count="variations_to_80", **WORDS("concentration.shares"),
         ),
-    ), **WORDS("concentration")),
-    Section("models", blocks=(
+    ),
+    "models": (
         b.Table(
             of=(Of("sbs"),), label=(), each_model=True, **WORDS("models.printed"),
             columns=(
@@ -179,7 +179,7 @@ SECTIONS = (
                 **WORDS("models.categories"),
             ),
             b.Agreement(
-                of=Of("sbs", ("scenario",), label=_POLES), dot="{scenario}", kinds=_KINDS,
+                of=_SCENARIOS, dot="{scenario}", kinds=_KINDS,
                 summed=(
                     ("r", "model_correlation", "model_correlation_corrected"),
                     ("slope", "model_slope", "model_slope_corrected"),
@@ -192,11 +192,11 @@ SECTIONS = (
             ),
             b.Strips(
                 of=(Of("model_variance", ("scenario",), label=_POLES, note=_KIND, order="value"),),
-                rows=(Of("model_variance", ("scenario",), label=_POLES),), **WORDS("models.variance"),
+                rows=(replace(_SCENARIOS, measure="model_variance"),), **WORDS("models.variance"),
             ),
         )),
-    ), **WORDS("models")),
-    Section("missing", each_model=True, blocks=(
+    ),
+    "missing": (
         _rates("na_rate", "Replies without a valid answer"),
         _rates("refusal_rate", "Refusals"),
         b.Strips(of=(Of("na_spread", ("dimension",)),), **WORDS("missing.spread")),
@@ -211,8 +211,8 @@ SECTIONS = (
             ),
             **WORDS("missing.numbers"),
         ),
-    ), **WORDS("missing")),
-)  # fmt: skip
+    ),
+}  # fmt: skip
 
 
 def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
@@ -234,9 +234,10 @@ def _why_not(look: Look) -> str:
     return ""
 
 
-PAGE = Page(
+PAGE = worded(
+    WORDS,
+    SECTIONS,
     lead=(Findings(of=(Of("sbs", CUE),), per=100, strong=0.1, **WORDS("lead")),),
-    sections=SECTIONS,
     titles={
         "attribute": tables.attribute_titles(),
         "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
@@ -248,12 +249,7 @@ PAGE = Page(
     },
     sizes={"sbs": "abs_sbs"},
     corrected={"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"},
-    rates=tuple(
-        Rate(of=Of(name), missing="problem", **WORDS(f"rates.{name}"))
-        for name in ("na_rate", "refusal_rate", "position_bias", "letter_bias")
-    ),
     stated=(ONE_WORDING, NO_SCORER),
-    units=Units(of=(Of("sbs"),), **WORDS("units")),
     wholes=(
         "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias",
         "na_rate", "refusal_rate",
@@ -261,9 +257,7 @@ PAGE = Page(
     examples=Compared(
         of=Of("sbs", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, **WORDS("examples")
     ),
-    gallery=Gallery(by="gender", each="attribute", controls=_BASE, last=("fashion_style",), **WORDS("gallery")),
-    questions=Questions(by=("ordering",), **WORDS("questions")),
+    gallery=Gallery(controls=_BASE, **WORDS("gallery")),
     pictures=WORDS("pictures"),
     missing=_why_not,
-    notes=Notes(**WORDS("notes")),
 )  # fmt: skip

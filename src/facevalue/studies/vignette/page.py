@@ -5,10 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from facevalue.protocol import blocks as b
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Units
-from facevalue.protocol.examples import Questions
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Units
 from facevalue.protocol.look import Of
-from facevalue.protocol.page import Described, Findings, Notes, Page, Section
+from facevalue.protocol.page import Described, Findings, worded
 from facevalue.studies.vignette import page_numbers as numbers
 from facevalue.studies.vignette.page_examples import wanted
 from facevalue.studies.vignette.page_numbers import ERRORS, POLARITY, TWO, WORDS, asked_cells
@@ -77,7 +76,7 @@ def _shift(measure: str) -> b.Strips:
     texts = WORDS(f"variants.{measure}")
     return b.Strips(
         of=(Of(measure, by, label=WHO, note=f"[{WHERE}]", order="size", most=40),), title=texts["heading"],
-        rows=(Of(measure, by, label=f"{WHO}|{WHERE}", order="size"),), **texts, **WORDS("variants.shifts"),
+        rows=f"{WHO}|{WHERE}", **texts, **WORDS("variants.shifts"),
     )  # fmt: skip
 
 
@@ -98,8 +97,8 @@ def _correlations(noun: str, by: tuple[str, ...], label: str) -> b.Numbers:
 
 _IMPACT, _MISSED = Of("impact_ratio", _IDENTITIES, label=WHO, order="value"), ("paradigm?", "dimension?", "contrast?")
 _MISTAKES, _NEITHER = WORDS("facts.kinds"), WORDS("missing.kinds")
-SECTIONS = (
-    Section("overview", blocks=(
+SECTIONS: dict[str, tuple[b.Block, ...]] = {
+    "overview": (
         b.Overview(of=numbers.GAPS, over=("dimension", "paradigm", "question"), spread=_SPREAD,
                    **WORDS("overview.dimensions")),
         b.Strips(
@@ -110,8 +109,8 @@ SECTIONS = (
             ),
             **WORDS("overview.spreads"),
         ),
-    ), **WORDS("overview")),
-    Section("dimensions", each_model=True, large=True, blocks=(
+    ),
+    "dimensions": (
         b.Each(
             of=(*numbers.GAPS, POLARITY,
                 Of("polarity", ("dimension", "identity", "trait?", "question?", "paradigm?", "contrast?")),
@@ -133,9 +132,9 @@ SECTIONS = (
                 b.Own(numbers.profile),
             ),
         ),
-    ), **WORDS("dimensions")),
-    Section("examples", blocks=(b.Answers(**WORDS("examples.answers")),), **WORDS("examples")),
-    Section("facts", each_model=True, blocks=(
+    ),
+    "examples": (b.Answers(**WORDS("examples.answers")),),
+    "facts": (
         b.Strips(of=_rates(_MISTAKES, "factuality", ("question?", "contrast?"), "[, {question}]"),
                  **WORDS("facts.errors")),
         b.Fold("Errors by activity", note="most first, 80 at most", blocks=(
@@ -153,17 +152,17 @@ SECTIONS = (
             ),
             **WORDS("facts.numbers"),
         ),
-    ), **WORDS("facts")),
-    Section("impact", each_model=True, blocks=(
-        b.Each(of=(_IMPACT,), over=("dimension",), fold="first", **WORDS("impact.cells"), blocks=(
+    ),
+    "impact": (
+        b.Each(over=("dimension",), fold="first", **WORDS("impact.cells"), blocks=(
             b.Table(of=(_IMPACT,), warn=numbers.rule_is_noise, **WORDS("impact.ratios"), columns=(
                 b.Column("Ratio"), b.Column("Shortfall", measure="impact_shortfall"),
                 b.Column("By chance alone", "floor", "impact_shortfall"), b.Column("n", "n"),
                 b.Column("Four-fifths rule", numbers.rule),
             )),
         )),
-    ), **WORDS("impact")),
-    Section("variants", each_model=True, blocks=(
+    ),
+    "variants": (
         b.Strips(
             of=(Of("first_option_share", ("paradigm?",), label="{paradigm|All}", note="first option"),
                 Of("left_share", ("paradigm?",), label="{paradigm|All}", note="left half")),
@@ -191,8 +190,8 @@ SECTIONS = (
             ),
             **WORDS("variants.paraphrases"),
         ),
-    ), **WORDS("variants")),
-    Section("models", blocks=(
+    ),
+    "models": (
         b.Many(
             (
                 b.Say(**WORDS("models.scores")),
@@ -214,8 +213,8 @@ SECTIONS = (
                       "{model} and {other_model:raw}|{paradigm|–}|{dimension|all}|{measure}"),
         _correlations("paradigm", ("paradigm", "other_paradigm", "dimension?"),
                       "{paradigm} and {other_paradigm}|{dimension|all}|{measure}|{model}"),
-    ), **WORDS("models")),
-    Section("missing", each_model=True, blocks=(
+    ),
+    "missing": (
         b.Strips(
             of=(Of("na_rate", _MISSED, label="{dimension|All}", note="[{paradigm}][, {contrast:lower}]"),),
             **WORDS("missing.rates"),
@@ -230,8 +229,8 @@ SECTIONS = (
             + _rates(_NEITHER, "perception", ("contrast?", "question?"), "[, {question}]"),
             **WORDS("missing.neither"),
         ),
-    ), **WORDS("missing")),
-)  # fmt: skip
+    ),
+}  # fmt: skip
 _CHOSEN = partial(
     Findings, noun=("identity", "identities"), both=True, row=NAMED, unit="points", title="Farthest from even",
     value="points",
@@ -240,21 +239,18 @@ _FROM_EVEN = partial(
     _CHOSEN, even=numbers.even_words, largest=50.0, each="dimension", spread=_SPREAD, cells=("dimension", "identity"),
     across=(("dimension", "dimensions"), ("question", "questions")), **WORDS("lead.even"),
 )  # fmt: skip
-PAGE = Page(
+PAGE = worded(
+    WORDS,
+    SECTIONS,
     lead=(
         _FROM_EVEN(of=(numbers.DECIDED,), **WORDS("lead.decided")),
         _FROM_EVEN(of=(numbers.PERCEIVED,), **WORDS("lead.perceived")),
         _CHOSEN(of=(POLARITY,), **WORDS("lead.polarity")),
         Described(of=ERRORS, **WORDS("lead.errors")),
     ),
-    sections=SECTIONS,
-    titles={**TITLES, "paradigm": WORDS("titles.paradigm")},
-    rates=tuple(Rate(**row) for row in WORDS.rows("rates")),
+    titles=TITLES,
     stated=(replace(ONE_WORDING, unless=(_MATCHES,)), NO_SCORER),
     units=Units(of=(*numbers.GAPS, POLARITY, Of("error_rate", _IDENTITIES)), **WORDS("units")),
     examples=wanted,
-    questions=Questions(block="contrast", by=("paradigm", "question"), few=(("paradigm", "stereotype", 2),),
-                        **WORDS("questions")),
     missing=numbers.unmeasured,
-    notes=Notes(**WORDS("notes")),
 )  # fmt: skip
