@@ -56,7 +56,7 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     measured = measured.with_columns(pl.len().over(keys).alias("m"))
     value, se, neutral, clusters, m = (to_array(measured[c]) for c in ("value", "se", "neutral", "clusters", "m"))
     with np.errstate(invalid="ignore"):
-        spread = scipy.stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
+        spread = scipy.special.stdtrit(np.maximum(clusters - 1, 1), 1 - (1 - LEVEL) / 2 / m) * se
         varied = (se > 0) & (clusters > 1)
         below, above = varied & (value + spread < neutral), varied & (value - spread > neutral)
     marked = measured.with_columns(pl.Series("below", below), pl.Series("above", above))

@@ -133,7 +133,7 @@ class EstimateIndex:
         self.reading = reading or Reading()
         frame = complete(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
-        self._conditions = {shown: Condition(model, done) for model, done, shown in conditions.iter_rows()}
+        self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
         self.frame = frame.with_columns(
             condition().alias("model"), *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
         )
@@ -170,7 +170,7 @@ class EstimateIndex:
     def under(self, model: str, intervention: str) -> str | None:
         """What a model is called under an intervention; None if there are no estimates of that."""
         condition = Condition(model, intervention)
-        return next((shown for shown, own in self._conditions.items() if own == condition), None)
+        return next((name for name, pair in self._conditions.items() if pair == condition), None)
 
     @property
     def primary(self) -> str:
@@ -215,8 +215,8 @@ class EstimateIndex:
     def kinds(self, model: str) -> list[tuple[str, tuple[str, ...]]]:
         """Measures of a model, each with every set of labels that its estimates have."""
         out: dict[tuple[str, tuple[str, ...]], None] = {}
-        for measure, who, marks in self._parts:
-            if who == model:
+        for measure, answerer, marks in self._parts:
+            if answerer == model:
                 names = tuple(name for i, name in enumerate(self.labels) if int(str(marks)) & 2**i)
                 out[str(measure), names] = None
         return list(out)
@@ -225,9 +225,9 @@ class EstimateIndex:
         """Measures that have an estimate over everything."""
         return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels == 0))
 
-    def where(self, wanted: pl.Expr) -> Iterator[Estimate]:
+    def where(self, predicate: pl.Expr) -> Iterator[Estimate]:
         """Go through the estimates that meet a condition, in the order of the table."""
-        yield from made(self.frame.filter(wanted))
+        yield from made(self.frame.filter(predicate))
 
     def one(self, measure: str, model: str, **fixed: str) -> Estimate | None:
         """Return the estimate at these levels, over everything else; None if there is none."""

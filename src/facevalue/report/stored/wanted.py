@@ -107,8 +107,8 @@ def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
 
 def _turned(row: Row) -> Row:
     """The row with its first and its second person in each other's place."""
-    other = {"_1": "_2", "_2": "_1"}
-    return {f"{name[:-2]}{other[name[-2:]]}" if name[-2:] in other else name: value for name, value in row.items()}
+    swapped = {"_1": "_2", "_2": "_1"}
+    return {f"{name[:-2]}{swapped[name[-2:]]}" if name[-2:] in swapped else name: value for name, value in row.items()}
 
 
 def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:

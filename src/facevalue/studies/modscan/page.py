@@ -208,11 +208,11 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "examples": (b.Answers(**WORDS("examples.answers")),),
     "position": tuple(
         b.Strips(
-            of=(Of(measure, (*SETTING, "instance?"), where, label="{instance|All}",
+            of=(Of(measure, (*SETTING, "instance?"), levels, label="{instance|All}",
                    note="{attribute:lower}, {scenario_kind:lower}"),),
             zero=False, title=title, heading=title, **WORDS("position.shares"),
         )
-        for measure, where, title in (
+        for measure, levels, title in (
             ("left_share", {}, "The face on the left (even: 50%)"),
             ("first_share", {"attribute": "gender"}, "The gender named first (even: 50%)"),
             ("first_share", {"attribute": "race"}, "The race named first (even: 25%)"),

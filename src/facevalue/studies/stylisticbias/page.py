@@ -219,8 +219,8 @@ def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
     """The pictures that those of a variation are compared with."""
     faces = Faces(manifest)
     cue = pl.all_horizontal(pl.col(name) == level for name, level in levels.items()).fill_null(value=False)
-    shown = manifest[faces.varied].select(cue).to_series().to_numpy()
-    rows = faces.base_of[shown]
+    variants = manifest[faces.varied].select(cue).to_series().to_numpy()
+    rows = faces.base_of[variants]
     return manifest["image"][rows[rows >= 0]].to_list()
 
 

@@ -118,8 +118,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
                    {"paradigm": "factuality"})),
             over=("dimension",), note=numbers.dimension_note, fold="first", boxed=True, **WORDS("dimensions.cells"),
             blocks=(
-                *(b.Fold(title, _choices(*asked), open=asked == ("decision", None), class_="group")
-                  for asked, title in numbers.ASKED.items()),
+                *(b.Fold(title, _choices(*question), open=question == ("decision", None), class_="group")
+                  for question, title in numbers.ASKED.items()),
                 b.Fold(
                     "Stereotypes: polarity by trait", class_="group",
                     blocks=(b.Say(**WORDS("dimensions.stereotypes")), _polarities("trait", "trait"),

@@ -37,8 +37,8 @@ def wanted(look: Look) -> list[Wanted]:
             share = look.beside("selection_frequency", e)
             if e.verdict == Verdict.DIFFERENCE and key not in seen and e["contrast"] == "identity":
                 seen.add(key)
-                said = f"chosen in {look.value(share)} of its comparisons over all activities"
-                wholes.append(_example(look, e, said))
+                text = f"chosen in {look.value(share)} of its comparisons over all activities"
+                wholes.append(_example(look, e, text))
     return [*cells, *wholes][:_MOST]
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import polars as pl
 
+from facevalue.measures.profiles import pattern
 from facevalue.protocol.contents import Entry, Made, Paragraph, Rows
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
@@ -120,8 +121,6 @@ def profile(look: Look) -> Sequence[Made]:
     paradigms = [p for p in PARADIGMS if any(e["paradigm"] == p for e in rows)]
     if len(paradigms) < 2:
         return ()
-    from facevalue.measures.profiles import pattern  # noqa: PLC0415 - scipy.stats takes a second to import
-
     overall = look.rows(Of("normalised_score", ("dimension", "paradigm")))
     neutral = {e["paradigm"]: e.value for e in overall if e.value is not None}
     frame = pl.DataFrame(
