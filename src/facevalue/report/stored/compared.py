@@ -1,6 +1,7 @@
 """Stored answers about one unit's stimulus without and with what was changed, behind the strongest findings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,10 +56,9 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
     rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
     rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
     judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
-    pairs = _pairs(declared, judged, bases)
-    if not pairs.height:
+    chosen = closest_pair(declared, judged, bases, e.value or 0.0)
+    if chosen is None:
         return None
-    chosen = pairs.sort((pl.col("shift") - e.value).abs()).row(0, named=True)
     question = study.ask(factors.filter(pl.col("trial") == chosen["trial"]).head(1))[0]
     looks = [shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
     base, variant = (look.images[0] if look.images else None for look in looks)
@@ -112,24 +112,25 @@ def _numbers(
     return np.concatenate(trials) if trials else np.zeros(0, dtype=np.int64)
 
 
-def _pairs(declared: Compared, judged: pl.DataFrame, bases: Sequence[str]) -> pl.DataFrame:
-    """A row per unit that has both stimuli: their scores, and one reply to the same prompt."""
+def closest_pair(declared: Compared, judged: pl.DataFrame, bases: Sequence[str], shift: float) -> dict[str, Any] | None:
+    """Two replies to one prompt about a unit's stimulus with and without the change, of the unit closest to a shift.
+
+    Of units that are equally close, and of replies that tell the two stimuli equally well apart, the first trial is
+    shown: the same answers give the same example, in whatever order they come.
+    """
     base, varied = (judged.filter(pl.col("image").is_in(list(bases)) == b) for b in (True, False))
     unit = declared.unit
     scores = [frame.group_by(unit).agg(pl.col("weight").mean().alias("phi")) for frame in (base, varied)]
-    units = (
-        scores[1]
-        .join(scores[0], on=unit, suffix="_base")
-        .with_columns((pl.col("phi") - pl.col("phi_base")).alias("shift"))
-    )
+    units = scores[1].join(scores[0], on=unit, suffix="_base")
     keys = [name for name in (unit, *declared.same, "repeat") if name in judged.columns]
     columns = [*keys, "trial", "text", "probs", "weight"]
     replies = varied.select(columns).join(base.select(columns), on=keys, suffix="_base")
-    # Show a prompt on which the two were told apart, if there is one, so that the example says what happened.
-    telling = replies.sort((pl.col("weight") - pl.col("weight_base")).abs(), descending=True).unique(
-        unit, keep="first", maintain_order=True
+    distance = (pl.col("phi") - pl.col("phi_base") - shift).abs()
+    told_apart = (pl.col("weight") - pl.col("weight_base")).abs()  # so that the example says what happened
+    pairs = units.join(replies, on=unit).sort(
+        distance.round(12), -told_apart.round(12), "trial", "trial_base", "repeat"
     )
-    return units.join(telling, on=unit)
+    return pairs.row(0, named=True) if pairs.height else None
 
 
 def _choice(weight: float, options: Sequence[Option]) -> str:
