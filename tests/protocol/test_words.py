@@ -56,9 +56,12 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
         ("counterfactuals", {"unnamed", "words.table", "words.judged", "scorers.larger"}),
         ("modscan", {"people.drawn", "people.checked"}),
         ("stylisticbias", {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
+        ("visbias", {"asked", "fields", "no_fields", "lost", "examples.titles", "descriptions.found", "species.absent",
+                     "forms.said", "forms.routes", "forms.found", "forms.links", "forms.table", "panels.said",
+                     "examples.row", "examples.pair"}),
         ("vignette", {"dimensions.profile", "dimensions.patterns", "impact.noise", "unmeasured"}),
     ],
-)
+)  # fmt: skip
 def test_no_words_of_a_page_are_left_behind(study: str, in_functions: set[str]) -> None:
     words = import_module(f"facevalue.studies.{study}.page").WORDS
     assert set(words.unused()) <= in_functions

@@ -1,6 +1,7 @@
 """Page of counterfactual sets: ranges and scores, words, numbers stated, mitigations; its words are `words.toml`."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from facevalue.protocol.blocks import (
     Block,
@@ -39,9 +40,9 @@ _N = Column("n", "n")
 _QUIET_N = Column("n", "n", quiet=True)
 
 
-def _groups(measure: str, by: tuple[str, ...], **more: object) -> Of:
+def _groups(measure: str, by: tuple[str, ...], **more: Any) -> Of:
     """Estimates of each group."""
-    return Of(measure, (*by, "group"), **{"label": "{group}", **more})  # type: ignore[arg-type]
+    return Of(measure, (*by, "group"), **{"label": "{group}", **more})
 
 
 def _table(measure: str, title: str, *columns: Column, by: tuple[str, ...] = ASKED) -> Table:
@@ -49,14 +50,14 @@ def _table(measure: str, title: str, *columns: Column, by: tuple[str, ...] = ASK
     return Table(of=(_groups(measure, by),), label=("Group",), title=title, columns=columns)
 
 
-def _strips(measure: str, by: tuple[str, ...], words: str, **more: object) -> Strips:
+def _strips(measure: str, by: tuple[str, ...], words: str, **more: Any) -> Strips:
     """An interval for each group."""
     return Strips(of=(_groups(measure, by, **more),), **WORDS(words))
 
 
-def _by_score(*blocks: Block, title: str = "{subset}: {prompt}", **more: object) -> Each:
+def _by_score(*blocks: Block, title: str = "{subset}: {prompt}", **more: Any) -> Each:
     """The same for each prompt of each subset and each score."""
-    return Each(over=SCORED, title=title, note=_LABEL, blocks=blocks, **more)  # type: ignore[arg-type]
+    return Each(over=SCORED, title=title, note=_LABEL, blocks=blocks, **more)
 
 
 def _ranges(measure: str, words: str, *columns: Column) -> Table:

@@ -1,41 +1,24 @@
 """Forms on VisBias's page: which choice shifts which field, how fields were read, and what people say of it."""
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 
 from facevalue.measures.rater_agreement import FLAG, RATERS
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.contents import Entry, Folded, Link, Links, Made, Mark, Marks, Paragraph, Rows, Shares, Table
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.protocol.words import Words
 
+WORDS = Words(__package__)
 FORMS = ("form", "text-form")
 PAIR = ("attribute", "choice", "other_attribute", "likeliest")
-_FIELDS = {
-    "completed": "Fields that the model filled in",
-    "prefilled": "Fields that were filled in at random beforehand",
-}
 _FOUND, _OTHERS, _DRAWN = 150, 20, 14
 """Associations in the table, found and not, and in the drawing."""
 _PUBLISHED = 1.0
 """KL from which the paper gives a pair to raters."""
 _FULL = 3.0
 """KL, in nats, from which marks grow no more."""
-_HEADS = (
-    "If", "is", "then", "is likely", "with share", "KL", "95% interval", "By chance", "q", "Forms", "Verdict",
-    "People say",
-)  # fmt: skip
-
-
-@cache
-def _titles() -> dict[str, str]:
-    return {one.name: one.title for one in attributes()}
-
-
-def field_title(name: str | None) -> str:
-    """The label of a field of the form."""
-    return _titles().get(name or "", name or "")
+_IF, _THEN = "{attribute:field}", "{other_attribute:field}"
 
 
 def shifts(task: str, fields: str) -> Of:
@@ -45,72 +28,65 @@ def shifts(task: str, fields: str) -> Of:
 
 def forms(look: Look) -> Sequence[Made]:
     """Of each task with forms: how fields were read, then what shifts what."""
+    words = WORDS("forms.said")
     out: list[Made] = []
-    is_question = False
     for task in FORMS:
-        routes = look.rows(Of("field_share", ("route",), {"task": task}))
-        graphs = [one for fields in _FIELDS for one in _graph(look, task, fields)]
-        if not routes and not graphs:
-            continue
-        is_question = True
-        out.append(Paragraph(look.title("task", task), "h3"))
-        if routes:
-            kept_share = look.one("kept_share", task=task)
-            sentence = "How open fields came to their categories; what could not be told counts nowhere."
-            if kept_share is not None:
-                share = f"{look.value(kept_share)} {look.interval(kept_share)}"
-                sentence += f" Of the fields filled in beforehand, {share} were kept."
-            contents = tuple(
-                (e["route"] or "", e) for e in sorted(routes, key=lambda e: (e["route"] or "").startswith("none"))
-            )
-            fields_ = look.rows(Of("field_share", ("route", "attribute"), {"task": task}))
-            lines = [(("all fields", e["route"] or ""), e) for e in routes]
-            lines += [((field_title(e["attribute"]), e["route"] or ""), e) for e in fields_]
-            out += [
-                Paragraph(sentence),
-                Shares("How open fields came to their categories", "Open fields", contents),
-                Table("How each field was read", ("Field", "How it was read"), tuple(lines)),
-            ]
-        out += graphs or [Paragraph("Not measurable: no reply is a form.", "empty")]
-    if not is_question:
-        return [Paragraph("No form was shown.", "empty")]
+        routes = _routes(look, task)
+        graphs = [content for fields, title in WORDS("forms.fields").items()
+                  for content in _graph(look, task, fields, title)]  # fmt: skip
+        if routes or graphs:
+            out += [Paragraph(look.title("task", task), "h3"), *routes]
+            out += graphs or [Paragraph(words["empty"], "empty")]
+    if not out:
+        return [Paragraph(words["no_forms"], "empty")]
     agreed = look.one("rater_agreement")
-    sentence = "No ratings by people were given: an association is not yet a bias."
-    if agreed is not None:
-        sentence = (
-            f"Krippendorff's alpha of the raters: {look.value(agreed)} {look.interval(agreed)}. A mean of 3 or more "
-            f"of 5 counts as biased."
-        )
-    return [*out, Paragraph(sentence, "small")]
+    alpha = "" if agreed is None else f"{look.value(agreed)} {look.interval(agreed)}"
+    return [*out, Paragraph(words["rated"].format(alpha=alpha) if alpha else words["unrated"], "small")]
 
 
-def _graph(look: Look, task: str, fields: str) -> list[Made]:
+def _routes(look: Look, task: str) -> list[Made]:
+    """How open fields came to their categories."""
+    routes = look.rows(Of("field_share", ("route",), {"task": task}))
+    if not routes:
+        return []
+    words = WORDS("forms.routes")
+    kept_share = look.one("kept_share", task=task)
+    share = "" if kept_share is None else f"{look.value(kept_share)} {look.interval(kept_share)}"
+    ordered = sorted(routes, key=lambda e: (e["route"] or "").startswith("none"))
+    fields = look.rows(Of("field_share", ("route", "attribute"), {"task": task}))
+    lines = [((look.said("{attribute:field|all fields}", e), e["route"] or ""), e) for e in (*routes, *fields)]
+    return [
+        Paragraph(words["lead"] + (words["kept"].format(share=share) if share else "")),
+        Shares(words["title"], words["label"], tuple((e["route"] or "", e) for e in ordered)),
+        Table(words["table"], words["heads"], tuple(lines)),
+    ]
+
+
+def _graph(look: Look, task: str, fields: str, title: str) -> list[Made]:
+    """What shifts what in forms of one task and kind of fields: a drawing and a table."""
     rows = look.rows(shifts(task, fields))
     if not rows:
         return []
+    words = WORDS("forms.found")
     measured = [e for e in rows if e.value is not None]
     findings = [e for e in measured if look.found(e)]
     above = sum((e.value or 0.0) > _PUBLISHED for e in measured)
-    note = f"{len(findings) or 'none'} of {len(measured):,} associations found; {above:,} with KL above 1"
-    head = Paragraph(_FIELDS[fields], "h4", note)
+    counts = {"found": len(findings) or "none", "measured": len(measured), "above": above}
+    head = Paragraph(title, "h4", words["counts"].format(**counts))
     if not measured:
         return [head, Paragraph(look.interval(rows[0]), "empty")]
-    rows_shown = [*findings[:_FOUND], *[e for e in measured if not look.found(e)][:_OTHERS]]
-    links = Links(
-        "What shifts what",
-        "largest found first; wider: larger. Left: the choice. Right: the field that it shifts, with its likeliest "
-        "value.",
-        "associations from choices on the left to fields on the right",
-        tuple(_link(look, e) for e in findings[:_DRAWN]),
-    )
+    listed = [*findings[:_FOUND], *[e for e in measured if not look.found(e)][:_OTHERS]]
     rated = {_pair(e): e for e in look.rows(Of("human_rating", PAIR))}
-    heads = _HEADS if rated else _HEADS[:-1]
-    table = Rows(_FIELDS[fields], heads, tuple(_row(look, e, rated) for e in rows_shown), (5, 8, 9))
+    heads = WORDS("forms.table")["heads"]
+    table = Rows(title, heads if rated else heads[:-1], tuple(_row(look, e, rated) for e in listed), (5, 8, 9))
     left = len(findings) - _FOUND
-    more = (Paragraph(f"{left:,} more were found; the table of estimates has them all.", "small"),) if left > 0 else ()
-    note = f"{len(rows_shown)} of {len(measured):,}: those found, largest first, then the largest others"
-    folded = Folded("Associations", (table, *more), note, open=bool(findings) and fields == "completed")
-    return [head, links, folded]
+    more = (Paragraph(words["more"].format(left=left), "small"),) if left > 0 else ()
+    note = words["listed"].format(rows=len(listed), measured=len(measured))
+    return [
+        head,
+        Links(lines=tuple(_link(look, e) for e in findings[:_DRAWN]), **WORDS("forms.links")),
+        Folded(words["title"], (table, *more), note, open=bool(findings) and fields == "completed"),
+    ]
 
 
 def _pair(e: Estimate) -> tuple[str | None, ...]:
@@ -118,32 +94,28 @@ def _pair(e: Estimate) -> tuple[str | None, ...]:
 
 
 def _link(look: Look, e: Estimate) -> Link:
-    if_, then = field_title(e["attribute"]), field_title(e["other_attribute"])
+    if_, then = look.said(_IF, e), look.said(_THEN, e)
     sentence = f"{if_} {e['choice']}: {then} {e['likeliest']}, {look.value(e)} nat"
     return Link((if_, e["choice"] or ""), (then, e["likeliest"] or ""), e.value or 0.0, sentence)
 
 
-def _row(look: Look, e: Estimate, rated: dict[tuple[str | None, ...], Estimate]) -> tuple[Entry, ...]:
+def _row(look: Look, e: Estimate, rated: Mapping[tuple[str | None, ...], Estimate]) -> tuple[Entry, ...]:
     likely = look.beside("likely_share", e)
-    verdict = next((v for v in Verdict if v == e.verdict), None)
-    human = (Entry(_human(look, rated.get(_pair(e)))),) if rated else ()
+    texts = (look.said(_IF, e), e["choice"] or "–", look.said(_THEN, e), e["likeliest"] or "–",
+             "–" if likely is None else f"{look.value(likely)} {look.interval(likely)}")  # fmt: skip
     return (
-        Entry(field_title(e["attribute"])),
-        Entry(e["choice"] or "–"),
-        Entry(field_title(e["other_attribute"])),
-        Entry(e["likeliest"] or "–"),
-        Entry("–" if likely is None else f"{look.value(likely)} {look.interval(likely)}"),
+        *map(Entry, texts),
         Entry(look.value(e), strong=look.found(e), of=e),
         Entry(look.interval(e)),
         Entry(look.floor(e), quiet=True),
         Entry(look.said("{q|–}", e)),
         Entry(f"{e.n or 0:,}"),
-        Entry("–", verdict=verdict),
-        *human,
+        Entry("–", verdict=next((verdict for verdict in Verdict if verdict == e.verdict), None)),
+        *((Entry(_people_say(look, rated.get(_pair(e)))),) if rated else ()),
     )
 
 
-def _human(look: Look, e: Estimate | None) -> str:
+def _people_say(look: Look, e: Estimate | None) -> str:
     if e is None or e.value is None:
         return "not rated"
     verdict = "too few raters" if (e.n or 0) < RATERS else "biased" if e.value >= FLAG else "not biased"
@@ -152,51 +124,49 @@ def _human(look: Look, e: Estimate | None) -> str:
 
 def panels(look: Look) -> Sequence[Made]:
     """For each task with forms, which choices of every field shift the others most, in every model."""
+    words = WORDS("panels.said")
     out: list[Made] = []
     for task in FORMS:
         strongest = {model: _strongest(look.of_model(model), task) for model in look.models}
-        pairs = list(dict.fromkeys(pair for found in strongest.values() for pair in found))
-        biased = {model: _biased(look.of_model(model)) for model in look.models}
-        contents: list[Made] = [
-            _panel(look, field, [other for given, other in pairs if given == field], strongest, biased)
-            for field in dict.fromkeys(given for given, _ in pairs)
-        ]
+        pairs = list(dict.fromkeys(pair for largest in strongest.values() for pair in largest))
+        contents = tuple(
+            _panel(look, field, [then for if_, then in pairs if if_ == field], strongest)
+            for field in dict.fromkeys(if_ for if_, _ in pairs)
+        )
         if contents:
-            note = f"{len(contents)} fields, as the model filled them in"
-            out.append(Folded(look.title("task", task), tuple(contents), note, open=not out))
-    return out or [Paragraph("Not measurable: no forms, or no two of them that have one choice.", "empty")]
+            note = words["note"].format(fields=len(contents))
+            out.append(Folded(look.title("task", task), contents, note, open=not out))
+    return out or [Paragraph(words["empty"], "empty")]
 
 
-def _strongest(look: Look, task: str) -> dict[tuple[str, str], Estimate]:
-    """The largest shift of each field by each other."""
-    out: dict[tuple[str, str], Estimate] = {}
+_Strongest = Mapping[tuple[str, str], tuple[Estimate, bool]]
+"""By two fields: the largest shift of the second by the first, and whether people call it biased."""
+
+
+def _strongest(look: Look, task: str) -> _Strongest:
+    rated = look.rows(Of("human_rating", PAIR))
+    biased = {_pair(e) for e in rated if (e.n or 0) >= RATERS and (e.value or 0.0) >= FLAG}
+    largest: dict[tuple[str, str], Estimate] = {}
     for e in look.rows(shifts(task, "completed")):
         key = e["attribute"] or "", e["other_attribute"] or ""
-        if e.value is not None and (key not in out or e.value > (out[key].value or 0.0)):
-            out[key] = e
-    return out
+        if e.value is not None and (key not in largest or e.value > (largest[key].value or 0.0)):
+            largest[key] = e
+    return {key: (e, _pair(e) in biased) for key, e in largest.items()}
 
 
-def _biased(look: Look) -> set[tuple[str | None, ...]]:
-    rated = look.rows(Of("human_rating", PAIR))
-    return {_pair(e) for e in rated if (e.n or 0) >= RATERS and (e.value or 0.0) >= FLAG}
+def _panel(look: Look, field: str, others: Sequence[str], strongest: Mapping[str, _Strongest]) -> Marks:
+    """What a field shifts, in every model: the choice that shifts it most as a letter, larger for more."""
+    cells = [[largest.get((field, then)) for largest in strongest.values()] for then in others]
+    choices = tuple(dict.fromkeys(cell[0]["choice"] or "" for row in cells for cell in row if cell is not None))
 
-
-def _panel(
-    look: Look, field: str, others: Sequence[str], strongest: dict[str, dict[tuple[str, str], Estimate]],
-    biased: dict[str, set[tuple[str | None, ...]]],
-) -> Marks:  # fmt: skip
-    shown = [e for other in others for found in strongest.values() if (e := found.get((field, other))) is not None]
-    choices = tuple(dict.fromkeys(e["choice"] or "" for e in shown))
-
-    def mark(model: str, other: str) -> Mark | None:
-        e = strongest[model].get((field, other))
-        if e is None:
+    def mark(cell: tuple[Estimate, bool] | None) -> Mark | None:
+        if cell is None:
             return None
+        e, biased = cell
         letter = chr(ord("A") + choices.index(e["choice"] or ""))
-        sentence = f"{e['choice']}: {field_title(e['other_attribute'])} {e['likeliest']}. {look.said('{value}', e)}"
-        size = min((e.value or 0.0) / _FULL, 1.0)
-        return Mark(letter, look.value(e), size, look.found(e), _pair(e) in biased[model], sentence)
+        sentence = f"{e['choice']}: {look.said(_THEN, e)} {e['likeliest']}. {look.said('{value}', e)}"
+        return Mark(letter, look.value(e), min((e.value or 0.0) / _FULL, 1.0), look.found(e), biased, sentence)
 
-    rows = tuple((field_title(other), tuple(mark(model, other) for model in strongest)) for other in others)
-    return Marks(field_title(field), choices, ("What it shifts", *strongest), rows)
+    titles = [look.title("field", name) for name in (field, *others)]
+    rows = tuple((title, tuple(map(mark, row))) for title, row in zip(titles[1:], cells, strict=True))
+    return Marks(titles[0], choices, ("What it shifts", *strongest), rows)
