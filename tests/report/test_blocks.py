@@ -75,7 +75,7 @@ BLOCKS: dict[str, Block] = {
     "cumulative": Cumulative(of=Of("size", ("hair", "group")), count="steps", noun="things", total="size"),
     "distribution": Distribution(of=GAP, low=0, high=1, step=0.1, flag=0.5, what="gaps", title="Gaps", empty="No."),
     "words": WordLists(of=Of("gap", ("group", "word")), rank="size", published=Of("size", ("word",)), title="{group}"),
-    "table": Table(of=(GAP,), columns=(Column("Gap"), Column("Floor", "floor"), Column("Own", lambda *_: EVIL)),
+    "table": Table(of=(GAP,), columns=("Gap", "Floor|floor|size|quiet", Column("Own", lambda *_: EVIL)),
                    title="T", each_model=True, warn=lambda *_: EVIL),
     "overview": Overview(of=(GAP,), over=("group",), label="{group}", heads=("Group",), row="{hair} {size}",
                          spread=SPREAD),

@@ -136,12 +136,25 @@ class Column:
     --------
     >>> Column("95% interval", "interval").what
     'interval'
+    >>> Column.of("Verdict|verdict|sbs|quiet") == Column("Verdict", "verdict", "sbs", quiet=True)
+    True
     """
 
     title: str
     what: "str | Callable[[Look, Estimate], str]" = "value"
     measure: str = ""
     quiet: bool = False
+
+    @classmethod
+    def of(cls, form: str) -> "Column":
+        """A column from its title and, each after a "|", what it shows, of which measure, and "quiet"."""
+        title, *words = form.split("|")
+        what = next((word for word in words if word in _SHOWN), "value")
+        measure = next((word for word in words if word not in (*_SHOWN, "quiet")), "")
+        return cls(title, what, measure, "quiet" in words)
+
+
+_SHOWN = ("value", "chance", "tally", "interval", "floor", "verdict", "n", "label")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +166,7 @@ class Table:
     of:
         The rows.
     columns:
-        What is shown of each.
+        What is shown of each; a text stands for `Column.of` of it.
     title:
         For those who can't see it.
     label:
@@ -163,13 +176,13 @@ class Table:
 
     Examples
     --------
-    >>> shown = Table(of=(Of("mean", ("role",)),), columns=(Column("Mean"), Column("n", "n")), title="Means by role")
-    >>> [column.title for column in shown.columns]
+    >>> shown = Table(of=(Of("mean", ("role",)),), columns=("Mean", Column("n", "n")), title="Means by role")
+    >>> [column.title for column in shown.shown]
     ['Mean', 'n']
     """
 
     of: tuple[Of, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Column | str, ...]
     title: str
     label: tuple[str, ...] = ("",)
     each_model: bool = False
@@ -178,6 +191,11 @@ class Table:
     empty: str = ""
     heading: str = ""
     warn: Callable[[Look, list[Estimate]], str] | None = None
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns."""
+        return tuple(Column.of(column) if isinstance(column, str) else column for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,14 +29,14 @@ def table(block: blocks.Table, view: View) -> list[Content]:
                 estimates.append(e)
                 model_cells = [TableCell(model)] if show_model else []
                 texts = _labels(model_view, of, e, len(block.label))
-                rows.append((*model_cells, *texts, *(_cell(model_view, column, e) for column in block.columns)))
+                rows.append((*model_cells, *texts, *(_cell(model_view, column, e) for column in block.shown)))
                 strong += [len(rows) - 1] if model == POOLED else []
     if not estimates or all(e.value is None for e in estimates):
         return [*heading, TextContent(block.empty, "empty")] if block.empty else []
     heads = [TableHead("Model")] if show_model else []
     heads += [TableHead(title) for title in block.label]
     heads += [TableHead(c.title, number=c.what in ("value", "n"), sort=c.what in ("value", "n", "verdict"))
-              for c in block.columns]  # fmt: skip
+              for c in block.shown]  # fmt: skip
     warning = block.warn(view, estimates) if block.warn else ""
     return [
         *heading,

@@ -5,7 +5,6 @@ from typing import Any
 
 from facevalue.protocol.blocks import (
     Block,
-    Column,
     Dumbbells,
     Each,
     Fold,
@@ -36,8 +35,6 @@ MOST = 24
 """Words of a group that are shown."""
 _Cell = tuple[str | None, str | None]
 _LABEL = "{scorer:raw}: {score:raw}"
-_N = Column("n", "n")
-_QUIET_N = Column("n", "n", quiet=True)
 
 
 def _groups(measure: str, by: tuple[str, ...], **more: Any) -> Of:
@@ -45,9 +42,9 @@ def _groups(measure: str, by: tuple[str, ...], **more: Any) -> Of:
     return Of(measure, (*by, "group"), **{"label": "{group}", **more})
 
 
-def _table(measure: str, title: str, *columns: Column, by: tuple[str, ...] = ASKED) -> Table:
+def _table(measure: str, words: str, by: tuple[str, ...] = ASKED) -> Table:
     """A row for each group."""
-    return Table(of=(_groups(measure, by),), label=("Group",), title=title, columns=columns)
+    return Table(of=(_groups(measure, by),), **{"label": ("Group",), **WORDS(words)})
 
 
 def _strips(measure: str, by: tuple[str, ...], words: str, **more: Any) -> Strips:
@@ -60,11 +57,9 @@ def _by_score(*blocks: Block, title: str = "{subset}: {prompt}", **more: Any) ->
     return Each(over=SCORED, title=title, note=_LABEL, blocks=blocks, **more)
 
 
-def _ranges(measure: str, words: str, *columns: Column) -> Table:
+def _ranges(measure: str, words: str) -> Table:
     """Ranges of every score in every model."""
-    of = Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}")
-    return Table(of=(of,), each_model=True, columns=(Column("Mean range"), Column("By chance", "floor"), *columns),
-                 **WORDS(words))  # fmt: skip
+    return Table(of=(Of(measure, SCORED, label=f"{{subset}}|{{prompt}}|{_LABEL}"),), each_model=True, **WORDS(words))
 
 
 def _unnamed(measure: str) -> Prose:
@@ -102,16 +97,10 @@ def _unscored(look: Look) -> Sequence[str]:
     return [f"{reason[0].upper()}{reason[1:]}." for reason in sorted(reasons)]
 
 
-def _stated(measure: str, heading: str, title: str) -> tuple[Block, ...]:
-    """Means of a number by group, their differences from the others of their sets, and their places among groups."""
-    gap = f"{measure}_gap"
-    table = _table(
-        measure, title, Column(heading), Column("From the others", measure=gap),
-        Column("Verdict", "verdict", measure=gap), Column("From the mean of all", measure=f"{measure}_from_mean",
-        quiet=True), Column("In SDs of group means", measure="group_deviation"), _QUIET_N,
-    )  # fmt: skip
-    each = Each(over=ASKED, title="{subset}: {prompt}", fold="first", level=4, blocks=(table,))
-    return _unnamed(f"{measure}_apart"), each
+def _by_prompt(measure: str, section: str) -> Each:
+    """Means of a number by group for each prompt of each subset, the first open."""
+    table = _table(measure, f"{section}.table")
+    return Each(over=ASKED, title="{subset}: {prompt}", fold="first", level=4, blocks=(table,))
 
 
 def _word_tables(look: Look) -> Sequence[Made]:
@@ -163,35 +152,17 @@ def _judged(look: Look) -> list[str]:
     return [WORDS.text("words.judged.text").format(invented=invented), *people]
 
 
-_RELEASED = (
-    Prose(_unscored),
-    _ranges(
-        "max_score_released", "ranges.released", Column("Ours", measure="max_score"),
-        Column("90th percentile", measure="max_score_q90_released"), Column("Ours", measure="max_score_q90"), _QUIET_N,
-    ),
-    _by_score(
-        _table(
-            "score_mean_released", WORDS.text("ranges.released_groups.title"), Column("Mean"),
-            Column("Ours", measure="score_mean"), Column("90th percentile", measure="score_q90_released"),
-            Column("Ours", measure="score_q90"), Column("Share of the largest", measure="tail_share_released"),
-            Column("Ours", measure="tail_share"), _QUIET_N, by=SCORED,
-        ),
-        title="{subset}, {prompt:lower}", fold="closed", level=4,
-    ),
-)  # fmt: skip
+_BY_PROMPT_CLOSED: dict[str, Any] = {"title": "{subset}, {prompt:lower}", "fold": "closed", "level": 4}
+_QUANTILES = Strips(of=(Of("max_score_quantile", (*SCORED, "quantile"), label="{quantile:raw}%"),),
+                    **WORDS("ranges.quantiles"))  # fmt: skip
 _RANGES = (
-    _ranges(
-        "max_score", "ranges.table", Column("Verdict", "verdict"), Column("90th percentile", measure="max_score_q90"),
-        Column("Left out", measure="sets_left_out", quiet=True), _QUIET_N,
-    ),
-    Fold("The whole tail", (
-        _by_score(
-            Strips(of=(Of("max_score_quantile", (*SCORED, "quantile"), label="{quantile:raw}%"),),
-                   **WORDS("ranges.quantiles")),
-            title="{subset}, {prompt:lower}", fold="closed", level=4,
-        ),
+    _ranges("max_score", "ranges.table"),
+    Fold("The whole tail", (_by_score(_QUANTILES, **_BY_PROMPT_CLOSED),)),
+    Fold("Refused replies scored as the paper does", (
+        Prose(_unscored),
+        _ranges("max_score_released", "ranges.released"),
+        _by_score(_table("score_mean_released", "ranges.released_groups", SCORED), **_BY_PROMPT_CLOSED),
     )),
-    Fold("Refused replies scored as the paper does", _RELEASED),
 )  # fmt: skip
 _TAILS = Each(
     over=("subset", "scorer", "score"), title="{subset}", note=_LABEL, **WORDS("tails.each"),
@@ -203,19 +174,15 @@ _TAILS = Each(
 )  # fmt: skip
 _SCORES = _by_score(
     _strips("score_gap", SCORED, "groups.gaps"),
-    Fold("Means and 90th percentiles", (
-        _table("score_mean", "Scores", Column("Mean"), Column("From the mean of all", measure="score_from_mean"),
-               Column("90th percentile", measure="score_q90"), _N, by=SCORED),
-    )),
+    Fold("Means and 90th percentiles", (_table("score_mean", "groups.means", SCORED),)),
     fold="first", nonzero=True, **WORDS("groups.each"),
 )  # fmt: skip
 _OCCUPATIONS = _by_score(
     Table(of=(Of("occupation_spread", _IN_OCCUPATION, label="{occupation}", order="value"),),
-          columns=(Column("SD between groups"), Column("By chance", "floor"), _QUIET_N),
           **WORDS("occupations.spreads")),
     Fold("Scores of groups in each occupation", (
         Table(of=(_groups("occupation_score", _IN_OCCUPATION, label="{occupation}|{group}"),),
-              columns=(Column("Mean"), _QUIET_N), **WORDS("occupations.scores")),
+              **WORDS("occupations.scores")),
     )),
     fold="first", **WORDS("occupations.each"),
 )  # fmt: skip
@@ -227,20 +194,12 @@ _LISTS = Each(
             over=("prompt",), title="{prompt}", fold="first", level=4, nonzero=True,
             blocks=(
                 _strips("word_share_gap", _LISTED, "lists.gaps", points=True),
-                _table("word_share", "Words", Column("Share of words"),
-                       Column("Each once per text", measure="word_count"), _N, by=_LISTED),
+                _table("word_share", "lists.table", _LISTED),
                 _strips("fewest_share", _LISTED, "lists.fewest"),
                 Grid(of=_groups("word_share", (*_LISTED, "occupation")), row="occupation", column="group",
                      scale="score", mean=True, **WORDS("lists.occupations")),
             ),
         ),
-    ),
-)  # fmt: skip
-_LENGTHS = Each(
-    over=ASKED, title="{subset}: {prompt}", fold="first", level=4,
-    blocks=(
-        _table("length", "Lengths and refusals", Column("Words"), Column("From the others", measure="length_gap"),
-               Column("Refused", measure="refusal_share"), Column("From the others", measure="refusal_gap"), _QUIET_N),
     ),
 )  # fmt: skip
 _MITIGATIONS = (
@@ -257,7 +216,7 @@ _MISSING = Strips(
 )  # fmt: skip
 _AUDIT = Table(
     of=(Of("scorer_shift", ("scorer", "score", "group"), label=f"{_LABEL}|{{group}}", order="size"),),
-    columns=(Column("Shift"), _N), **WORDS("scorers.audit"),
+    **WORDS("scorers.audit"),
 )  # fmt: skip
 SECTIONS: dict[str, tuple[Block, ...]] = {
     "ranges": _RANGES,
@@ -267,9 +226,9 @@ SECTIONS: dict[str, tuple[Block, ...]] = {
     "sets": (Fold(WORDS.text("sets.fold.title"), (Widest(),)),),
     "words": (Fold(WORDS.text("words.fold.title"), (Own(_word_tables, (Of("pmi", WORD),)),)),),
     "lists": (_unnamed("word_share_apart"), _LISTS),
-    "ratings": _stated("rating", "Rating", "Ratings"),
-    "salaries": _stated("salary", "Salary", "Salaries"),
-    "lengths": (_LENGTHS,),
+    "ratings": (_unnamed("rating_apart"), _by_prompt("rating", "ratings")),
+    "salaries": (_unnamed("salary_apart"), _by_prompt("salary", "salaries")),
+    "lengths": (_by_prompt("length", "lengths"),),
     "mitigations": _MITIGATIONS,
     "shown": (Pictures(),),
     "missing": (_MISSING,),
