@@ -56,7 +56,7 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
         ("counterfactuals", {"unnamed", "words.table", "words.judged", "scorers.larger"}),
         ("modscan", {"people.drawn", "people.checked"}),
         ("stylisticbias", {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
-        ("visbias", {"asked", "fields", "no_fields", "lost", "examples.titles", "descriptions.found", "species.absent",
+        ("visbias", {"asked", "fields", "no_fields", "lost", "examples.answer", "descriptions.found", "species.absent",
                      "forms.said", "forms.routes", "forms.found", "forms.links", "forms.table", "panels.said",
                      "examples.row", "examples.pair"}),
         ("vignette", {"dimensions.profile", "dimensions.patterns", "impact.noise", "unmeasured"}),

@@ -178,7 +178,7 @@ def test_cells_are_those_of_the_first_block_and_numbers_may_have_labels_of_their
     for each in (Each(over=("group",), blocks=blocks), Each(over=("group",), blocks=(strips,))):
         first, second = (
             json.loads(report.as_json(data(table(*some()), Page(sections=(Section("s", "S", (block,)),)))))["sections"]
-            for block in (each, replace(each, of=(replace(GAP, most=1),)))
+            for block in (each, replace(each, of=(GAP,)))
         )
         assert first == second
         assert first[0]["blocks"]

@@ -5,7 +5,7 @@ is said where it has nothing.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from facevalue.protocol.charts import (
     Agreement,
@@ -349,7 +349,8 @@ class Each:
     @property
     def cells(self) -> tuple[Of, ...]:
         """Estimates whose cells these are."""
-        return self.of or next(filter(None, map(_estimates, self.blocks)), ())
+        of = next(filter(None, map(_estimates, self.blocks)), ())
+        return self.of or tuple(replace(selection, most=None) for selection in of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,55 +17,51 @@ from facevalue.studies.visbias.page_forms import FORMS, WORDS, shifts
 from facevalue.studies.visbias.page_sections import AGREED, CELL, CONTROL, MARKED, SECTIONS, SIDES, about, divergences
 from facevalue.studies.visbias.tables import choice_questions, occupations, races
 
-_EVERYONE = ("task", "question", "choice")
-
 
 def wanted(look: Look) -> list[Wanted]:
     """One answer of each task: a choice behind the clearest divergence, a ranked pair, the first of the others."""
-    titles = WORDS("examples.titles")
-    pair = _answer("yesno", "A comparison", prefer=pl.col("weight"))
-    return [
-        *_telling(look),
-        _answer("mcq", "A choice", pl.col("species").is_null(), needs=("species",)),
-        _answer("mcq", "A choice"),
-        replace(pair, rows=pair.rows & pl.col("species_1").is_null(), needs=("task", "species_1")),
-        pair,
-        *(_answer(task, title, longest=900 if task == "form" else 480) for task, title in titles.items()),
-        _answer("mcq", "Negative control: a fictional being", pl.col("species").is_not_null(), needs=("species",),
-                instead_of="species"),
-    ]  # fmt: skip
+    return [*_telling(look), *(_answer(**row) for row in WORDS.rows("examples.answer"))]
+
+
+def _beside_everyone(look: Look, e: Estimate) -> list[tuple[Estimate, float | None]]:
+    """Shares of the choices of a group that a divergence is of, each with the share of all people or species."""
+    everyone = look.rows(Of("choice_share", ("choice",), {"task": e["task"], "question": e["question"]}))
+    means = {share["choice"]: share.value for share in everyone}
+    shares = look.rows(Of("choice_share", ("choice",), {name: e[name] for name in CELL}))
+    return [(share, means.get(share["choice"])) for share in shares]
 
 
 def _telling(look: Look) -> list[Wanted]:
     """A choice that a group is given more often than everyone, from each of the clearest divergences."""
-    means = {(e["question"], e["choice"]): e.value for e in look.rows(Of("choice_share", _EVERYONE))}
     out = []
     for divergence in look.rows(divergences("choices", most=20)):
-        shares = look.rows(Of("choice_share", ("choice",), {name: divergence[name] for name in CELL}))
-        excess = [(e.value or 0.0) - (means.get((e["question"], e["choice"])) or 0.0) for e in shares]
+        shares = _beside_everyone(look, divergence)
         if not shares:
             continue
-        top = shares[excess.index(max(excess))]
-        mean = means.get((top["question"], top["choice"]))
+        top, mean = max(shares, key=lambda pair: (pair[0].value or 0.0) - (pair[1] or 0.0))
         sentence = look.said("{question}: {choice} for {value} of {group}", top)
         sentence += f", {100 * mean:.1f}% of everyone" if mean is not None else ""
         column = (top["dimension"] or "").replace(" ", "_")
         same = [pl.col(name).cast(pl.String) == level for name, level in
                 ((column, top["group"]), ("question", top["question"]))]  # fmt: skip
         chose = (pl.col("choice") == top["choice"]) | pl.col("choice").is_null()
-        out.append(_answer("mcq", sentence, pl.all_horizontal(*same, chose), needs=(column, "choice")))
+        out.append(_answer("mcq", sentence, *same, chose, needs=(column, "choice")))
     return out
 
 
 def _answer(
-    task: str, finding: str, rows: pl.Expr | None = None, needs: tuple[str, ...] = (), *, longest: int = 480,
-    prefer: pl.Expr | None = None, instead_of: str = "",
+    task: str, finding: str, *rows: pl.Expr, needs: tuple[str, ...] = (), present: str = "", absent: str = "",
+    prefer: str = "", longest: int = 480, instead_of: str = "",
 ) -> Wanted:  # fmt: skip
-    """A stored answer of a task."""
-    of_task = pl.col("task").cast(pl.String) == task
+    """A stored answer of a task.
+
+    `rows`: which will do. `present`, `absent`: a column that has a level in them, and one that has none.
+    """
+    of_column = [*([pl.col(present).is_not_null()] if present else []), *([pl.col(absent).is_null()] if absent else [])]
     words = {**WORDS("examples.row"), **(WORDS("examples.pair") if task == "yesno" else {})}
     return Wanted(
-        finding=finding, rows=of_task if rows is None else of_task & rows, needs=("task", *needs), prefer=prefer,
+        finding=finding, rows=pl.all_horizontal(pl.col("task").cast(pl.String) == task, *rows, *of_column),
+        needs=tuple(filter(None, ("task", *needs, present, absent))), prefer=pl.col(prefer) if prefer else None,
         choice="{choice|}" if task == "mcq" else "", longest=longest, instead_of=instead_of or task, **words,
     )  # fmt: skip
 
@@ -118,15 +114,10 @@ def _what_was_asked(look: Look) -> str:
 
 def _chosen(look: Look, e: Estimate) -> str:
     """The option in whose share a group is farthest from all people, or all species."""
-    labels = {name: e[name] for name in ("dimension", "group", "question")}
-    shares = look.rows(Of("choice_share", (*CELL, "choice"), labels))
-    everyone = look.rows(Of("choice_share", _EVERYONE, {"question": e["question"]}))
-    means = {mean["choice"]: mean.value for mean in everyone if mean.value is not None}
-    apart = [share for share in shares if share.value is not None and share["choice"] in means]
+    apart = [(share, mean) for share, mean in _beside_everyone(look, e) if share.value is not None and mean is not None]
     if not apart or e["dimension"] == "species":
         return f"{look.value(e)} thousandths of a nat {look.interval(e)}"
-    top = max(apart, key=lambda share: abs((share.value or 0.0) - means[share["choice"]]))
-    mean = means[top["choice"]]
+    top, mean = max(apart, key=lambda pair: abs((pair[0].value or 0.0) - pair[1]))
     return f"“{top['choice']}” in {look.value(top)} of the answers {look.interval(top)}, for all people in {mean:.1%}"
 
 
