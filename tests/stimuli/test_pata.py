@@ -51,11 +51,11 @@ def test_other_spellings_of_a_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("kitchen_indian_male|u", "line 2: 'kitchen_indian_male' is not scene_race_gender_age"),
-        ("_indian_male_young|u", "line 2: '_indian_male_young' is not"),
-        ("kitchen_indain_male_young|u", "line 2: Unknown race 'indain'. Did you mean 'indian'"),
-        ("kitchen_indian_man_young|u", "line 2: Unknown gender 'man'"),
-        ("kitchen_indian_male_12|u", "line 2: Unknown age '12'"),
+        ("kitchen_indian_male|u", "line 2: 'kitchen_indian_male' is not {scene}_{race}_{gender}_{age}"),
+        ("_indian_male_young|u", "line 2: unknown race"),
+        ("kitchen_indain_male_young|u", "line 2: unknown race 'indain', did you mean 'Indian'"),
+        ("kitchen_indian_man_young|u", "line 2: unknown gender 'man'"),
+        ("kitchen_indian_male_12|u", "line 2: unknown age '12'"),
         ("kitchen_indian_male_young", "line 2: no link after"),
         ("kitchen_indian_male_young| ", "line 2: no link after"),
     ],

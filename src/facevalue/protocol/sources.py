@@ -48,6 +48,13 @@ class PictureSource:
         Shows them.
     lacks:
         What it never shows of what the paper does, and why.
+
+    Examples
+    --------
+    >>> drawn = PictureSource("", lambda _: Listing(pl.DataFrame({"image": ["a"]})), lacks=(("race", "Not drawn."),))
+    >>> table, left_out = list_pictures([PictureSource("manifest", Listing), drawn], {"manifest": ""})
+    >>> table["image"].to_list(), [omission.what for omission in left_out]
+    (['a'], ['race'])
     """
 
     setting: str

@@ -17,17 +17,12 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text
 from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
+from facevalue.stimuli.patterns import Levels, PathPattern
 
-RACES: Mapping[str, str] = MappingProxyType(
-    {
-        "black": "Black",
-        "caucasian": "Caucasian",
-        "eastasian": "East Asian",
-        "hispanic": "Hispanic",
-        "indian": "Indian",
-    }
+RACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"Black": (), "Caucasian": (), "East Asian": (), "Hispanic": (), "Indian": ()}
 )
-"""How labels write PATA's five groups, and how VIGNETTE prints them (Tables 15 to 19)."""
+"""PATA's five groups as VIGNETTE prints them (Tables 15 to 19); labels write them as one word."""
 
 ACTIVITIES: Mapping[str, str] = MappingProxyType({"kitchen": "cooking", "computer": "programming"})
 """Scenes whose activity has another name in VIGNETTE. The paper takes pictures "related to either cooking or
@@ -38,8 +33,14 @@ MAX_LIST_BYTES = 64 * 2**20
 MAX_FILES = 200_000
 """Most pictures in the folder."""
 
-_GENDERS = ("male", "female")
-_AGES = ("young", "old")
+_LABEL = PathPattern(
+    "{scene}_{race}_{gender}_{age}",
+    {
+        "race": Levels(RACES),
+        "gender": Levels({"male": (), "female": ()}),
+        "age": Levels({"young": (), "old": ()}),
+    },
+)
 _SHOWN = 5
 _SPACES = re.compile(r"[-_\s]+")
 _COLUMNS = ("image", "tag", "identity", "gender", "age", "scene", "activity", "url")
@@ -120,16 +121,11 @@ def _text(path: Path) -> str:
 
 def _parts(tag: str) -> tuple[str, str, str, str] | str:
     """Return race, gender, age and scene of a label; a string says what is wrong with it."""
-    fields = tag.strip().lower().rsplit("_", 3)
-    if len(fields) < 4 or not fields[0].strip("_"):
-        return f"{tag[:80]!r} is not scene_race_gender_age"
-    scene, race, gender, age = fields
-    if race == "asian" and scene.endswith("_east"):  # some copies of the list spell it so
-        scene, race = scene.removesuffix("_east"), "eastasian"
-    for kind, value, levels in (("race", race, RACES), ("gender", gender, _GENDERS), ("age", age, _AGES)):
-        if value not in levels:
-            return str(UnknownNameError(kind, value, levels)).rstrip(".")
-    return RACES[race], gender, age, _spaced(scene)
+    readings = _LABEL.readings(tag.strip())
+    if len(readings) != 1:
+        return _LABEL.misfit(tag.strip()[:80]).text
+    fields = dict(readings[0])
+    return fields["race"], fields["gender"], fields["age"], _spaced(fields["scene"])
 
 
 def _spaced(name: str) -> str:
