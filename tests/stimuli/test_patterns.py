@@ -103,6 +103,17 @@ def test_hidden_files_and_other_files_are_passed_over(tmp_path: Path) -> None:
     assert read_folder(root, ["{gender}/{n}"], {"gender": GENDERS}).height == 1
 
 
+def test_links_to_folders_are_followed_within_the_folder(tmp_path: Path) -> None:
+    root = place(tmp_path / "root", "man/1.png")
+    (root / "woman").symlink_to(root / "man")
+    (root / "man/above").symlink_to(root)
+    frame = read_folder(root, ["{gender}/{n}"], {"gender": GENDERS})
+    assert frame["path"].to_list() == ["man/1.png", "woman/1.png"]
+    (root / "female").symlink_to(tmp_path)
+    with pytest.raises(DataError, match="female: a link that leads out of the folder with pictures"):
+        read_folder(root, ["{gender}/{n}"], {"gender": GENDERS})
+
+
 def test_a_folder_without_pictures_says_how_they_would_be_called(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no pictures \{gender\}/\{n\}, such as female/1\."):
         read_folder(tmp_path, ["{gender}/{n}"], {"gender": GENDERS})

@@ -13,11 +13,12 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def files_below(
-    root: Path, endings: tuple[str, ...] = ("",), limit: int = MAX_FILES, noun: str = "files"
+    root: Path, endings: tuple[str, ...] = ("",), limit: int = MAX_FILES, noun: str = "files", *, follow: bool = False
 ) -> Iterator[str]:
     """Paths of files with one of these endings, in any case, relative to the folder and sorted within each folder.
 
-    Hidden files and folders are passed over, and links to folders are not followed.
+    Hidden files and folders are passed over, and so are links to folders; with `follow` they are followed, but for
+    those to a folder above them, and one that leads out of the root is an error.
     """
     if not root.is_dir():
         raise DataError(f"{root}: is not a folder with pictures.")
@@ -26,7 +27,14 @@ def files_below(
         raise DataError(f"{error.filename}: cannot be read: {error.strerror}.") from error
 
     seen = 0
-    for folder, folders, names in os.walk(root, onerror=unreadable):
+    for folder, folders, names in os.walk(root, onerror=unreadable, followlinks=follow):
+        if follow and Path(folder).is_symlink() and Path(folder) != root:
+            place = Path(folder).resolve()
+            if not place.is_relative_to(root.resolve()):
+                raise DataError(f"{folder}: a link that leads out of the folder with pictures.")
+            if Path(folder).parent.resolve().is_relative_to(place):  # it would never end
+                folders.clear()
+                continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         below = Path(folder).relative_to(root).as_posix()
         for name in sorted(names):

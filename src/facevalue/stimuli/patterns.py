@@ -350,7 +350,7 @@ def _paths(root: Path, folders: Sequence[str]) -> Iterator[str]:
     for folder in folders:
         if not (root / folder).is_dir():
             continue
-        for path in files_below(root / folder, SUFFIXES, MAX_FILES + 1, "pictures"):
+        for path in files_below(root / folder, SUFFIXES, MAX_FILES + 1, "pictures", follow=True):
             seen += 1
             if seen > MAX_FILES:
                 raise DataError(f"{root}: more than {MAX_FILES:,} pictures. Read a part of them at a time.")
