@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,9 @@ Spellings = Mapping[str, Sequence[str]]
 """Levels, each with other spellings of it. The level itself always is one."""
 Reading = tuple[tuple[str, str], ...]
 """Fields and their levels, in the order of the pattern."""
+
+Fields = tuple[tuple[str, str], ...]
+"""Fields of a folder's or file's name, each with the fixed text that follows it."""
 
 _SEPARATORS = " _-"
 _FIELD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -59,10 +62,16 @@ class Levels:
         return [(text, level) for level, others in spellings.items() for text in (level, *others)]
 
 
-class Misfit(NamedTuple):
-    """Why a path does not match, and how far it does; the furthest is told."""
+class Segment(NamedTuple):
+    """A folder or file of a pattern: what it begins with, and fields with the fixed text after each."""
 
-    folders: int
+    fixed: str
+    fields: Fields
+
+
+class Misfit(NamedTuple):
+    """Why a path does not match: how many fields do, how near the next one is to a level, and a sentence."""
+
     fields: int
     nearness: float
     text: str
@@ -105,10 +114,10 @@ class PathPattern:
             if name not in self.fields:
                 raise UnknownNameError("field of the pattern", name, self.fields)
         self._levels = levels
-        self._segments = [_pieces(segment) for segment in text.split("/")]
+        self._segments = [_parsed(segment) for segment in text.split("/")]
         self._nested = any(callable(one.spellings) for one in levels.values())
         self._folded = lru_cache(maxsize=None)(self._table)
-        self._read = lru_cache(maxsize=2**16)(self._group)
+        self._read = lru_cache(maxsize=2**16)(self._match)
         for name in self.fields:
             if name in levels and not callable(levels[name].spellings):
                 self._folded(name, ())  # says now where two levels have one spelling
@@ -142,26 +151,27 @@ class PathPattern:
         if len(segments) != len(self._segments):
             return []
         readings: list[Reading] = [()]
-        for pieces, segment in zip(self._segments, segments, strict=True):
-            readings = [
-                (*outer, *inner) for outer in readings for inner in self._segment(pieces, segment, self._within(outer))
-            ]
+        for form, text in zip(self._segments, segments, strict=True):
+            readings = [(*outer, *inner) for outer in readings for inner in self._segment(form, text, outer)]
         return readings
 
     def misfit(self, path: str) -> Misfit:
         """Say why a path does not match; the nearest of all attempts."""
         segments, within = path.split("/"), Reading()
         if len(segments) != len(self._segments):
-            return Misfit(-1, 0, 0.0, f"not a path {self.text}")
-        for at, (pieces, segment) in enumerate(zip(self._segments, segments, strict=True)):
-            readings = self._segment(pieces, segment, within)
+            return Misfit(-1, 0.0, f"not a path {self.text}")
+        for at, (form, text) in enumerate(zip(self._segments, segments, strict=True)):
+            readings = self._segment(form, text, within)
             if not readings:
+                failures: list[tuple[str, str]] = []
+                if text.lower().startswith(form.fixed.lower()) and form.fields:
+                    self._match(form.fields, text[len(form.fixed) :], self._within(within), failures)
                 shape = self.text.split("/")[at]
-                misfits = [Misfit(0, 0, 0.0, f"{segment!r} is not {shape}"), *self._misfits(pieces, segment, within)]
-                return max(misfits)._replace(folders=at)
-            within = self._within((*within, *readings[0]))
+                unknown = [self._unknown(*failure, self._within(within)) for failure in failures]
+                return max([Misfit(len(within), -1.0, f"{text!r} is not {shape}"), *unknown])
+            within = (*within, *readings[0])
         levels = (" ".join(level for _, level in reading) for reading in self.readings(path))
-        return Misfit(len(segments), 0, 0.0, f"could be {' or '.join(levels)}")
+        return Misfit(len(self.fields), 0.0, f"could be {' or '.join(levels)}")
 
     def _within(self, reading: Reading) -> Reading:
         """What levels of further fields may depend on."""
@@ -186,67 +196,51 @@ class PathPattern:
             return plain
         return self._folded(name, within).get(folded(text), None if self._levels[name].closed else plain)
 
-    def _segment(self, pieces: Sequence[str | tuple[str, ...]], text: str, within: Reading) -> Sequence[Reading]:
-        """Ways to read a folder's or file's name: fixed texts, and groups of fields between them."""
-        fixed, *rest = pieces
-        assert isinstance(fixed, str)
-        if not text.lower().startswith(fixed.lower()):
-            return []
-        text = text[len(fixed) :]
-        if not rest:
-            return [()] if not text else []
-        group, following = rest[0], rest[1]
-        assert isinstance(group, tuple)
-        assert isinstance(following, str)
-        if len(rest) == 2:
-            ends = text.lower().endswith(following.lower())
-            return self._read(group, text[: len(text) - len(following)], within) if ends else []
-        out: list[Reading] = []
-        for cut in _places(text.lower(), following.lower()):
-            for head in self._read(group, text[:cut], within):
-                out += [(*head, *tail) for tail in self._segment(rest[1:], text[cut:], within)]
-        return out
+    def _segment(self, form: Segment, text: str, within: Reading) -> tuple[Reading, ...]:
+        """Ways to read the name of a folder or file."""
+        if not text.lower().startswith(form.fixed.lower()):
+            return ()
+        if not form.fields:
+            return ((),) if len(text) == len(form.fixed) else ()
+        return self._read(form.fields, text[len(form.fixed) :], self._within(within))
 
-    def _group(self, names: tuple[str, ...], text: str, within: Reading) -> tuple[Reading, ...]:
-        """Ways to read fields that a space, hyphen or underscore divides."""
-        name, *rest = names
-        if not rest:
-            level = self._level(name, text, within)
-            return () if level is None else (((name, level),),)
-        out: dict[Reading, None] = {}
-        anywhere = self._closed(name) and self._closed(rest[0])
-        for cut in range(1, len(text)):
-            if not anywhere and text[cut] not in _SEPARATORS:
+    def _match(
+        self, fields: Fields, text: str, within: Reading, failures: list[tuple[str, str]] | None = None
+    ) -> tuple[Reading, ...]:
+        """Ways to read a text as these fields; what a field doesn't know goes to `failures`."""
+        again = self._read if failures is None else partial(self._match, failures=failures)
+        readings: dict[Reading, None] = {}
+        for at, (name, after) in enumerate(fields[:-1]):
+            if after in _SEPARATORS and len(after) == 1:
                 continue
-            level = self._level(name, text[:cut].rstrip(_SEPARATORS), within)
+            for match in re.finditer(f"(?={re.escape(after)})", text, re.IGNORECASE):
+                tail = text[match.start() + len(after) :]
+                heads = again((*fields[:at], (name, "")), text[: match.start()], within)
+                tails = again(fields[at + 1 :], tail, within) if heads else ()
+                readings.update(dict.fromkeys((*head, *following) for head in heads for following in tails))
+            return tuple(readings)
+        (name, _), rest = fields[0], fields[1:]
+        for head, tail, divided in self._cuts(fields, text):
+            level = self._level(name, head, within)
             if level is not None:
-                tails = self._read(tuple(rest), text[cut:].lstrip(_SEPARATORS), within)
-                out.update(dict.fromkeys(((name, level), *tail) for tail in tails))
-        return tuple(out)
+                tails = again(rest, tail, within) if rest else ((),)
+                readings.update(dict.fromkeys(((name, level), *following) for following in tails))
+            elif failures is not None and divided:
+                failures.append((name, head))
+        return tuple(readings)
 
-    def _misfits(self, pieces: Sequence[str | tuple[str, ...]], text: str, within: Reading) -> Iterator[Misfit]:
-        fixed, *rest = pieces
-        if not rest or not text.lower().startswith(str(fixed).lower()):
+    def _cuts(self, fields: Fields, text: str) -> Iterator[tuple[str, str, bool]]:
+        """Where the first field may end: its text, what follows, and whether a separator divides the two."""
+        name, after = fields[0]
+        if len(fields) == 1:
+            if text.lower().endswith(after.lower()):
+                yield text[: len(text) - len(after)], "", True
             return
-        text, group, following = text[len(fixed) :], rest[0], str(rest[1])
-        for cut in _places(text.lower(), following.lower()) if len(rest) > 2 else [len(text) - len(following)]:
-            if self._read(tuple(group), text[:cut], within):
-                deeper = self._misfits(rest[1:], text[cut:], within)
-                yield from (misfit._replace(fields=misfit.fields + len(group)) for misfit in deeper)
-            else:
-                yield from self._group_misfits(tuple(group), text[:cut], within)
-
-    def _group_misfits(self, names: tuple[str, ...], text: str, within: Reading) -> Iterator[Misfit]:
-        name, *rest = names
-        cuts = [at for at, letter in enumerate(text) if letter in _SEPARATORS] if rest else []
-        for cut in cuts:
-            if self._level(name, text[:cut], within) is None:
-                yield self._unknown(name, text[:cut], within)
-            else:
-                deeper = self._group_misfits(tuple(rest), text[cut:].lstrip(_SEPARATORS), within)
-                yield from (misfit._replace(fields=misfit.fields + 1) for misfit in deeper)
-        if not rest and self._level(name, text, within) is None:
-            yield self._unknown(name, text, within)
+        inside_words = self._closed(name) and self._closed(fields[1][0])
+        for cut in range(1, len(text)):
+            divided = text[cut] in _SEPARATORS
+            if text[cut - 1] not in _SEPARATORS and (divided or inside_words):
+                yield text[:cut], text[cut:].lstrip(_SEPARATORS), divided
 
     def _unknown(self, name: str, text: str, within: Reading) -> Misfit:
         spellings = dict(self._levels[name].listed(within)) if name in self._levels else {}
@@ -258,7 +252,7 @@ class PathPattern:
             f", did you mean {spelling!r}?" if nearness >= _NEAR else f"; there are {', '.join(levels[:_LISTED])}{more}"
         )
         label = re.sub(r"_[12]$", "", name).replace("_", " ")
-        return Misfit(0, 0, nearness, f"unknown {label} {text!r}{hint if levels else ''}")
+        return Misfit(self.fields.index(name), nearness, f"unknown {label} {text!r}{hint if levels else ''}")
 
 
 def read_folder(
@@ -357,24 +351,9 @@ def _paths(root: Path, folders: Sequence[str]) -> Iterator[str]:
             yield f"{folder}/{path}" if folder else path
 
 
-def _pieces(segment: str) -> list[str | tuple[str, ...]]:
-    """Fixed texts, and between them groups of fields that a single space, hyphen or underscore divides."""
+def _parsed(segment: str) -> Segment:
     fixed, *rest = _FIELD.split(segment)
-    pieces: list[str | tuple[str, ...]] = [fixed]
-    group: tuple[str, ...] = ()
-    for name, after in zip(rest[::2], rest[1::2], strict=True):
-        group = (*group, name)
-        if len(after) != 1 or after not in _SEPARATORS or name == rest[-2]:
-            pieces += [group, after]
-            group = ()
-    return pieces
-
-
-def _places(text: str, fixed: str) -> Iterator[int]:
-    at = text.find(fixed)
-    while at >= 0:
-        yield at
-        at = text.find(fixed, at + 1)
+    return Segment(fixed, tuple(zip(rest[::2], rest[1::2], strict=True)))
 
 
 def _example(form: PathPattern, levels: Mapping[str, Levels]) -> str:
