@@ -211,12 +211,7 @@ class FileSource:
 
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
         self._files = self.files(manifest, root)
-        self._kind = kind
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the source's pictures."""
-        return self._kind
+        self.kind = kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the stimulus that shows the image `levels["image"]`.

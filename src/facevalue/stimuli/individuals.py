@@ -1,7 +1,7 @@
 """Pictures of one person each, from which pairs are made."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -42,7 +42,23 @@ class Individuals(Protocol):
         ...
 
 
-class FileIndividuals:
+class _Decoded:
+    """Pictures that are decoded where they are first looked at, and kept in memory as far as there is room."""
+
+    def __init__(self, height: int | None) -> None:
+        self._height = height
+        self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
+
+    def _decoded(self, digest: str, name: str, data: Callable[[], bytes]) -> Pixels:
+        pixels = self._kept.get(digest)
+        if pixels is None:
+            pixels = decode(data(), name, self._height)
+            pixels.flags.writeable = False
+            self._kept.put(digest, pixels, pixels.nbytes)
+        return pixels
+
+
+class FileIndividuals(_Decoded):
     """Pictures of one person each in the files of a manifest with the columns `image` (unique id) and `path`.
 
     Unlike single images, which are shown as they are, these are decoded: turned as their EXIF orientation says, put on
@@ -53,15 +69,9 @@ class FileIndividuals:
     def __init__(
         self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED, height: int | None = HEIGHT
     ) -> None:
+        super().__init__(height)
         self._files = ImageFiles(manifest, root)
-        self._kind = kind
-        self._height = height
-        self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the source's pictures."""
-        return self._kind
+        self.kind = kind
 
     def digest(self, picture: str) -> str:
         """Return the hash of a file's bytes; that it is no image is not found."""
@@ -71,19 +81,14 @@ class FileIndividuals:
         """Return a picture as RGB of shape (height, width, 3)."""
         name = self._files.name(picture)
         digest = self._files.digest(name)
-        pixels = self._kept.get(digest)
-        if pixels is None:
-            pixels = decode(self._files.unchanged(name, digest), name, self._height)
-            pixels.flags.writeable = False
-            self._kept.put(digest, pixels, pixels.nbytes)
-        return pixels
+        return self._decoded(digest, name, lambda: self._files.unchanged(name, digest))
 
     def check(self, pictures: Sequence[str]) -> None:
         """Look at pictures: they exist, their headers can be read, and their sizes are in bounds."""
         self._files.check(list(dict.fromkeys(pictures)), partial(_check, height=self._height))
 
 
-class SourceIndividuals:
+class SourceIndividuals(_Decoded):
     """Pictures of one person each from any source, such as drawn portraits.
 
     `table` has a row per picture, with its unique name under `image` and the levels that the source needs. Pictures are
@@ -91,15 +96,10 @@ class SourceIndividuals:
     """
 
     def __init__(self, source: Source, table: pl.DataFrame, height: int | None = HEIGHT) -> None:
+        super().__init__(height)
         self._source = source
         self._rows = {str(row["image"]): row for row in table.iter_rows(named=True)}
-        self._height = height
-        self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the source's pictures."""
-        return self._source.kind
+        self.kind = source.kind
 
     def digest(self, picture: str) -> str:
         """Return the digest that the source gives the picture."""
@@ -108,13 +108,7 @@ class SourceIndividuals:
     def pixels(self, picture: str) -> Pixels:
         """Return a picture as RGB of shape (height, width, 3)."""
         stimulus = self._source.stimulus(0, self._row(picture))
-        pixels = self._kept.get(stimulus.digest)
-        if pixels is None:
-            (image,) = stimulus.load()
-            pixels = decode(image.data, picture, self._height)
-            pixels.flags.writeable = False
-            self._kept.put(stimulus.digest, pixels, pixels.nbytes)
-        return pixels
+        return self._decoded(stimulus.digest, picture, lambda: stimulus.load()[0].data)
 
     def check(self, pictures: Sequence[str]) -> None:
         """Let the source look at the pictures; an `UnknownNameError` for one that is not in the table."""

@@ -57,17 +57,7 @@ class MixedSource:
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every image and form that a run will show, each once."""
-        used = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
-        problems: dict[str, str] = {}
-        for _, source in self._images:
-            images: list[str | None] = [image for image in used if self._source(image) is source]
-            try:
-                if images:
-                    source.check({"image": images})
-            except PicturesError as error:
-                problems |= error.problems
-        if problems:
-            raise PicturesError(problems)
+        check_images(self._source, levels)
         forms = [i for i, form in enumerate(levels.get("form", ())) if form is not None]
         if forms:
             self._form_source().check({c: [levels[c][i] for i in forms] for c in ("form", "shown") if c in levels})
@@ -79,6 +69,23 @@ class MixedSource:
         if self._forms is None:
             raise DataError("The study has no forms.")
         return self._forms
+
+
+def check_images(source_of: Callable[[str], Source], levels: Mapping[str, list[str | None]]) -> None:
+    """Let its source look at each image, once; a `PicturesError` names all that cannot be shown."""
+    by_source: dict[int, tuple[Source, list[str | None]]] = {}
+    columns = (levels.get(name, ()) for name in ("image", "image_1", "image_2"))
+    for image in dict.fromkeys(image for column in columns for image in column if image is not None):
+        source = source_of(image)
+        by_source.setdefault(id(source), (source, []))[1].append(image)
+    problems: dict[str, str] = {}
+    for source, images in by_source.values():
+        try:
+            source.check({"image": images})
+        except PicturesError as error:
+            problems |= error.problems
+    if problems:
+        raise PicturesError(problems)
 
 
 def _two(number: int, factors: Mapping[str, str | None], first: Named, second: Named, *, composite: bool) -> Stimulus:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.mixed import check_images
 from facevalue.types import Stimulus
 
 
@@ -30,23 +31,22 @@ class Shown:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
         if levels.get("image_1") is None:
-            assert self._scenes is not None
             image = levels["image"]
-            stimulus = self._scenes.stimulus(number, {"image": image})
+            stimulus = self._of(of_scene=True).stimulus(number, {"image": image})
             factors = {"image": image, "identity": image, "persona": levels["instance"]}
             return replace(stimulus, factors=factors)
-        assert self._pairs is not None
         levels_of_pair = {**levels, "image": levels["image_1"]}
         factors = {
             "image": levels["pair"], "identity_1": levels["group_1"], "identity_2": levels["group_2"],
             "dimension": levels["attribute"], "cell": levels["cell"], "left": levels["left"],
         }  # fmt: skip
-        return replace(self._pairs.stimulus(number, levels_of_pair), factors=factors)
+        return replace(self._of(of_scene=False).stimulus(number, levels_of_pair), factors=factors)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that is shown, or named by `image`, each once."""
-        image_names = dict.fromkeys(image for name in ("image", "image_1", "image_2") for image in levels.get(name, ()))
-        for source, own in ((self._pairs, False), (self._scenes, True)):
-            images: list[str | None] = [image for image in image_names if image and (image in self._of_scenes) is own]
-            if source is not None and images:
-                source.check({"image": images})
+        check_images(lambda image: self._of(of_scene=image in self._of_scenes), levels)
+
+    def _of(self, *, of_scene: bool) -> Source:
+        source = self._scenes if of_scene else self._pairs
+        assert source is not None
+        return source
