@@ -1,6 +1,7 @@
 """What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -254,11 +255,11 @@ def _listed_scenes(options: Mapping[str, OptionValue], personas: list[str]) -> p
 
 
 def _lacking(scenes: pl.DataFrame, chosen: Selection) -> tuple[LeftOut, ...]:
-    counts: Callable[[str], int] = lambda name: scenes.filter(pl.col(PERSONA) == name).height  # noqa: E731
+    counts = Counter(scenes[PERSONA])
     return tuple(
-        LeftOut(f"scenes of {name}", f"{counts(name)} of {chosen.scenes}.")
+        LeftOut(f"scenes of {name}", f"{counts[name]} of {chosen.scenes}.")
         for name in _personas(chosen)
-        if counts(name) < chosen.scenes
+        if counts[name] < chosen.scenes
     )
 
 

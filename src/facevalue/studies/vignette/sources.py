@@ -231,39 +231,27 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
 
 def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
-    rows: list[tuple[str, str, str]] = []
-    missing: dict[tuple[str, str], dict[str, None]] = {}
-    for gender, dimension, name in _wanted(chosen):
-        reason = drawn_identities.left_out(gender, dimension).get(name)
-        if reason is None:
-            rows.append((gender, dimension, name))
-        else:
-            missing.setdefault((dimension, reason), {})[name] = None
-    drawn_names = {name for _, _, name in rows}
-    for (_, reason), who in missing.items():
-        for name in who:
-            if name in chosen.identities and name not in drawn_names:
-                raise DataError(f"{name!r} is not drawn: {reason} {_ELSE}")
-    drawn_activities: list[str] = []
-    lost: dict[str, list[str]] = {}
-    for activity in tables.activities():
-        reason = NOT_DRAWN.get(activity.name)
-        if activity.name not in (chosen.activities or (activity.name,)):
-            continue
-        if reason is None:
-            drawn_activities.append(activity.name)
-        elif chosen.activities:
-            raise DataError(f"{activity.name!r} is not drawn: {reason} {_ELSE}")
-        else:
-            lost.setdefault(reason, []).append(activity.name)
-    out = [LeftOut(f"{dimension}: {', '.join(who)}", why) for (dimension, why), who in missing.items()]
-    out += [LeftOut(f"activities: {', '.join(names)}", reason) for reason, names in lost.items()]
+    people = [(*person, drawn_identities.left_out(*person[:2]).get(person[2])) for person in _wanted(chosen)]
+    names = [activity.name for activity in tables.activities()]
+    activities = [(name, NOT_DRAWN.get(name)) for name in names if name in (chosen.activities or (name,))]
+    drawn_people = [(gender, dimension, name) for gender, dimension, name, reason in people if reason is None]
+    drawn_names = {name for *_, name in drawn_people}
+    refused = [(name, reason) for *_, name, reason in people if name in chosen.identities and name not in drawn_names]
+    for name, reason in [*refused, *(activities if chosen.activities else [])]:
+        if reason is not None:
+            raise DataError(f"{name!r} is not drawn: {reason} {_ELSE}")
+    omitted: dict[tuple[str, str], dict[str, None]] = {}
+    for label, name, reason in [*(person[1:] for person in people), *(("activities", *pair) for pair in activities)]:
+        if reason is not None:
+            omitted.setdefault((label, reason), {})[name] = None
+    out = tuple(LeftOut(f"{label}: {', '.join(names)}", reason) for (label, reason), names in omitted.items())
     models = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
     columns = (
         pl.concat_str("image", "person", separator="|"),
         pl.concat_str("gender", "person", separator=" ").alias("set"),
     )
-    return _crossed(rows, drawn_activities).join(models, how="cross").with_columns(columns), tuple(out)
+    drawn_activities = [name for name, reason in activities if reason is None]
+    return _crossed(drawn_people, drawn_activities).join(models, how="cross").with_columns(columns), out
 
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
