@@ -85,10 +85,10 @@ def groups(subset: str) -> tuple[str, ...]:
 
 def published(subset: str) -> pl.DataFrame:
     """List the paper's images of a subset, of which no more is known than sets and groups."""
-    one, other = SUBSETS[subset]
-    attributes = pl.DataFrame(list(product(ATTRIBUTES[one], ATTRIBUTES[other])), [one, other], orient="row")
+    first, second = SUBSETS[subset]
+    attributes = pl.DataFrame(list(product(ATTRIBUTES[first], ATTRIBUTES[second])), [first, second], orient="row")
     sets = pl.DataFrame({"set": [str(number) for number in range(PUBLISHED[subset])]})
-    frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(one, other, separator=" "))
+    frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(first, second, separator=" "))
     named_frame = frame.with_columns(
         image=pl.concat_str("set", "group", separator="/"),
         path=pl.lit(None, pl.String),
@@ -175,12 +175,12 @@ def _listed(options: Options) -> Listing:
             if name not in frame.columns
         ),
     ).with_columns(pl.col("subset").fill_null(UNNAMED))
-    made = (
+    composed = (
         pl.concat_str(columns, separator=" ", ignore_nulls=True).replace("", None)
         if columns
         else pl.lit(None, pl.String)
     )
-    frame = frame.with_columns(group=pl.coalesce("group", made).str.strip_chars())
+    frame = frame.with_columns(group=pl.coalesce("group", composed).str.strip_chars())
     # One spelling of each group, or a capital letter makes every set lack one.
     frame = frame.with_columns(pl.col("group").first().over(pl.col("group").str.to_lowercase()))
     grouped = frame.drop_nulls("group")
@@ -204,8 +204,8 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows by subset, set and group; sets in the order in which they come, their images as neighbours."""
     attributes = [name for name in ("race", "gender", "physical") if name in frame.columns]
     others = [name for name in frame.columns if name not in (*_FORM, *attributes)]
-    known = [(subset, group, at) for subset in PUBLISHED for at, group in enumerate(groups(subset))]
-    ranks = pl.DataFrame(known, {"subset": pl.String, "group": pl.String, "rank": pl.Int64}, orient="row")
+    ordered = [(subset, group, at) for subset in PUBLISHED for at, group in enumerate(groups(subset))]
+    ranks = pl.DataFrame(ordered, {"subset": pl.String, "group": pl.String, "rank": pl.Int64}, orient="row")
     row = pl.int_range(pl.len())
     keys = frame.select("subset", "group", set=pl.coalesce("set", "image"), row=row)
     places = keys.join(ranks, on=["subset", "group"], how="left", maintain_order="left").select(

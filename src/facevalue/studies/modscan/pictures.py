@@ -91,8 +91,8 @@ def _joined(individuals: Individuals) -> Source:
 
 def _sides(levels: Mapping[str, str | None]) -> tuple[str, str]:
     """Pictures on the left and on the right."""
-    one, two = str(levels["image_1"]), str(levels["image_2"])
-    return (two, one) if levels["left"] == "2" else (one, two)
+    first, second = str(levels["image_1"]), str(levels["image_2"])
+    return (second, first) if levels["left"] == "2" else (first, second)
 
 
 def _files_joined(usual: Kind) -> Shows:
@@ -184,16 +184,16 @@ def _pairs(
 
 
 def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
-    other = "race" if attribute == "gender" else "gender"
+    constant = "race" if attribute == "gender" else "gender"
     of_attribute = files.filter(pl.col("attribute") == attribute)
-    unit = pl.concat_str("age", f"{other}_1", separator=" ") if attribute == "race" else pl.col("image")
+    unit = pl.concat_str("age", f"{constant}_1", separator=" ") if attribute == "race" else pl.col("image")
     return of_attribute.select(
         pl.col("image").alias("pair"),
         pl.col("image").alias("image_1"),
         pl.lit(None, pl.String).alias("image_2"),
         pl.col(f"{attribute}_1").alias("group_1"),
         pl.col(f"{attribute}_2").alias("group_2"),
-        pl.concat_str("age", f"{other}_1", separator=" ").alias("cell"),
+        pl.concat_str("age", f"{constant}_1", separator=" ").alias("cell"),
         pl.lit("1").alias("left"),
         # Who is on two composed pictures is not known: a face stands in several pairs of races of its age and gender.
         *(unit.alias(name) for name in PEOPLE),
@@ -209,7 +209,7 @@ def groups_of(faces: pl.DataFrame, attribute: str) -> tuple[str, ...]:
 
 
 def _personas(chosen: Selection) -> list[str]:
-    return [one.name for one in instances(PERSONA) if one.name in chosen.instances]
+    return [instance.name for instance in instances(PERSONA) if instance.name in chosen.instances]
 
 
 def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
@@ -302,35 +302,35 @@ def face_pairs(
     rows: list[tuple[str, ...]] = []
     short: list[LeftOut] = []
     faces_known = faces.drop_nulls([attribute, *same]).sort(*same, "image")
-    for key, part in faces_known.group_by(same, maintain_order=True):
+    for key, cell in faces_known.group_by(same, maintain_order=True):
         levels = tuple(map(str, key))
-        listed = {name: of_level for (name,), of_level in part.group_by(attribute, maintain_order=True)}
+        listed = {name: of_level for (name,), of_level in cell.group_by(attribute, maintain_order=True)}
         images = {name: of_level["image"].to_list() for name, of_level in listed.items()}
-        for one, other in combinations(groups, 2):
-            levels_named = " ".join([*levels, *([one, other] if len(groups) > 2 else [])])
-            sizes = len(images.get(one, ())), len(images.get(other, ()))
+        for first, second in combinations(groups, 2):
+            levels_named = " ".join([*levels, *([first, second] if len(groups) > 2 else [])])
+            sizes = len(images.get(first, ())), len(images.get(second, ()))
             count = min(most_pairs, *sizes)
             if count < most_pairs and any(sizes):
-                reason = f"{count} of {most_pairs}: the pictures have {sizes[0]} {one}, {sizes[1]} {other}."
+                reason = f"{count} of {most_pairs}: the pictures have {sizes[0]} {first}, {sizes[1]} {second}."
                 short.append(LeftOut(f"{attribute.replace('_', ' ')} pairs of {levels_named}", reason))
             rng = np.random.default_rng(_draw_seed(seed, attribute, levels_named))
             if by_person and count:
-                couples = _couples(listed[one], listed[other], most_pairs, rng)
+                couples = _couples(listed[first], listed[second], most_pairs, rng)
             else:
                 places = [rng.permutation(size)[:count].tolist() for size in sizes]
-                couples = [(images[one][i], images[other][j]) for i, j in zip(*places, strict=True)]
-            rows += [(*pair, one, other, *levels) for pair in couples]
+                couples = [(images[first][i], images[second][j]) for i, j in zip(*places, strict=True)]
+            rows += [(*pair, first, second, *levels) for pair in couples]
     schema = dict.fromkeys(("image_1", "image_2", "group_1", "group_2", *same), pl.String())
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return _numbered(frame, faces, same, seed), tuple(short)
 
 
 def _couples(
-    one: pl.DataFrame, other: pl.DataFrame, most_pairs: int, rng: np.random.Generator
+    first: pl.DataFrame, second: pl.DataFrame, most_pairs: int, rng: np.random.Generator
 ) -> list[tuple[str, str]]:
     """Pairs of pictures of people who are paired at random: a picture of each couple, then a second one of each, ..."""
     people = []
-    for side in (one, other):
+    for side in (first, second):
         by_person = [
             images.to_list() for images in side.group_by("identity", maintain_order=True).agg("image")["image"]
         ]

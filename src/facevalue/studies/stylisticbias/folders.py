@@ -71,8 +71,8 @@ def attribute_of(variation: str) -> str | None:
     >>> attribute_of("sunglasses"), attribute_of("purple-wig")
     ('eyewear', None)
     """
-    found = [attribute for attribute, values in GRID.items() if variation in values]
-    return found[0] if len(found) == 1 else None
+    attributes = [attribute for attribute, values in GRID.items() if variation in values]
+    return attributes[0] if len(attributes) == 1 else None
 
 
 def spellings(column: str) -> dict[str, tuple[str, ...]]:
@@ -83,11 +83,11 @@ def spellings(column: str) -> dict[str, tuple[str, ...]]:
 class _Record(NamedTuple):
     """One metadata file. `attribute` and `value` are None for a base face."""
 
-    where: str
+    file: str
     folder: str
     stem: str
     image: str
-    given: str | None
+    stated_id: str | None
     own_id: str | None
     attribute: str | None
     value: str | None
@@ -118,8 +118,8 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     for record in records:
         key = (_identity_of(record, bases), record.attribute, record.value)
         if key in rows:  # no two bases, as they have names of their own
-            what = f"images with {record.attribute} {record.value}"
-            raise DataError(f"Two {what} of identity {key[0]!r}: {rows[key].where} and {record.where}.")
+            pictures = f"images with {record.attribute} {record.value}"
+            raise DataError(f"Two {pictures} of identity {key[0]!r}: {rows[key].file} and {record.file}.")
         rows[key] = record
     ordered = sorted(rows, key=lambda key: [part or "" for part in key])
     return pl.DataFrame(
@@ -151,10 +151,10 @@ def known_variation(attribute: str, value: str) -> tuple[str, str] | None:
     (('hair_color', 'gray'), None)
     """
     try:
-        found = _variation({attribute: value}, "")
+        variation = _variation({attribute: value}, "")
     except (UnknownNameError, DataError):
         return None
-    return None if found[0] is None else found
+    return None if variation[0] is None else variation
 
 
 def known_gender(text: str) -> str | None:
@@ -172,13 +172,13 @@ def known_gender(text: str) -> str | None:
 
 
 def _record(root: Path, path: Path) -> _Record:
-    where = path.relative_to(root).as_posix()
-    metadata = _read_json(path, where)
+    file = path.relative_to(root).as_posix()
+    metadata = _read_json(path, file)
     traits = metadata.get("characteristics")
     if not isinstance(traits, dict):
-        raise DataError(f"{where}: has no 'characteristics'.")
-    attribute, value = _variation(traits.get("variation"), where)
-    given = next((str(m[key]) for m in (metadata, traits) for key in _IDENTITY_KEYS if _is_name(m.get(key))), None)
+        raise DataError(f"{file}: has no 'characteristics'.")
+    attribute, value = _variation(traits.get("variation"), file)
+    stated_id = next((str(m[key]) for m in (metadata, traits) for key in _IDENTITY_KEYS if _is_name(m.get(key))), None)
     own_id = next((str(m["id"]) for m in (metadata, traits) if _is_name(m.get("id"))), None)
     people = {}
     for name, keys in (
@@ -189,35 +189,35 @@ def _record(root: Path, path: Path) -> _Record:
     ):
         written = next((traits[key] for key in keys if traits.get(key) is not None), None)
         if written is not None:
-            people[name] = _value(name, PEOPLE[name], written, where)
+            people[name] = _value(name, PEOPLE[name], written, file)
         elif attribute is None:
-            raise DataError(f"{where}: a base face needs its {name}.")
+            raise DataError(f"{file}: a base face needs its {name}.")
     stem = path.name[: -len(_ENDING)]
     folder = path.parent.relative_to(root).as_posix()
-    image = _image(root, path.parent, stem, where)
-    return _Record(where, folder, stem, image, given, own_id, attribute, value, people)
+    image = _image(root, path.parent, stem, file)
+    return _Record(file, folder, stem, image, stated_id, own_id, attribute, value, people)
 
 
-def _read_json(path: Path, where: str) -> dict[str, Any]:
+def _read_json(path: Path, file: str) -> dict[str, Any]:
     try:
-        metadata = to_json(read_file(path, MAX_BYTES, "metadata"), where)
+        metadata = to_json(read_file(path, MAX_BYTES, "metadata"), file)
     except DataError as error:
-        raise DataError(f"{where}: is not JSON that can be read: {error}") from error
+        raise DataError(f"{file}: is not JSON that can be read: {error}") from error
     if not isinstance(metadata, dict):
-        raise DataError(f"{where}: is not a JSON object.")
+        raise DataError(f"{file}: is not a JSON object.")
     return metadata
 
 
-def _image(root: Path, folder: Path, stem: str, where: str) -> str:
-    found = [path for end in _SUFFIXES for path in (folder / f"{stem}{end}", folder / f"{stem}{end.upper()}")]
-    found = list({path.name.lower(): path for path in found if path.is_file()}.values())
-    if len(found) != 1:
-        what = "no image" if not found else "more than one image"
-        raise DataError(f"{where}: {what} beside it that is called {stem} and ends in one of {', '.join(_SUFFIXES)}.")
-    return found[0].relative_to(root).as_posix()
+def _image(root: Path, folder: Path, stem: str, file: str) -> str:
+    images = [path for end in _SUFFIXES for path in (folder / f"{stem}{end}", folder / f"{stem}{end.upper()}")]
+    images = list({path.name.lower(): path for path in images if path.is_file()}.values())
+    if len(images) != 1:
+        count = "no image" if not images else "more than one image"
+        raise DataError(f"{file}: {count} beside it that is called {stem} and ends in one of {', '.join(_SUFFIXES)}.")
+    return images[0].relative_to(root).as_posix()
 
 
-def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, None]:
+def _variation(written: object, file: str) -> tuple[str, str] | tuple[None, None]:
     """Return the attribute and value that a variation changes, however they are written."""
     pair: tuple[object, object] | None = None
     if written is None or (isinstance(written, str) and _slug(written) in _NO_VARIATION) or written == {}:
@@ -226,17 +226,17 @@ def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, Non
         pair = next(((written[k], written[v]) for k, v in _PAIR_KEYS if k in written and v in written), None)
         if pair is None and len(written) == 1:
             pair = next(iter(written.items()))
-    elif isinstance(written, str) and len(parts := re.split(r"[:=]", written, maxsplit=1)) == 2:
-        pair = (parts[0], parts[1])
+    elif isinstance(written, str) and len(halves := re.split(r"[:=]", written, maxsplit=1)) == 2:
+        pair = (halves[0], halves[1])
     if pair is None or not isinstance(pair[0], str):
-        raise DataError(f"{where}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}.")
+        raise DataError(f"{file}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}.")
     attribute = known_attribute(pair[0])
     if attribute is None:
-        raise UnknownNameError(f"attribute in {where}", pair[0], GRID)
-    return attribute, _value(attribute, GRID[attribute], pair[1], where)
+        raise UnknownNameError(f"attribute in {file}", pair[0], GRID)
+    return attribute, _value(attribute, GRID[attribute], pair[1], file)
 
 
-def _value(name: str, known: tuple[str, ...], written: object, where: str) -> str:
+def _value(name: str, levels: tuple[str, ...], written: object, file: str) -> str:
     """Return the grid's name for a value: a known spelling, if need be without padding or what follows a slash."""
     if isinstance(written, str):
         for text in (written, written.split("/")[0]):
@@ -244,12 +244,12 @@ def _value(name: str, known: tuple[str, ...], written: object, where: str) -> st
             while words:
                 slug = "-".join(words)
                 for value in (slug, _VALUE_SPELLINGS.get(slug)):
-                    if value in known:
+                    if value in levels:
                         return value
                 if words[-1] not in _PADDING:
                     break
                 words.pop()
-    raise UnknownNameError(f"{name} in {where}", str(written)[:100], known)
+    raise UnknownNameError(f"{name} in {file}", str(written)[:100], levels)
 
 
 def _bases(records: list[_Record]) -> dict[str, _Record]:
@@ -258,7 +258,7 @@ def _bases(records: list[_Record]) -> dict[str, _Record]:
     for record in records:
         identity = _base_name(record)
         if identity in bases:
-            raise DataError(f"Two base faces of identity {identity!r}: {bases[identity].where} and {record.where}.")
+            raise DataError(f"Two base faces of identity {identity!r}: {bases[identity].file} and {record.file}.")
         bases[identity] = record
     return bases
 
@@ -267,18 +267,18 @@ def _identity_of(record: _Record, bases: Mapping[str, _Record]) -> str:
     """Return whose face it is: one of `bases`."""
     if record.attribute is None:
         return _base_name(record)
-    if record.given is not None:
-        found = [record.given] if record.given in bases else []
+    if record.stated_id is not None:
+        names_of_bases = [record.stated_id] if record.stated_id in bases else []
     else:
         names = [*([record.own_id] if record.own_id else []), *_beginnings(record.stem)]
-        found = [name for name in names if name in bases]
+        names_of_bases = [name for name in names if name in bases]
         place = record.folder
-        while not found and place not in (".", ""):
-            found = [name for name in (place, place.rsplit("/", 1)[-1]) if name in bases]
+        while not names_of_bases and place not in (".", ""):
+            names_of_bases = [name for name in (place, place.rsplit("/", 1)[-1]) if name in bases]
             place = place.rpartition("/")[0]
-    if not found:
-        raise DataError(f"{record.where}: a variation ({record.attribute} {record.value}) without a base face.")
-    return found[0]
+    if not names_of_bases:
+        raise DataError(f"{record.file}: a variation ({record.attribute} {record.value}) without a base face.")
+    return names_of_bases[0]
 
 
 def _beginnings(stem: str) -> Iterator[str]:
@@ -291,15 +291,15 @@ def _beginnings(stem: str) -> Iterator[str]:
 def _row(identity: str, record: _Record, base: _Record) -> tuple[str | None, ...]:
     for name, level in record.people.items():
         if base.people[name] != level:
-            other = f"the base face ({base.where}) has {base.people[name]}"
-            raise DataError(f"{record.where}: {name} {level}, but {other}.")
+            of_base = f"the base face ({base.file}) has {base.people[name]}"
+            raise DataError(f"{record.file}: {name} {level}, but {of_base}.")
     image = identity if record.attribute is None else f"{identity}/{record.attribute}/{record.value}"
     people = (base.people[name] for name in PEOPLE)
     return (image, record.image, identity, identity, record.attribute, record.value, *people)
 
 
 def _base_name(record: _Record) -> str:
-    return record.given or record.own_id or _BASE_WORDS.sub("", record.stem) or record.folder
+    return record.stated_id or record.own_id or _BASE_WORDS.sub("", record.stem) or record.folder
 
 
 def _is_name(value: object) -> bool:

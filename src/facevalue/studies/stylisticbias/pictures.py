@@ -76,12 +76,12 @@ def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """
     genders = {}
     if "gender" in frame.columns:
-        said = frame.select("identity", "gender").drop_nulls().unique("identity", keep="first")
-        genders = {who: folders.known_gender(text) for who, text in said.iter_rows()}
+        stated = frame.select("identity", "gender").drop_nulls().unique("identity", keep="first")
+        genders = {identity: folders.known_gender(text) for identity, text in stated.iter_rows()}
     fates = {(v.attribute, v.name): v.fate for v in grid()}
     keep, lost = [], dict[tuple[str, str], list[str]]()
-    for who, attribute, variation in frame.select("identity", "attribute", "variation").iter_rows():
-        fate = _fate(fates, attribute, variation, genders.get(who))
+    for identity, attribute, variation in frame.select("identity", "attribute", "variation").iter_rows():
+        fate = _fate(fates, attribute, variation, genders.get(identity))
         keep.append(fate == "kept")
         if fate != "kept":
             lost.setdefault((attribute, fate), []).append(variation)
@@ -92,19 +92,19 @@ def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         )
         for (attribute, fate), names in lost.items()
     )
-    kept = frame.filter(pl.Series(keep, dtype=pl.Boolean))
-    if not (kept["attribute"] != CONTROL[0]).any():
+    rest = frame.filter(pl.Series(keep, dtype=pl.Boolean))
+    if not (rest["attribute"] != CONTROL[0]).any():
         raise DataError("No variation is left to judge. The paper's reduction drops some: --grid all has all 55.")
-    return kept, left_out
+    return rest, left_out
 
 
 def _fate(
     fates: Mapping[tuple[str, str], Mapping[str, str]], attribute: str | None, variation: str | None, gender: str | None
 ) -> str:
-    found = None if attribute is None or variation is None else folders.known_variation(attribute, variation)
-    if found is None:
+    cue = None if attribute is None or variation is None else folders.known_variation(attribute, variation)
+    if cue is None:
         return "kept"
-    of = fates[found]
+    of = fates[cue]
     if gender is not None:
         return of.get(gender, "none")
     return "kept" if "kept" in of.values() else next(iter(of.values()))
@@ -130,13 +130,13 @@ def _portraits(options: Options) -> Listing:
     return Listing(portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body"))
 
 
-def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
+def _controlled(frame: pl.DataFrame, control_shown: bool) -> pl.DataFrame:
     """With a full-body picture in plain clothes of everyone who is shown in a fashion style, or without any."""
     control = (pl.col("attribute") == CONTROL[0]).fill_null(value=False)
     names = [name for name in frame["attribute"].drop_nulls().unique() if folders.known_attribute(name) in FULL_BODY]
     dressed = frame.filter(pl.col("attribute").is_in(names))["identity"].unique()
     controls = frame.filter(control)
-    if not wanted or not controls.height:
+    if not control_shown or not controls.height:
         return frame.filter(~control)
     if controls["variation"].n_unique() > 1 or controls["variation"][0] != CONTROL[1]:
         raise DataError(f"The attribute {CONTROL[0]!r} has one variation, {CONTROL[1]!r}: a person in plain clothes.")
@@ -152,14 +152,14 @@ def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
     return frame.filter(~control | pl.col("identity").is_in(dressed.implode()))
 
 
-def _checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+def _checked(frame: pl.DataFrame, place: str) -> pl.DataFrame:
     """A manifest that this study can use: one base image for each identity that has variations."""
     faults = Faults()
     half = frame["attribute"].is_null() != frame["variation"].is_null()
     faults.where("names an attribute or a variation, but not both", half, frame["image"])
-    check_bases(frame, "identity", pl.col("attribute").is_null() & pl.col("variation").is_null(), where, faults)
+    check_bases(frame, "identity", pl.col("attribute").is_null() & pl.col("variation").is_null(), place, faults)
     if not (frame["attribute"] != CONTROL[0]).any():
-        raise DataError(f"{where}: no variation but the full-body base, so no shift to measure.")
+        raise DataError(f"{place}: no variation but the full-body base, so no shift to measure.")
     return frame
 
 

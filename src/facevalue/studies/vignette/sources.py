@@ -43,9 +43,9 @@ _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (-
 def _identities() -> Mapping[str, Sequence[str]]:
     table: dict[str, dict[str, None]] = {}
     for dimension in tables.dimensions():
-        for one in tables.identities(dimension.name):
-            spelled = (*one.aliases, *filter(None, (one.male, one.female)))
-            table.setdefault(one.name, {}).update(dict.fromkeys(spelled))
+        for identity in tables.identities(dimension.name):
+            spelled = (*identity.aliases, *filter(None, (identity.male, identity.female)))
+            table.setdefault(identity.name, {}).update(dict.fromkeys(spelled))
     return {name: tuple(spelled) for name, spelled in table.items()}
 
 
@@ -53,7 +53,9 @@ def _dimension(row: Mapping[str, str]) -> str | None:
     """The only dimension that has all identities of a row."""
     names = {row[name] for name in ("identity", "identity_1", "identity_2") if row.get(name)}
     dimensions = [
-        d.name for d in tables.dimensions() if names and names <= {one.name for one in tables.identities(d.name)}
+        d.name
+        for d in tables.dimensions()
+        if names and names <= {identity.name for identity in tables.identities(d.name)}
     ]
     return dimensions[0] if len(dimensions) == 1 else None
 
@@ -202,10 +204,10 @@ def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
     """Gender, dimension and name of the identities that were chosen."""
     for gender in chosen.genders or tables.GENDERS:
         for dimension in tables.dimensions():
-            for one in tables.identities(dimension.name, gender):
+            for identity in tables.identities(dimension.name, gender):
                 of = dimension.name in (chosen.dimensions or (dimension.name,))
-                if of and one.name in (chosen.identities or (one.name,)):
-                    yield gender, dimension.name, one.name
+                if of and identity.name in (chosen.identities or (identity.name,)):
+                    yield gender, dimension.name, identity.name
 
 
 def _crossed(people: Sequence[tuple[str, str, str]], activities: Sequence[str]) -> pl.DataFrame:
@@ -317,16 +319,21 @@ def casts(frame: pl.DataFrame) -> list[Cast]:
     """Who can be paired with whom, for pictures of which there is one of each kind."""
     out = []
     gaps: list[str] = []
-    for key, part in frame.group_by("gender", "dimension", maintain_order=True):
+    for key, pictures in frame.group_by("gender", "dimension", maintain_order=True):
         gender, dimension = map(str, key)
-        acting = part.filter(pl.col("activity").is_not_null())
-        done, who = (acting[name].unique(maintain_order=True) for name in ("activity", "identity"))
-        portraits = part.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
-        people = part["person"].unique(maintain_order=True) if "person" in part.columns else ()
-        if who.len() * done.len() * max(len(people), 1) != acting.height:
+        acting = pictures.filter(pl.col("activity").is_not_null())
+        activities, identities = (acting[name].unique(maintain_order=True) for name in ("activity", "identity"))
+        portraits = pictures.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
+        people = pictures["person"].unique(maintain_order=True) if "person" in pictures.columns else ()
+        if identities.len() * activities.len() * max(len(people), 1) != acting.height:
             present = set(acting.select("identity", "activity").iter_rows())
-            gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in present]
-        out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done), tuple(people)))
+            gaps += [
+                f"{identity} ({gender}): {a}"
+                for identity in identities
+                for a in activities
+                if (identity, a) not in present
+            ]
+        out.append(Cast(gender, dimension, tuple(identities), tuple(portraits), tuple(activities), tuple(people)))
     if gaps:
         more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
         count = "1 picture is missing" if len(gaps) == 1 else f"{len(gaps):,} pictures are missing"
@@ -341,7 +348,8 @@ def check_partners(casts: Sequence[Cast], chosen: Selection) -> None:
     """Refuse identities that were asked for by name and have nobody to be paired with."""
     if not chosen.identities or chosen.contrasts == ("activity",):
         return
-    partnered = {one for cast in casts for who in (cast.identities, cast.portraits) if len(who) > 1 for one in who}
+    groups = [identities for cast in casts for identities in (cast.identities, cast.portraits)]
+    partnered = {identity for identities in groups if len(identities) > 1 for identity in identities}
     for name in chosen.identities:
         if name in partnered:
             continue

@@ -142,12 +142,12 @@ def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
     """The images that were chosen by name."""
     race = "race" if "race" in frame.columns else "skin_tone"
-    for column, wanted in ((race, chosen.races), ("gender", chosen.genders), ("occupation", chosen.occupations)):
-        if not wanted:
+    for column, names in ((race, chosen.races), ("gender", chosen.genders), ("occupation", chosen.occupations)):
+        if not names:
             continue
         if column not in frame.columns:
             raise UnknownNameError("factor of the pictures", column, _factors(frame))
-        kept_levels = levels(column, wanted, frame[column].drop_nulls().unique(maintain_order=True).to_list())
+        kept_levels = levels(column, names, frame[column].drop_nulls().unique(maintain_order=True).to_list())
         frame = frame.filter(pl.col(column).is_in(list(kept_levels)))
     if frame.is_empty():
         raise DataError("No image is left: none has all of the race, gender and occupation that were chosen.")
