@@ -1,15 +1,22 @@
 """Missing answers with and without an intervention: intervals that cover."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.intervention_effects import Asked, add_missing_change
+from facevalue.measures.intervention_effects import add_missing_change
+
+Asked = tuple[np.ndarray, np.ndarray]  # replies, and those without a valid answer, by cluster
 
 
 def missing(plain: Asked, other: Asked, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> dict[str, float]:
+    rows = np.arange(plain[0].size)
+    units = dict(zip(("unit_1", "unit_2"), pairs or (rows, rows), strict=True))
+    names = ("replies", "missing", "replies_other", "missing_other")
+    totals = pl.DataFrame(units | dict(zip(names, (*plain, *other), strict=True)))
     out = EstimateTable("s", "m", intervention="x")
-    add_missing_change(out, plain, other, "face", pairs)
+    add_missing_change(out, totals, "face")
     return out.frame().row(0, named=True)
 
 
@@ -21,22 +28,22 @@ def test_the_change_of_missing_answers_covers() -> None:
         often = rng.beta(1, 9, 50)
         replies = np.full(50, 20.0)
         plain, other = rng.binomial(20, often), rng.binomial(20, np.minimum(often + 0.05, 1))
-        row = missing(Asked(replies, plain.astype(float)), Asked(replies, other.astype(float)))
+        row = missing((replies, plain.astype(float)), (replies, other.astype(float)))
         hits += row["low"] <= 5.0 <= row["high"]
     assert hits / 1000 == pytest.approx(0.95, abs=0.02)
 
 
 def test_the_change_of_missing_answers_is_in_points_and_may_be_unmeasurable() -> None:
     ten = np.full(4, 10.0)
-    row = missing(Asked(ten, np.array([0.0, 1, 0, 1])), Asked(ten, np.array([1.0, 2, 3, 4])))
+    row = missing((ten, np.array([0.0, 1, 0, 1])), (ten, np.array([1.0, 2, 3, 4])))
     assert row["value"] == pytest.approx(20.0)
     assert (row["n"], row["clusters"]) == (80, 4)
-    assert missing(Asked(ten * 0, ten * 0), Asked(ten, ten))["value"] is None
+    assert missing((ten * 0, ten * 0), (ten, ten))["value"] is None
 
 
 def test_no_missing_answer_anywhere_is_no_certainty() -> None:
     ten, none = np.full(12, 10.0), np.zeros(12)
-    row = missing(Asked(ten, none), Asked(ten, none))
+    row = missing((ten, none), (ten, none))
     assert row["value"] == 0
     assert -50 < row["low"] < 0 < row["high"] < 50
     assert row["p"] == 1
@@ -51,11 +58,11 @@ def test_the_change_of_missing_answers_covers_where_pairs_share_units() -> None:
         more = rng.choice([0.0, 0.3], 14)
         before = rng.binomial(4, 0.1, first.size).astype(float)
         after = rng.binomial(4, 0.1 + more[first] + more[second]).astype(float)
-        pair = Asked(replies, before), Asked(replies, after)
+        pair = (replies, before), (replies, after)
         truth = 30.0
         row = missing(*pair, (first, second))
         hits += row["low"] <= truth <= row["high"]
-        alone = [Asked(*(np.bincount(first, x).astype(np.float64) for x in (one.replies, one.missing))) for one in pair]
+        alone = [(np.bincount(first, one[0]), np.bincount(first, one[1])) for one in pair]
         row = missing(alone[0], alone[1])
         by_first += row["low"] <= truth <= row["high"]
     assert hits / 250 > 0.91

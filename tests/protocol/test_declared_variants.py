@@ -98,7 +98,9 @@ def test_changes_are_estimated_and_reported_and_plans_count_them(
     for variant in ("blunt", "no-picture"):
         change = values["mean", variant] - values["mean", None]
         assert values["change: mean", variant] == pytest.approx(change, abs=1e-12)
-    assert "Asked in other ways" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "Asked in other ways" in page
+    assert "blunt: asked as “An interview? Say only {options}.”. no-picture: nothing is shown." in page
 
 
 def test_interventions_are_asked_besides(read: Reader) -> None:

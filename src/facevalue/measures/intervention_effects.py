@@ -1,7 +1,7 @@
 """What interventions change besides estimates (`paired_changes`): missing answers, and how ciphers are read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,25 +53,15 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Replies of one condition by cluster, or pair of clusters; arrays of one length."""
-
-    replies: Array
-    missing: Array
-    """How many of them have no valid answer, expected where probabilities were read."""
-
-
-def add_missing_change(
-    table: EstimateTable, plain: Asked, changed: Asked, unit: str, pairs: tuple[Codes, Codes] | None = None
-) -> None:
+def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str) -> None:
     """Add the change in the share of replies without a valid answer.
 
     Parameters
     ----------
-    pairs:
-        Codes of the clusters on either side of each pair of them that replies are about, the same twice where it is
-        one; without it each row is a cluster.
+    totals:
+        A row per pair of clusters that replies are about: `unit_1` and `unit_2`, their codes, the same where it is one;
+        `replies` and `missing`, how many came and how many of them have no valid answer (expected where probabilities
+        were read), without the intervention; `replies_other` and `missing_other`, with it.
 
     Equation
     --------
@@ -81,24 +71,22 @@ def add_missing_change(
     as a pair falls with either side (Aronow, Samii and Assenova 2015; `paired_changes`). t with min(G, P) - 1 degrees
     of freedom; without pairs V and G - 1.
     """
-    used = (plain.replies > 0) | (changed.replies > 0)
-    rows = np.arange(used.size)
-    first, second = (side[used] for side in pairs or (rows, rows))
+    totals = totals.filter((pl.col("replies") > 0) | (pl.col("replies_other") > 0))
+    first, second = (totals[name].cast(pl.Int64).to_numpy() for name in ("unit_1", "unit_2"))
+    replies, missing = (np.stack([to_array(totals[f"{name}{end}"]) for end in ("", "_other")])
+                        for name in ("replies", "missing"))  # fmt: skip
     size, apart = int(np.unique(np.concatenate([first, second])).size), first != second
-    totals = [condition.replies.sum() for condition in (plain, changed)]
+    total = replies.sum(axis=1)
     value = se = np.nan
-    if min(totals) > 0:
-        rates = [condition.missing.sum() / total for condition, total in zip((plain, changed), totals, strict=True)]
+    if total.min() > 0:
+        rates = missing.sum(axis=1) / total
         value = 100 * (rates[1] - rates[0])
-        errors = [
-            (condition.missing - rate * condition.replies) / total
-            for condition, rate, total in zip((plain, changed), rates, totals, strict=True)
-        ]
+        errors = (missing - rates[:, None] * replies) / total[:, None]
         if size > 1:
-            se = 100 * float(np.sqrt(_dyadic((errors[1] - errors[0])[used], first, second)))
+            se = 100 * float(np.sqrt(_dyadic(errors[1] - errors[0], first, second)))
     groups = min(size, int(apart.sum())) if apart.any() else size
     of_all = Change(*(np.array([float(x)]) for x in (value, se, max(groups - 1, 1), groups)))
-    estimate, p = interval(of_all, np.array([int(sum(totals))]), np.array([size]), missing_change(unit))
+    estimate, p = interval(of_all, np.array([int(total.sum())]), np.array([size]), missing_change(unit))
     method = "t over clusters, both conditions of each"
     estimate = replace(estimate, method=np.where(se > 0, method, estimate.method).astype(object))
     table.add(missing_change(unit), {}, estimate, p=p, family="change in missing answers")

@@ -12,7 +12,6 @@ from facevalue.types import Option, Question
 
 PLAIN = "plain"
 """Name of the condition in which everything is asked as it is."""
-PICTURES = ("keep", "none", "blank")
 MAX_TEXT = 20_000
 """Most characters of one text."""
 MAX_CAPTION = 2_000
@@ -20,6 +19,7 @@ MAX_CAPTION = 2_000
 MAX_TURNS = 64
 MOST = 16
 """Most variants of one run."""
+_SHOWN = {"keep": "", "none": "nothing is shown", "blank": "a blank picture is shown"}
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _ROLES = ("user", "assistant")
 Led = Callable[[str, Question], str]
@@ -92,8 +92,8 @@ class Variant:
                 f"A variant cannot be called {self.name[:60]!r}: a name has up to 40 lower-case letters, digits "
                 f"and hyphens, and is not {PLAIN!r}."
             )
-        if self.picture not in PICTURES:
-            raise UnknownNameError(f"picture of {self.name!r}", self.picture, PICTURES)
+        if self.picture not in _SHOWN:
+            raise UnknownNameError(f"picture of {self.name!r}", self.picture, _SHOWN)
         self._check_texts()
         self._check_turns()
         if not any(self._states(key) for key in KEYS if key not in ("name", "title", "tasks")):
@@ -131,6 +131,25 @@ class Variant:
     def label(self) -> str:
         """Name of the variant for people."""
         return self.title or self.name
+
+    @property
+    def description(self) -> str:
+        """What it does, for people.
+
+        Examples
+        --------
+        >>> Variant("judge", before="Act as a judge.", picture="none").description
+        'before the prompt “Act as a judge.”; nothing is shown'
+        """
+        of = f"of {', '.join(self.tasks)}" if self.tasks else ""
+        prompt = f"asked as “{self.prompt}”" if self.prompt else ""
+        options = f"options {', '.join(f'“{text}”' for text in self.options.values())}" if self.options else ""
+        texts = {"before the prompt": self.before, "after it": self.after, "system message": self.system}
+        turns = f"{len(self.turns)} turns before the prompt" if self.turns else ""
+        cipher = "in the Caesar cipher" if self.cipher else ""
+        texts |= {"below the picture": self.caption}
+        stated = [f"{place} “{text}”" for place, text in texts.items() if text]
+        return "; ".join(filter(None, [of, prompt, options, *stated, turns, _SHOWN[self.picture], cipher]))
 
     @property
     def reworded(self) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
+    from facevalue.prompts.variants import Variant
     from facevalue.protocol.page import Page
     from facevalue.protocol.protocol import Protocol
 
@@ -110,7 +111,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
         extras=replace(protocol.extras, compare=_compared(protocol, tasks)),
-        page=protocol.page or partial(_page, analysis, varied=bool(protocol.variants)),
+        page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
     )
 
 
@@ -135,6 +136,11 @@ def _narrowed(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -> di
         if (names := given.names(options, name) if name in options else ())
     }
     return {task: asks[task].narrowed(chosen) if chosen else asks[task] for task in tasks}
+
+
+def asked_variants(protocol: "Protocol", tasks: Collection[str]) -> "list[Variant]":
+    """Variants of a protocol that are of any of these tasks."""
+    return [variant for variant in protocol.variants if not variant.tasks or {*tasks} & {*variant.tasks}]
 
 
 def _items(ask: Ask) -> int:
@@ -207,11 +213,11 @@ def _missing_by(analysis: Tasks) -> MissingBy:
     return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))
 
 
-def _page(analysis: Tasks, *, varied: bool) -> "Page":
+def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":
     """What the report shows where the protocol does not say."""
     from facevalue.protocol.default_page import page_of  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    return page_of(analysis.tasks, varied=varied)
+    return page_of(analysis.tasks, variants)
 
 
 def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Preregistration] | None":

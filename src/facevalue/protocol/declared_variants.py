@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.prompts.variants import Variant, checked
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.compiled import compiled
+from facevalue.protocol.compiled import asked_variants, compiled
 from facevalue.protocol.replies import Options
 from facevalue.protocol.study import Study
 from facevalue.protocol.tasks import TASK
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 def in_variants(protocol: "Protocol", study: Study, options: Mapping[str, OptionValue]) -> Study:
     """Ask a compiled study in the variants of its protocol, too: those of tasks that are asked."""
-    tasks = {block.constants.get(TASK, "") for block in study.design.blocks}
-    variants = [variant for variant in protocol.variants if not variant.tasks or tasks & {*variant.tasks}]
+    variants = asked_variants(protocol, {block.constants.get(TASK, "") for block in study.design.blocks})
     if not variants:
         return study
     versions = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
@@ -67,11 +68,11 @@ class _Taken(NamedTuple):
     of: Of
 
 
-def page_of(tasks: Sequence[Task], *, varied: bool = False) -> Page:
+def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     """The page of a study from what it takes: its first tested take leads, and each family of takes has a section.
 
     Where answers have several scores the headline is about those of the first family together: they share no unit.
-    `varied`: whether the study declares variants, which have a section beside it.
+    `variants`: those that the study declares, which have a section of their own.
     """
     rows_of_takes = (_Taken(take, score, _selection(take, task, score))
              for task in tasks for take in task.takes for score in task.scores_of(take))  # fmt: skip
@@ -108,7 +109,7 @@ def page_of(tasks: Sequence[Task], *, varied: bool = False) -> Page:
     return Page(
         lead=tuple(_lead(row, several=several) for row in tested),
         together=several and len(tested) > 1,
-        sections=(*sections, *([_variants(taken, several=several)] if varied else []), _EXAMPLES, missing),
+        sections=(*sections, *([_varied(taken, variants, several=several)] if variants else []), _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
@@ -117,7 +118,7 @@ def page_of(tasks: Sequence[Task], *, varied: bool = False) -> Page:
     )
 
 
-def _variants(taken: Sequence[_Taken], *, several: bool) -> Section:
+def _varied(taken: Sequence[_Taken], variants: Sequence[Variant], *, several: bool) -> Section:
     """Estimates of each take as it is asked and in each variant."""
     charts = (
         Dumbbells(
@@ -127,7 +128,8 @@ def _variants(taken: Sequence[_Taken], *, several: bool) -> Section:
         )
         for row in taken
     )  # fmt: skip
-    return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=_VARIED)
+    lead = " ".join([_VARIED, *(f"{variant.label}: {variant.description}." for variant in variants)])
+    return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=lead)
 
 
 def _questions(tasks: Sequence[Task]) -> Questions:

@@ -11,7 +11,6 @@ from facevalue.measures import intervention_effects
 from facevalue.measures.base import Measure
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable, stacked
-from facevalue.measures.intervention_effects import Asked
 from facevalue.measures.paired_changes import Changes, change_of, reduced
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
@@ -19,7 +18,6 @@ from facevalue.protocol.kept_answers import MOST_ROWS, SEED, KeptAnswers, groupe
 from facevalue.protocol.sampled_units import COLUMNS, Groups, UnitNames
 
 _UNIT = COLUMNS[0]
-_LEAST, _MOST = pl.min_horizontal(COLUMNS), pl.max_horizontal(COLUMNS)  # a pair is one in either order
 
 
 def measures(plain: Sequence[Measure], *, ciphered: bool) -> tuple[Measure, ...]:
@@ -105,23 +103,20 @@ def _taken(answers: KeptAnswers, groups: Groups, whole: pl.DataFrame | None) -> 
 
 def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAnswers, unit: str) -> None:
     """Add the change in the share of replies without a valid answer, over the units on either side of each pair."""
-    totals = [_totals(one) for one in (first, second)]
-    joined = totals[0].join(totals[1], on=COLUMNS, how="full", coalesce=True, suffix="_other").fill_null(0.0)
-    one, other = (
-        Asked(joined[f"replies{end}"].to_numpy(), joined[f"missing{end}"].to_numpy()) for end in ("", "_other")
-    )
-    pairs = tuple(joined[name].cast(pl.Int64).to_numpy() for name in COLUMNS)
-    intervention_effects.add_missing_change(table, one, other, unit, (pairs[0], pairs[1]))
+    totals = _totals(first).join(_totals(second), on=["unit_1", "unit_2"], how="full", coalesce=True, suffix="_other")
+    intervention_effects.add_missing_change(table, totals.fill_null(0.0), unit)
 
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
+    """Replies and those without a valid answer, by pair of units."""
     parts = []
     for rows in answers.raw():
         valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
         mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
-        pair = rows.select(_LEAST.alias(COLUMNS[0]), _MOST.alias(COLUMNS[1]), missing=1 - mass)
-        parts.append(pair.group_by(COLUMNS).agg(replies=pl.len().cast(pl.Float64), missing=pl.col("missing").sum()))
-    return pl.concat(parts).group_by(COLUMNS).agg(pl.all().sum()).sort(COLUMNS)
+        pair = rows.select(unit_1=pl.min_horizontal(COLUMNS), unit_2=pl.max_horizontal(COLUMNS), missing=1 - mass)
+        sums = pair.group_by("unit_1", "unit_2").agg(replies=pl.len().cast(pl.Float64), missing=pl.col("missing").sum())
+        parts.append(sums)
+    return pl.concat(parts).group_by("unit_1", "unit_2").agg(pl.all().sum()).sort("unit_1", "unit_2")
 
 
 def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None:
