@@ -204,18 +204,17 @@ def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.Data
     def share(s: str, unknown: pl.Expr) -> pl.Expr:
         return (1 + n_other * pl.col(f"{s}_other") - n * pl.col(s) + unknown) / 2
 
-    columns = {
-        "s_base": [pl.col(s) * pl.col("n") * pl.col("n_other") for s in "st"],
-        "s_other": [pl.col(f"{s}_other") * pl.col("n") * pl.col("n_other") for s in "st"],
-        "s_least": [share(s, n - 1) for s in "st"],
-        "s_most": [share(s, 1 - n_other) for s in "st"],
-    }
-    units = profile.with_units(joined)
-    sides = {
-        name: profile.by_identity(units.with_columns(n=pl.col("n") * pl.col("n_other"), s=s, t=t))
-        for name, (s, t) in columns.items()
-    }
-    return sides["s_base"].with_columns(side["s"].alias(name) for name, side in sides.items()).drop("s")
+    def sums(s: str) -> pl.Expr:
+        valid = pl.col("n") * pl.col("n_other")
+        return pl.struct(
+            s_base=pl.col(s) * valid,
+            s_other=pl.col(f"{s}_other") * valid,
+            s_least=share(s, n - 1),
+            s_most=share(s, 1 - n_other),
+        )
+
+    answers = profile.with_units(joined).with_columns(n=pl.col("n") * pl.col("n_other"), s=sums("s"), t=sums("t"))
+    return profile.by_identity(answers.drop("s_other", "t_other")).drop("t").unnest("s")
 
 
 def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
