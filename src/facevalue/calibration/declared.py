@@ -1,11 +1,10 @@
 """Calibration of a study that is declared by its takes: what is planted, and the simple tests, follow from them."""
 
-from collections.abc import Callable
-
 import polars as pl
 
+from facevalue.calibration.rivals import of_groups
 from facevalue.errors import DataError
-from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, against, one_with_the_others
+from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
@@ -13,8 +12,11 @@ from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import (
     CONTRAST,
     DIMENSION,
+    EACH_OTHER,
     GAP,
+    GROUP,
     LEVELS_MEAN,
+    OTHER_GROUP,
     OTHERS,
     PREFERENCE,
     SHIFT,
@@ -56,25 +58,24 @@ def calibration_of(protocol: Protocol) -> Calibration:
         rivals=tuple(
             Rival(
                 measure_name(take, task.breakdown, score), _rows(take, task, score),
-                (pl.col("family").str.starts_with(take.named()),),
+                only=(pl.col("family").str.starts_with(take.named()),),
             )
             for task in tasks for take in task.takes if take.measure in _CONTRASTS for score in task.scores_of(take)
         ),
     )  # fmt: skip
 
 
-def _rows(take: Take, task: Task, score: Score) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def _rows(take: Take, task: Task, score: Score) -> Rows:
     contrast, breakdown = _CONTRASTS[take.measure], task.breakdown
     return lambda answers: contrast(_means(task.rows(answers), breakdown, score), take, breakdown, score)
 
 
 def _means(answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
-    """Mean score of each picture and question, with all that may be asked of it as texts."""
+    """Mean score of each picture and question."""
     names = dict.fromkeys([breakdown.sets.key, "image", *breakdown.sets.cue, *breakdown.factors])
-    texts = [pl.col(name).cast(pl.String) for name in names if name in answers.columns]
-    cells = answers.with_columns(texts).group_by([name for name in names if name in answers.columns]).agg(
+    cells = answers.group_by([name for name in names if name in answers.columns]).agg(
         pl.col(score.name).mean().alias(VALUE)
-    )  # fmt: skip
+    )
     return cells.with_columns(pl.col(breakdown.sets.key).alias(UNIT)).drop_nulls(VALUE)
 
 
@@ -98,21 +99,21 @@ def _preferences(means: pl.DataFrame, take: Take, _: Breakdown, score: Score) ->
     return means.select(*take.by, UNIT, pl.col(VALUE) - (score.low + score.high) / 2)
 
 
-def _looked_at(means: pl.DataFrame, take: Take, breakdown: Breakdown) -> pl.DataFrame:
+def _compared(means: pl.DataFrame, take: Take, breakdown: Breakdown, versus: str) -> pl.DataFrame:
+    """Levels of a take's factor, by what the take looks at: shifts, bases where there are any, or everything."""
     if take.on == SHIFT:
-        return _moved(means, breakdown)
-    bases = breakdown.sets.cue and not set(breakdown.sets.cue) & {*take.by, take.of}
-    return means.filter(_is_base(breakdown)) if bases else means
+        means = _moved(means, breakdown)
+    elif breakdown.sets.cue and not set(breakdown.sets.cue) & {*take.by, take.of}:
+        means = means.filter(_is_base(breakdown))
+    return of_groups(means.select(*take.by, take.of, UNIT, VALUE), [take.of], versus).drop(take.of)
 
 
 def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
-    rows = _looked_at(means, take, breakdown)
-    out = []
-    for level, contrast in breakdown.contrasts(take):
-        side = against(pl.col(take.of), level, None if contrast in (OTHERS, LEVELS_MEAN) else contrast).alias(SIDE)
-        labels = {take.of: pl.lit(level), CONTRAST: pl.lit(contrast)}
-        out.append(rows.with_columns(side).drop_nulls(SIDE).select(*take.by, SIDE, UNIT, VALUE, **labels))
-    contrasts = pl.concat(out)
+    contrast = breakdown.contrasts(take)[0][1]
+    levels = contrast not in (OTHERS, LEVELS_MEAN)
+    compared = _compared(means, take, breakdown, EACH_OTHER if levels else OTHERS).drop(DIMENSION)
+    labels = [pl.col(GROUP).alias(take.of), (pl.col(OTHER_GROUP) if levels else pl.lit(contrast)).alias(CONTRAST)]
+    contrasts = compared.select(*take.by, SIDE, UNIT, VALUE, *labels)
     if not breakdown.paired(take.of):
         return contrasts
     keys = [*take.by, take.of, CONTRAST, UNIT]
@@ -121,8 +122,7 @@ def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl
 
 
 def _spreads(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
-    contrasts = one_with_the_others(_looked_at(means, take, breakdown), take.of, {DIMENSION: take.of}, part=True)
-    return contrasts.select(*take.by, DIMENSION, PART, SIDE, UNIT, VALUE)
+    return _compared(means, take, breakdown, OTHERS).rename({GROUP: PART})
 
 
 _CONTRASTS = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}

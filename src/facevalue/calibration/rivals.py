@@ -1,6 +1,7 @@
 """Simple tests of the same answers, beside which the power of a study's own tests stands."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -8,9 +9,11 @@ import polars as pl
 from scipy import special, stats
 
 from facevalue.measures.adjustment import adjust
-from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Rival
+from facevalue.protocol.calibration import SIDE, UNIT, VALUE, Rival
+from facevalue.protocol.takes import DIMENSION, EACH_OTHER, GROUP, OTHER_GROUP
 
 Array = npt.NDArray[np.float64]
+_LEVELS = pl.selectors.by_dtype(pl.Enum, pl.Categorical)
 
 
 def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
@@ -20,14 +23,47 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     the smaller tail) where values are flags. Where an estimate is about several numbers at once (`part`), the smallest
     p times how many they are.
     """
-    long = rival.rows(answers).drop_nulls([VALUE, UNIT]).with_columns(measure=pl.lit(rival.measure))
-    labels = [name for name in long.columns if name not in (UNIT, VALUE, SIDE, PART)]
-    cells = [*labels, *([PART] if PART in long.columns else [])]
-    sides = [SIDE] if SIDE in long.columns else []
-    units = long.group_by([*cells, UNIT, *sides]).agg(pl.col(VALUE).mean())
-    tests = _exact(units, cells) if rival.flags else _by_t(units, cells, sides)
-    smallest = tests.group_by(labels).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
-    return smallest.with_columns(pl.col(labels).cast(pl.String))
+    rows = rival.rows(answers.with_columns(_LEVELS.cast(pl.String))).drop_nulls([VALUE, UNIT])
+    part = [name for name in rival.part if name in (*rows.columns, *(GROUP for _ in rival.groups))]
+    rest = {UNIT, VALUE, SIDE, *rival.groups}
+    by = rival.by if rival.by is not None else [name for name in rows.columns if name not in {*rest, *part}]
+    if rival.groups:
+        cells = dict.fromkeys([*by, *(name for name in part if name != GROUP)])
+        rows = of_groups(rows.select(*cells, *rival.groups, UNIT, VALUE), rival.groups, rival.versus)
+        by = [*by, *(name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns and name not in part)]
+    by, sides = ["measure", *by], [SIDE] if SIDE in rows.columns else []
+    units = (
+        rows.with_columns(measure=pl.lit(rival.measure)).group_by([*by, *part, UNIT, *sides]).agg(pl.col(VALUE).mean())
+    )
+    if rival.apart:
+        same = [name for name in (*by, *part, UNIT) if name != rival.apart]
+        units = units.with_columns(pl.col(VALUE) - pl.col(VALUE).mean().over(same))
+    tests = _exact(units, [*by, *part]) if rival.flags else _by_t(units, [*by, *part], sides)
+    smallest = tests.group_by(by).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
+    return smallest.with_columns(pl.col(by).cast(pl.String))
+
+
+def of_groups(rows: pl.DataFrame, columns: Sequence[str], versus: str) -> pl.DataFrame:
+    """Rows once for each column (`dimension`) and level of it (`group`), beside those they are compared with.
+
+    `side` is true of the group; false of all others, or, where it is compared with each other, of `other_group`.
+    """
+    compared = []
+    for column in columns:
+        level = pl.col(column).cast(pl.String)
+        dimension = pl.lit(column).alias(DIMENSION)
+        if not versus:
+            compared.append(rows.with_columns(dimension, level.alias(GROUP)))
+            continue
+        levels = rows[column].cast(pl.String).drop_nulls().unique().sort().to_list()
+        for group, other in product(levels, levels if versus == EACH_OTHER else [None]):
+            if group != other:
+                rest = level != group if other is None else level == other
+                side = pl.when(level == group).then(True).when(rest).then(False).alias(SIDE)
+                labels = {GROUP: group, **({} if other is None else {OTHER_GROUP: other})}
+                texts = [pl.lit(text).alias(name) for name, text in labels.items()]
+                compared.append(rows.with_columns(side, dimension, *texts).drop_nulls(SIDE))
+    return pl.concat(compared)
 
 
 def _exact(units: pl.DataFrame, cells: Sequence[str]) -> pl.DataFrame:

@@ -9,30 +9,47 @@ from facevalue.types import OptionValue
 
 UNIT, VALUE, SIDE, PART = "unit", "value", "side", "part"
 """Columns of what a rival tests."""
+Rows = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A simple test of the answers that a study's own tests are of.
+    """A simple test of the answers that a study's own tests are of: what each unit says on average, and t over units.
 
     Attributes
     ----------
     measure:
         Whose estimates it tests as well.
     rows:
-        From answers to what is tested, a row per number: `unit`, what was sampled; `value`, which is zero on average
-        without any effect; the labels of the estimate. With `side`, true for the one and false for the other of two
-        groups, whose units are compared; with `part`, which of several numbers it is that an estimate is about.
+        From answers, levels as texts, to what is tested, a row per number: `unit`, what was sampled; `value`, which is
+        zero on average without any effect; and what it is of. With `side`, true for the one and false for the other of
+        two groups, whose units are compared.
+    by:
+        Columns of these that are labels of the estimate; all if None.
     only:
         Which of the measure's estimates.
+    part:
+        Columns that say which of several numbers it is that an estimate is about.
+    apart:
+        Label of whose levels a unit's mean is taken off: what is left is how the unit differs between them.
+    groups:
+        Columns whose levels are labels `dimension` and `group`, one column after the other.
+    versus:
+        What groups are compared with: "(others)", all other levels; "(each other)", each other level, which is the
+        label `other_group`. With nothing if empty.
     flags:
         Whether each unit's value is 0 or 1, and two sides are compared by Fisher's exact test: with one to three units
         on a side, t finds something where there is nothing in most audits.
     """
 
     measure: str
-    rows: Callable[[pl.DataFrame], pl.DataFrame]
+    rows: Rows
+    by: tuple[str, ...] | None = None
     only: tuple[pl.Expr, ...] = ()
+    part: tuple[str, ...] = (PART,)
+    apart: str = ""
+    groups: tuple[str, ...] = ()
+    versus: str = ""
     flags: bool = False
 
 
@@ -82,28 +99,22 @@ class Calibration:
     planned: float | None = 1.0
 
 
-def against(levels: pl.Expr, level: str | pl.Expr, other: str | pl.Expr | None = None) -> pl.Expr:
-    """Side of a row: true of a level, false of the other or of all others, null of what is not compared."""
-    rest = levels != level if other is None else levels == other
-    return pl.when(levels == level).then(True).when(rest).then(False)
+def numbers(value: str, unit: str, *only: pl.Expr) -> Rows:
+    """Make rows of the answers themselves: a column's values, of those that agree with `only`."""
+    return lambda answers: answers.filter(*only).with_columns(pl.col(value).alias(VALUE), pl.col(unit).alias(UNIT))
 
 
-def one_with_the_others(
-    rows: pl.DataFrame, column: str, labels: Mapping[str, str], *, part: bool = False
-) -> pl.DataFrame:
-    """Rows once for each level of a column, whose units are compared with all others.
+def both_ways(pairs: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Each row about two twice: of the one beside the other, and the other way round, where values turn their sign.
 
-    `labels` are those of the estimates: the level's by "level", and the column's own name by "dimension". Where `part`,
-    an estimate is about all levels at once.
+    What they are called by is in columns ending in `_1` and `_2` (`names`), and then in `name` and `other_name`.
     """
-    levels = rows[column].drop_nulls().unique().sort().to_list()
-    out = []
-    for level in levels:
-        side = against(pl.col(column).cast(pl.String), str(level)).alias(SIDE)
-        named = {"level": str(level), "dimension": column.replace("_", " ")}
-        texts = [pl.lit(named.get(text, text)).alias(name) for name, text in labels.items()]
-        out.append(rows.with_columns(side, *texts, *([pl.lit(str(level)).alias(PART)] if part else [])))
-    return pl.concat(out).drop_nulls(SIDE)
+    turned = []
+    for one, other, sign in ((1, 2, 1), (2, 1, -1)):
+        ends = [(f"_{one}", ""), (f"_{other}", "other_")]
+        columns = [pl.col(name + end).alias(prefix + name) for name in names for end, prefix in ends]
+        turned.append(pairs.with_columns(*columns, pl.col(VALUE) * sign))
+    return pl.concat(turned)
 
 
 def words_of(rows: pl.DataFrame, text: str, named: tuple[str, ...]) -> pl.DataFrame:

@@ -1,54 +1,30 @@
 """Calibration of VIGNETTE: identities are preferred, and their choices tested by t over people."""
 
-from collections.abc import Callable
-
 import polars as pl
 
-from facevalue.protocol.calibration import PART, UNIT, VALUE, Calibration, Rival
+from facevalue.protocol.calibration import PART, UNIT, VALUE, Calibration, Rival, both_ways
 
 _ABOUT = ("dimension", "paradigm", "contrast")
+_IDENTITY = (*_ABOUT, "identity")
 _LISTED = pl.col("activity").is_null()
 _POOLED = tuple(pl.col(name).is_null() for name in ("question", "gender"))
+_BY_QUESTION = (~_POOLED[0], _POOLED[1])
 
 
 def choices(answers: pl.DataFrame) -> pl.DataFrame:
     """Each choice twice: of the one identity beside the other, and the other way round, from -1/2 to 1/2."""
-    texts = answers.with_columns(pl.col("question", "activity", "identity_1", "identity_2", *_ABOUT).cast(pl.String))
-    sides = [
-        texts.select(
-            *_ABOUT, "question", "activity", identity=f"identity_{one}", other_identity=f"identity_{other}",
-            unit=pl.col("person").cast(pl.String), value=sign * (pl.col("weight") - pl.col("other")) / 2,
-        )
-        for one, other, sign in ((1, 2, 1), (2, 1, -1))
-    ]  # fmt: skip
-    return pl.concat(sides).drop_nulls(["identity", VALUE])
-
-
-def _by(*labels: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    return lambda answers: choices(answers).select(*_ABOUT, *labels, UNIT, VALUE)
-
-
-def _apart(label: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """What is chosen with one level of a label, less the identity's mean over all levels with the same person."""
-
-    def rows(answers: pl.DataFrame) -> pl.DataFrame:
-        mean = pl.col(VALUE).mean().over(*_ABOUT, "identity", UNIT)
-        return choices(answers).select(*_ABOUT, "identity", label, UNIT, pl.col(VALUE) - mean)
-
-    return rows
-
-
-def _spreads(answers: pl.DataFrame) -> pl.DataFrame:
-    return choices(answers).select(*_ABOUT, UNIT, VALUE, pl.col("identity").alias(PART))
+    values = (pl.col("weight") - pl.col("other")) / 2
+    pairs = answers.with_columns(pl.col("person").alias(UNIT), values.alias(VALUE))
+    return both_ways(pairs, "identity").drop_nulls("identity")
 
 
 def _shortfalls(answers: pl.DataFrame) -> pl.DataFrame:
     """How much less a person's pictures are chosen with an identity than with each that is chosen more."""
     decided = choices(answers).filter(pl.col("paradigm") == "decision")
-    means = decided.group_by(*_ABOUT, "identity", UNIT).agg(pl.col(VALUE).mean())
+    means = decided.group_by(*_IDENTITY, UNIT).agg(pl.col(VALUE).mean())
     pairs = means.join(means, on=[*_ABOUT, UNIT], suffix="_of_other").rename({"identity_of_other": PART})
     less = pairs.with_columns(pl.col(VALUE) - pl.col(f"{VALUE}_of_other")).drop(f"{VALUE}_of_other")
-    return less.filter(pl.col(VALUE).mean().over(*_ABOUT, "identity", PART) < 0)
+    return less.filter(pl.col(VALUE).mean().over(*_IDENTITY, PART) < 0)
 
 
 CALIBRATION = Calibration(
@@ -65,14 +41,14 @@ CALIBRATION = Calibration(
     units=("image", "set", "person"),
     planned=100.0,
     rivals=(
-        Rival("selection_gap", _by("identity"), _POOLED),
-        Rival("selection_gap", _by("identity", "question"), (~_POOLED[0], _POOLED[1])),
-        Rival("selection_frequency", _by("identity"), (*_POOLED, _LISTED)),
-        Rival("selection_frequency", _by("identity", "question"), (~_POOLED[0], _POOLED[1], _LISTED)),
-        Rival("selection_frequency", _apart("activity"), (*_POOLED, ~_LISTED)),
-        Rival("paircomp", _apart("other_identity"), _POOLED),
-        Rival("log_odds", _apart("activity"), _POOLED),
-        Rival("spread", _spreads, _POOLED),
-        Rival("impact_shortfall", _shortfalls, _POOLED),
+        Rival("selection_gap", choices, _IDENTITY, _POOLED),
+        Rival("selection_gap", choices, (*_IDENTITY, "question"), _BY_QUESTION),
+        Rival("selection_frequency", choices, _IDENTITY, (*_POOLED, _LISTED)),
+        Rival("selection_frequency", choices, (*_IDENTITY, "question"), (*_BY_QUESTION, _LISTED)),
+        Rival("selection_frequency", choices, (*_IDENTITY, "activity"), (*_POOLED, ~_LISTED), apart="activity"),
+        Rival("paircomp", choices, (*_IDENTITY, "other_identity"), _POOLED, apart="other_identity"),
+        Rival("log_odds", choices, (*_IDENTITY, "activity"), _POOLED, apart="activity"),
+        Rival("spread", choices, _ABOUT, _POOLED, part=("identity",)),
+        Rival("impact_shortfall", _shortfalls, _IDENTITY, _POOLED),
     ),
 )

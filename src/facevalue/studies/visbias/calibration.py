@@ -1,147 +1,95 @@
 """Calibration of VisBias: groups differ in choices, comparisons, words and forms, tested by t and by Fisher's test."""
 
-from collections.abc import Callable
-from itertools import combinations, product
+from itertools import product
 
 import polars as pl
 
 from facevalue.annotate import sentiment
 from facevalue.answers.form_fields import decoded
-from facevalue.protocol.calibration import (
-    PART,
-    SIDE,
-    UNIT,
-    VALUE,
-    Calibration,
-    Rival,
-    against,
-    one_with_the_others,
-    words_of,
-)
+from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows, both_ways, words_of
+from facevalue.protocol.takes import EACH_OTHER, OTHERS
 from facevalue.studies.visbias.analysis import CONDITIONS, FIELDS, GROUPS, LEVELS
-from facevalue.studies.visbias.analysis_texts import UNMARKED
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.parsing import CHOICES
 
 _DIMENSIONS = ("skin_tone", "gender")
+_GROUPS = ("skin tone", "gender")
+_CROSSED = (*_GROUPS, "skin tone x gender")
+
+
+def _of_task(answers: pl.DataFrame, task: str) -> pl.DataFrame:
+    """Answers of a task about one person, by groups of a dimension and of two crossed; pictures are units."""
+    tone = pl.col("skin_tone").alias(_CROSSED[0])
+    crossed = pl.concat_str(_DIMENSIONS, separator=" ").alias(_CROSSED[-1])
+    return answers.filter(pl.col("task") == task).with_columns(tone, crossed, pl.col("image").alias(UNIT))
 
 
 def _choices(answers: pl.DataFrame) -> pl.DataFrame:
-    """Weights of each option, of a group and of all others."""
-    answered = _crossed(answers.filter(pl.col("task") == "mcq"))
-    long = answered.unpivot(
-        CHOICES, index=["image", "question", *_DIMENSIONS, _BOTH], variable_name=PART, value_name=VALUE
-    )
-    values = long.rename({"image": UNIT}).drop_nulls(VALUE)
-    rows = (one_with_the_others(values, name, {"dimension": "dimension", "group": "level"}) for name in _COMPARED)
-    return pl.concat(rows).select("dimension", "group", "question", PART, SIDE, UNIT, VALUE)
-
-
-_BOTH = "skin_tone x gender"
-_COMPARED = (*_DIMENSIONS, _BOTH)
-
-
-def _crossed(rows: pl.DataFrame, side: str = "") -> pl.DataFrame:
-    """Groups as texts, and both together."""
-    texts = [pl.col(f"{name}{side}").cast(pl.String).alias(name) for name in _DIMENSIONS]
-    return rows.with_columns(pl.col("image", "question").cast(pl.String), *texts).with_columns(
-        pl.concat_str(_DIMENSIONS, separator=" ").alias(_BOTH)
-    )
+    """Weights of each option."""
+    about = [UNIT, "question", *_CROSSED]
+    return _of_task(answers, "mcq").unpivot(CHOICES, index=about, variable_name=PART, value_name=VALUE)
 
 
 def _ranked(answers: pl.DataFrame) -> pl.DataFrame:
     """Who is said to be above whom: yes asked the one way less yes asked the other."""
-    answered = answers.filter(pl.col("task") == "yesno")
-    sign = pl.when(pl.col("order").cast(pl.String) == SWAPPED).then(-1.0).otherwise(1.0)
-    pairs = answered.group_by("pair", "question", *(f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2))).agg(
+    sign = pl.when(pl.col("order") == SWAPPED).then(-1.0).otherwise(1.0)
+    sides = [f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2)]
+    pairs = answers.filter(pl.col("task") == "yesno").group_by(pl.col("pair").alias(UNIT), "question", *sides).agg(
         (sign * pl.col("weight")).sum().alias(VALUE), complete=pl.col("weight").count() == 2
+    )  # fmt: skip
+    turned = both_ways(pairs.filter("complete"), *_DIMENSIONS)
+    tables = (
+        turned.filter(pl.col(name) != pl.col(f"other_{name}")).select(
+            "question", UNIT, VALUE, dimension=pl.lit(name.replace("_", " ")), group=name
+        )
+        for name in _DIMENSIONS
     )
-    complete = pairs.filter("complete").with_columns(pl.col("question", "pair").cast(pl.String))
-    tables = []
-    for name in _DIMENSIONS:
-        apart = complete.filter(pl.col(f"{name}_1").cast(pl.String) != pl.col(f"{name}_2").cast(pl.String))
-        for at, turn in ((1, 1), (2, -1)):
-            tables.append(
-                apart.select(
-                    "question", dimension=pl.lit(name.replace("_", " ")), group=pl.col(f"{name}_{at}").cast(pl.String),
-                    unit="pair", value=turn * pl.col(VALUE),
-                )
-            )  # fmt: skip
     return pl.concat(tables)
 
 
 def _described(answers: pl.DataFrame) -> pl.DataFrame:
-    return _crossed(answers.filter(pl.col("task") == "description")).drop_nulls("description")
+    return _of_task(answers, "description").drop_nulls("description")
 
 
 def _words(answers: pl.DataFrame) -> pl.DataFrame:
-    """Descriptions that have a word, of one group and of the unmarked one."""
-    words = words_of(_described(answers), "description", ("image", *_DIMENSIONS)).rename({"image": UNIT})
-    tables = []
-    for name in _DIMENSIONS:
-        unmarked = UNMARKED[name]
-        for marked in words[name].unique().drop_nulls().to_list():
-            for group, other_group in ((marked, unmarked), (unmarked, marked)) if marked != unmarked else ():
-                labels = {"dimension": name.replace("_", " "), "group": group, "other_group": other_group}
-                side = against(pl.col(name), group, other_group).alias(SIDE)
-                columns = {key: pl.lit(text) for key, text in labels.items()}
-                tables.append(words.select("word", side, UNIT, VALUE, **columns))
-    return pl.concat(tables).drop_nulls(SIDE)
+    """Share of a picture's descriptions that have a word."""
+    return words_of(_described(answers), "description", (UNIT, *_GROUPS))
 
 
-def _length(length: pl.Expr) -> Callable[[pl.Series], pl.Series]:
-    return lambda texts: texts.to_frame("text").select(length.cast(pl.Float64)).to_series()
+def _length(length: pl.Expr) -> Rows:
+    return lambda answers: _described(answers).with_columns(length.cast(pl.Float64).alias(VALUE))
 
 
-def _sentiment(which: str) -> Callable[[pl.Series], pl.Series]:
-    return lambda texts: sentiment.score(texts.to_frame("text"), "text")[which]
-
-
-def _texts(value: Callable[[pl.Series], pl.Series]) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """A number of each description, of one group and of another."""
-
+def _sentiment(tone: str) -> Rows:
     def rows(answers: pl.DataFrame) -> pl.DataFrame:
         described = _described(answers)
-        numbers = value(described["description"]).alias(VALUE)
-        lengths = described.select("image", *_COMPARED).with_columns(numbers).rename({"image": UNIT})
-        tables = []
-        for name in _COMPARED:
-            for one, other in combinations(lengths[name].unique().to_list(), 2):
-                side = against(pl.col(name), one, other).alias(SIDE)
-                for group, other_group in ((one, other), (other, one)):
-                    labels = {"dimension": name.replace("_", " "), "group": group, "other_group": other_group}
-                    tables.append(
-                        lengths.select(side, UNIT, VALUE, **{key: pl.lit(text) for key, text in labels.items()})
-                    )
-        return pl.concat(tables).drop_nulls(SIDE)
+        return described.with_columns(sentiment.score(described, "description")[tone].alias(VALUE))
 
     return rows
+
+
+def _texts(measure: str, rows: Rows) -> Rival:
+    """Test a number of each description, of one group and of another."""
+    return Rival(measure, rows, (), groups=_CROSSED, versus=EACH_OTHER)
 
 
 def _fields(answers: pl.DataFrame) -> pl.DataFrame:
     """Fields of forms that have categories, by `form` and `attribute`."""
     settled = (pl.col("route") != "none").fill_null(value=False) | pl.col("prefilled")
-    texts = decoded(answers).filter(settled).with_columns(pl.col("task", "form").cast(pl.String))
-    return texts.select("task", "form", "attribute", "categories", "prefilled")
+    return decoded(answers).filter(settled).select("task", "form", "attribute", "categories", "prefilled")
 
 
 def _shifts(answers: pl.DataFrame) -> pl.DataFrame:
     """Whether a form has each category of a field, where another field has a category and where it has another one."""
     fields = _fields(answers)
-    on = ["task", "form"]
     outcomes = _flags(fields.filter(~pl.col("prefilled")), PART).rename({"attribute": "other_attribute", "has": VALUE})
     tables = []
     for conditions in CONDITIONS:
-        of_condition = fields.filter(pl.col("prefilled") == (conditions == "prefilled"))
-        met = (
-            _flags(of_condition, "choice")
-            .with_columns(pl.lit(conditions).alias("fields"), pl.col("has").alias(SIDE))
-            .drop("has")
-        )
-        pairs = met.join(outcomes, on=on).filter(pl.col("attribute") != pl.col("other_attribute"))
-        tables.append(pairs.rename({"form": UNIT}).with_columns(pl.col(VALUE).cast(pl.Float64)))
-    return pl.concat(tables)
+        met = _flags(fields.filter(pl.col("prefilled") == (conditions == "prefilled")), "choice").rename({"has": SIDE})
+        pairs = met.join(outcomes, on=["task", "form"]).filter(pl.col("attribute") != pl.col("other_attribute"))
+        tables.append(pairs.with_columns(pl.lit(conditions).alias("fields"), pl.col(VALUE).cast(pl.Float64)))
+    return pl.concat(tables).rename({"form": UNIT})
 
 
 def _flags(fields: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -154,7 +102,7 @@ def _flags(fields: pl.DataFrame, name: str) -> pl.DataFrame:
 def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
     """Whether a form, and a person's answer to the question, has each option, among those of one group."""
     fields, choices = _fields(answers), answers.filter(pl.col("task") == "mcq").drop_nulls("choice")
-    person, names = pl.coalesce(pl.col("set", "image").cast(pl.String)), ("gender", "race")
+    person, names = pl.coalesce("set", "image"), ("gender", "race")
     tables = []
     for dimension, (question, field) in product((name for name in names if name in choices.columns), FIELDS.items()):
         meant, groups = LEVELS[question], GROUPS[dimension]
@@ -164,11 +112,10 @@ def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
             unit="form", group=pl.col("categories").replace_strict(groups, default=None),
             option=pl.col("categories_of_field").replace_strict(meant, default=None), side=pl.lit(value=True),
         )  # fmt: skip
-        chosen = choices.filter(pl.col("question").cast(pl.String) == question)
-        columns = {"unit": person, "group": pl.col(dimension), "option": pl.col("choice")}
-        votes = pl.concat(
-            [values, chosen.select(*(x.cast(pl.String).alias(n) for n, x in columns.items()), side=pl.lit(value=False))]
+        chosen = choices.filter(pl.col("question") == question).select(
+            unit=person, group=dimension, option="choice", side=pl.lit(value=False)
         )
+        votes = pl.concat([values, chosen])
         options = pl.DataFrame({PART: list(dict.fromkeys(meant.values()))})
         flags = votes.drop_nulls().join(options, how="cross").with_columns(
             (pl.col("option") == pl.col(PART)).cast(pl.Float64).alias(VALUE), dimension=pl.lit(dimension),
@@ -188,13 +135,13 @@ CALIBRATION = Calibration(
     same={one.title: LEVELS[question] for one in attributes() for question, name in FIELDS.items() if one.name == name},
     narrow={"task": ["mcq", "yesno"]},
     rivals=(
-        Rival("choice_divergence", _choices, flags=True),
+        Rival("choice_divergence", _choices, ("question",), groups=_CROSSED, versus=OTHERS, flags=True),
         Rival("ranked_above", _ranked),
-        Rival("characters_difference", _texts(_length(pl.col("text").str.len_chars()))),
-        Rival("tokens_difference", _texts(_length(pl.col("text").str.count_matches(r"\w+")))),
-        Rival("positive_sentiment_difference", _texts(_sentiment("pos"))),
-        Rival("negative_sentiment_difference", _texts(_sentiment("neg"))),
-        Rival("marked_word", _words),
+        _texts("characters_difference", _length(pl.col("description").str.len_chars())),
+        _texts("tokens_difference", _length(pl.col("description").str.count_matches(r"\w+"))),
+        _texts("positive_sentiment_difference", _sentiment("pos")),
+        _texts("negative_sentiment_difference", _sentiment("neg")),
+        Rival("marked_word", _words, ("word",), groups=_GROUPS, versus=EACH_OTHER),
         Rival("attribute_shift", _shifts, flags=True),
         Rival("implicit_explicit_divergence", _agreement, flags=True),
     ),
