@@ -1,14 +1,12 @@
 """`facevalue calibrate --model reference`, on few people and with a stand-in for the model."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from facevalue.models.reference import adapter
-from facevalue.stimuli import drawn
-from facevalue.studies.stylisticbias import calibration_reference
+from facevalue.studies.stylisticbias import planted as of_reference
 from tests.cli.conftest import Command
 from tests.studies.planted_model import PlantedModel
 
@@ -18,12 +16,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> PlantedModel:
     """Stand in for the model; it looks at no pictures, so none are drawn."""
     planted = PlantedModel(sign=-1)
 
-    def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
-        yield from [1] * manifest.height
-
     monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: planted)
-    monkeypatch.setattr(drawn, "draw_all", draw_all)
-    monkeypatch.setattr(calibration_reference, "FACES", "2M,2F")
+    few = replace(of_reference.REFERENCE, settings={**of_reference.REFERENCE.settings, "faces": "2M,2F"})
+    monkeypatch.setattr(of_reference, "REFERENCE", few)
     return planted
 
 

@@ -35,8 +35,11 @@ _KEPT = (
     *("measure", "family", "value", "low", "high", "n", "clusters"),
     *("p", "q", "q_page", "q_rival", "mde", "verdict", "why"),
 )
-_SUMS = ("cli", "report", "cluster", "calibration/runner.py", "calibration/tables.py", "calibration/families.py")
-"""Code that adds up and shows what was made, and changes nothing of it."""
+_SUMS = (
+    "cli", "report", "cluster",
+    *(f"calibration/{name}.py" for name in ("runner", "tables", "families", "learned", "learned_tables")),
+)  # fmt: skip
+"""Code that adds up and shows what was made, and changes nothing of it, or makes something else."""
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

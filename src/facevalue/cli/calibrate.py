@@ -10,7 +10,8 @@ from facevalue import studies
 from facevalue.cli.offering import listed
 from facevalue.cli.tables import markdown, rich_table
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.protocol.offers import Calibrated, CalibrationRequest, T
+from facevalue.protocol.offers import Calibrated, T
+from facevalue.runs import RichProgress
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
@@ -85,14 +86,17 @@ def calibrate(
         with Workshop(_track, keep, processes) as workshop:
             results = calibrated(names, repetitions, workshop, numbers, outside=outside)
     else:
-        audited = protocols[0].extras.reference
-        if audited is None or len(protocols) > 1:
+        from facevalue.calibration.learned_tables import audited  # noqa: PLC0415
+
+        declared = protocols[0].extras.reference
+        if declared is None or len(protocols) > 1:
             others = [name for name, protocol in studies.STUDIES.items() if protocol.extras.reference]
             raise ModelError(
                 f"The reference model is not audited by {' and '.join(protocol.name for protocol in protocols)}: leave "
                 f"out --model reference, or calibrate {listed(others, 'or')}."
             )
-        results = audited(CalibrationRequest(numbers, repetitions, variant, _track, _say))
+        progress = RichProgress(terminal(stderr=True))
+        results = audited(protocols[0], declared(), variant, numbers, repetitions, _track, progress, _say)
     _show(results, out)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from facevalue.measures.cluster_bootstrap import Estimates
-    from facevalue.protocol.calibration import Calibration
+    from facevalue.protocol.calibration import Calibration, Reference
     from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
@@ -94,20 +94,6 @@ class Track(Protocol):
     def __call__(self, items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
         """Pass items on."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationRequest:
-    """Which audits of the reference model are wanted."""
-
-    sizes: tuple[int, ...]
-    repetitions: int
-    """Sizes of an audit, and audits of each."""
-    variant: str
-    """Which variant of the model; the one that comes with FaceValue where it is empty."""
-    track: Track
-    say: Callable[[str], None]
-    """Shows progress, and says a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +237,7 @@ class Extras:
     calibrate:
         How audits of planted answers are made of it; they follow from `takes` where a study has any.
     reference:
-        Audits of the reference model, which was trained on planted effects; sizes are numbers of faces.
+        How the reference model, which was trained on planted effects, is audited.
     image_prompts:
         What an image generator would be asked for its pictures; True for portraits alone.
     questionnaire:
@@ -279,7 +265,7 @@ class Extras:
 
     reproduce: Recomputed | None = None
     calibrate: "Callable[[], Calibration] | None" = None
-    reference: Callable[[CalibrationRequest], Calibrated] | None = None
+    reference: "Callable[[], Reference] | None" = None
     image_prompts: "Callable[[bool], pl.DataFrame] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""

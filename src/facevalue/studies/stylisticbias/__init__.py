@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _CUE = ("attribute", "variation")
 # These need scipy.stats, which takes a second to import.
-_REFERENCE = Later(__package__, "calibration_reference")
+_PLANTED = Later(__package__, "planted")
 _REPRODUCE = Later(__package__, "reproduce")
 
 
@@ -32,12 +32,12 @@ DEMO = Demo(
     heading="visual cue",
     plural="cues",
     said=_said,
-    planted=_REFERENCE.planted_cues,
+    planted=_PLANTED.planted_cues,
 )
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
     calibrate=Later(__package__, "calibration").CALIBRATION,
-    reference=Later(__package__, "calibration_learned").audited,
+    reference=_PLANTED.REFERENCE,
     image_prompts=Later(__package__, "image_prompts").published_prompts,
     demo=DEMO,
 )

@@ -1,5 +1,6 @@
 """Calibration on the reference model: what is planted, read, kept, and drawn is what it is said to be."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -8,17 +9,18 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from facevalue.calibration import learned as calibration
+from facevalue.calibration.learned import Population
+from facevalue.calibration.learned_tables import NONE, learning, summed_up
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import ReferenceModel
 from facevalue.models.reference.truth import PlantedTruth
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.aggregate import Aggregate
-from facevalue.runs import RunSettings, run
+from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.studies.stylisticbias import calibration_reference as calibration
+from facevalue.studies import protocol
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.calibration_learned import NONE, learning, summed_up
-from facevalue.studies.stylisticbias.calibration_reference import Population, Readings, audited_study
+from facevalue.studies.stylisticbias.planted import PUBLISHED, REFERENCE
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 
@@ -29,12 +31,16 @@ FEW: dict[str, OptionValue] = {
     "variations": ["sunglasses", "blonde"],
     "scenarios": ["wealthy", "polite"],
 }
+STUDY = protocol("stylisticbias")
 
 
-def populated(folder: Path, model: PlantedModel | ReferenceModel, **options: OptionValue) -> Population:
-    readings = Readings(audited_study(**options), model, folder)
-    list(readings.read())
-    return readings.population()
+def populated(
+    folder: Path, model: PlantedModel | ReferenceModel, truth: PlantedTruth = PUBLISHED, /, **options: OptionValue
+) -> Population:
+    declared = replace(REFERENCE, settings={**REFERENCE.settings, **options})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "default_folder", lambda: folder)
+        return calibration.population(STUDY, declared, model, truth, SilentProgress(), lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -50,34 +56,27 @@ def opposite(tmp_path_factory: pytest.TempPathFactory) -> Population:
 
 
 def nothing(of: Population) -> npt.NDArray[np.bool_]:
-    """Which variations have no planted effect on anything."""
-    return np.abs(of.effects(of.planted)).max(axis=1) < 1e-12
-
-
-def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Aggregate:
-    study = audited_study(**FEW, seeds=[str(seed) for seed in range(1, seeds + 1)])
-    run(study, ReferenceModel(), folder, RunSettings(exact=exact, check=False))
-    names, orderings = ["polite", "wealthy"], [ordering.name for ordering in ORDERINGS]
-    return collect(answers(StoredRun.open(folder)), Faces(study.manifest), names, orderings, seeds)
+    """Flag variations that have no planted effect on anything."""
+    return np.abs(of.effects()["planted"].to_numpy().reshape(len(of.cues), -1)).max(axis=1) < 1e-12
 
 
 def test_a_model_that_follows_the_table_has_learned_exactly_what_is_planted(learned: Population) -> None:
     assert np.allclose(learned.learned, learned.planted)
-    known = calibration.learning(learned)
+    known = learned.effects()
     assert known.height == 34 * 25
     correlation, slope, error, _, largest = learning(known).values()
     assert (correlation, slope) == pytest.approx((1, 1))
-    assert (error, largest) == pytest.approx((0, 0), abs=1e-9)
+    assert (error, largest) == pytest.approx((0, 0), abs=1e-6)
 
 
 def test_some_variations_have_nothing_planted_and_their_planted_shift_is_exactly_zero(learned: Population) -> None:
     assert 0 < nothing(learned).sum() < 34
-    assert (learned.sbs(learned.planted, {"male": 2, "female": 1})[nothing(learned)] == 0).all()
+    assert (learned.expected(learned.planted, {"male": 2, "female": 1})[nothing(learned)] == 0).all()
 
 
 def test_the_expected_sbs_weighs_people_by_how_many_of_their_gender_are_drawn(learned: Population) -> None:
     men, women, both = (
-        learned.sbs(learned.learned, {"male": male, "female": female}) for male, female in ((4, 0), (0, 4), (3, 1))
+        learned.expected(learned.learned, {"male": male, "female": female}) for male, female in ((4, 0), (0, 4), (3, 1))
     )
     shared = np.isfinite(men) & np.isfinite(women)
     assert shared.any()
@@ -86,31 +85,30 @@ def test_the_expected_sbs_weighs_people_by_how_many_of_their_gender_are_drawn(le
     assert both[~shared] == pytest.approx(np.where(np.isfinite(men), men, women)[~shared])
 
 
-def test_learned_scores_are_those_of_an_exact_run(tmp_path: Path) -> None:
-    people = populated(tmp_path / "kept", ReferenceModel(), **FEW)
-    assert np.allclose(people.learned, through_the_study(tmp_path / "run", exact=True, seeds=1).phi, atol=1e-4)
-
-
 def test_replies_that_are_no_answer_are_left_out_of_learned_scores(opposite: Population) -> None:
-    assert np.unique(opposite.valid.round(6)).tolist() == [0.8, 1.0]
-    shares = opposite.favourable / opposite.valid
+    assert np.unique(opposite.answers.mass.round(6)).tolist() == pytest.approx([0.8, 1.0])
     weights = np.where([ordering.labels[0] == "(b)" for ordering in ORDERINGS], 0.8, 1.0)
-    assert np.allclose(opposite.learned, np.average(shares, axis=2, weights=weights))
+    assert np.allclose(opposite.learned, np.average(opposite.answers.weights, axis=2, weights=weights))
 
 
 def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_study(tmp_path: Path) -> None:
     seeds = 80
-    real = through_the_study(tmp_path / "run", exact=False, seeds=seeds)
-    shape = (*real.weights.shape[:2], len(ORDERINGS), seeds)
-    valid = real.mass.reshape(shape).sum(axis=-1)
-    favourable = np.nansum(real.weights.reshape(shape), axis=-1)
+    study = STUDY.study({**REFERENCE.settings, **FEW, "seeds": [str(seed) for seed in range(1, seeds + 1)]})
+    run(study, ReferenceModel(), tmp_path / "run", RunSettings(check=False))
+    real = collect(
+        answers(StoredRun.open(tmp_path / "run")), Faces(study.manifest), REFERENCE.items(study),
+        [ordering.name for ordering in ORDERINGS], seeds,
+    )  # fmt: skip
+    valid = real.by_prompt(real.mass).sum(axis=-1)
+    favourable = np.nansum(real.by_prompt(real.weights), axis=-1)
 
-    people = populated(tmp_path / "kept", ReferenceModel(), **FEW)
+    people = populated(tmp_path / "kept", ReferenceModel(), PUBLISHED, **FEW)
     rng = np.random.default_rng(1)
-    draws = [calibration.replies(people, np.arange(shape[0]), rng) for _ in range(seeds)]
+    draws = [people.replies(np.arange(study.manifest.height), rng) for _ in range(seeds)]
+    exact = people.answers
     for own, wanted, chance in (
-        (sum(said.astype(int) for said, _ in draws), favourable, people.favourable),
-        (sum(able.astype(int) for _, able in draws), valid, people.valid),
+        (sum(said.astype(int) for said, _ in draws), favourable, exact.weights * exact.mass),
+        (sum(able.astype(int) for _, able in draws), valid, exact.mass),
     ):
         spread = np.sqrt(2 * seeds * chance * (1 - chance)) + 0.5  # two samples; half a reply where there is no chance
         off = (own - wanted) / spread
@@ -119,7 +117,7 @@ def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_stud
 
 
 def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> None:
-    audits = list(islice(calibration.audits(opposite, 6), 150))
+    audits = list(islice(opposite.audits(6), 150))
     values = np.array([audit["value"] for audit in audits])
     off = (values.mean(axis=0) - audits[0]["true"].to_numpy()) / (values.std(axis=0, ddof=1) / np.sqrt(len(audits)))
     assert np.abs(off).max() < 4.5  # of 34
@@ -127,23 +125,20 @@ def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> N
 
 
 def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
-    nothing = PlantedTruth(bias=0.0)
-    readings = Readings(audited_study(**FEW), PlantedModel(), tmp_path, nothing)
-    list(readings.read())
-    found = readings.population()
+    found = populated(tmp_path, PlantedModel(), PlantedTruth(bias=0.0), **FEW)
     assert (found.shifts(found.planted) == 0).all()
     assert np.abs(found.shifts(found.learned)).max() > 0.1
 
 
 def repeated(population: Population, repetitions: int) -> tuple[dict[str, float], pl.DataFrame]:
     """Statistics of audits of twenty people, and the first."""
-    audits = list(islice(calibration.audits(population, 20), repetitions))
+    audits = list(islice(population.audits(20), repetitions))
     found = summed_up(audits)
     return {name: value for name, value in found.items() if value is not None}, audits[0]
 
 
 def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(opposite: Population) -> None:
-    correlation = learning(calibration.learning(opposite))["correlation"]
+    correlation = learning(opposite.effects())["correlation"]
     assert correlation is not None
     assert correlation < -0.9
     row, first = repeated(opposite, 40)
@@ -156,46 +151,28 @@ def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(
 
 
 def test_flags_count_where_the_model_learned_what_was_not_planted(learned: Population) -> None:
-    moved = learned.favourable.copy()
-    moved[learned.varied == int(np.flatnonzero(nothing(learned))[0])] = 0.0
-    row, _ = repeated(Population(learned.faces, learned.scenarios, moved, learned.valid, learned.planted), 10)
+    moved = learned.answers.weights.copy()
+    moved[learned.cues.codes == int(np.flatnonzero(nothing(learned))[0])] = 0.0
+    row, _ = repeated(replace(learned, answers=replace(learned.answers, weights=moved)), 10)
     assert row["flagged_none"] == pytest.approx(1 / nothing(learned).sum(), abs=0.04)
     assert row["false_discovery_rate"] > 0
     assert row["coverage_none"] > 0.9
 
 
 def test_an_audit_is_the_same_each_time_and_others_draw_other_people(learned: Population) -> None:
-    audits = calibration.audits(learned, 4)
-    first, other, again = next(audits), next(audits), next(calibration.audits(learned, 4))
+    audits = learned.audits(4)
+    first, other, again = next(audits), next(audits), next(learned.audits(4))
     assert first.equals(again)
     assert not first.equals(other)
 
 
 def test_what_was_read_is_not_asked_again(tmp_path: Path) -> None:
     model = PlantedModel()
-    before = populated(tmp_path, model, **FEW)
-    asked = model.asked
-    readings = Readings(audited_study(**FEW), model, tmp_path)
-    assert readings.unread.is_empty()
-    assert not list(readings.read())
-    assert model.asked == asked == 2 * 3 * 2 * 4
-    assert np.array_equal(readings.population().favourable, before.favourable)
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:99] + b"?" + data[100:]]
-)
-def test_a_damaged_file_is_read_anew(tmp_path: Path, damage: object) -> None:
-    before = populated(tmp_path, PlantedModel(), **FEW)
-    path = sorted(tmp_path.iterdir())[0]
-    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    model = PlantedModel()
-    readings = Readings(audited_study(**FEW), model, tmp_path)
-    assert readings.unread["identity"].n_unique() == 1
-    list(readings.read())
-    assert model.asked == 3 * 2 * 4
-    assert np.array_equal(readings.population().favourable, before.favourable)
-    assert Readings(audited_study(**FEW), model, tmp_path).unread.is_empty()
+    before = populated(tmp_path, model, PUBLISHED, **FEW)
+    assert model.asked == 2 * 3 * 2 * 4
+    again = populated(tmp_path, model, PUBLISHED, **FEW)
+    assert model.asked == 2 * 3 * 2 * 4
+    assert np.array_equal(again.answers.weights, before.answers.weights)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +182,19 @@ def test_a_damaged_file_is_read_anew(tmp_path: Path, damage: object) -> None:
 def test_another_model_or_question_or_person_is_read_anew(
     tmp_path: Path, model: PlantedModel, change: dict[str, OptionValue]
 ) -> None:
-    populated(tmp_path, PlantedModel(), **FEW)
-    assert Readings(audited_study(**FEW, **change), model, tmp_path).unread.height == 6
+    populated(tmp_path, PlantedModel(), PUBLISHED, **FEW)
+    asked = model.asked
+    populated(tmp_path, model, PUBLISHED, **FEW, **change)
+    assert model.asked == asked + 2 * 3 * 2 * 4
 
 
-def test_a_model_that_cannot_answer_is_one_error(tmp_path: Path) -> None:
+def test_a_model_that_cannot_answer_is_one_error_and_is_asked_again(tmp_path: Path) -> None:
     model = PlantedModel()
     model.fails = True
     with pytest.raises(ModelError, match="Nothing to see"):
-        populated(tmp_path, model, **FEW)
-    assert not list(tmp_path.iterdir())
+        populated(tmp_path, model, PUBLISHED, **FEW)
+    model.fails = False
+    assert np.isfinite(populated(tmp_path, model, PUBLISHED, **FEW).learned).all()
 
 
 def test_the_committed_table_covers_at_the_nominal_rate_and_finds_no_wrong_sign() -> None:
