@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from facevalue.calibration.comparisons import PAIRS
-from facevalue.calibration.families import COVERED, DETECTED, MOST_FALSE, by_family, compared_alike, detected, page
+from facevalue.calibration.families import by_family, compared_alike, detected, page
 from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.promises import COVERED, DETECTED, MOST_FALSE
 from facevalue.calibration.runner import EFFECTS, HARD, NOTHING, level_audits
 from facevalue.studies.registry import PUBLISHED
 

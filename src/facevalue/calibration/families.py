@@ -1,25 +1,15 @@
-"""What repeated audits amount to: by family, by page and by comparison, and which of the promises they break.
-
-A promise is broken, and marked, only where the Monte-Carlo interval excludes it.
-"""
+"""What repeated audits amount to: by family, by page and by comparison."""
 
 import numpy as np
 import polars as pl
 
 from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
 from facevalue.calibration.shares import NONE, Share, share, shortfall
 from facevalue.measures.verdicts import UNLESS, Verdict
 
-ALPHA = 0.05
 EVEN = 1e-6
 """Widths and distances below it are rounding."""
-LEAST_POWER = 0.8
-"""Share of the rival's power below which a family's is a defect."""
-MOST_FALSE, MOST_UNEXPLAINED = 0.06, 0.05
-"""Promised shares of audits with a false finding: any, and where answers are withheld one without "unless"."""
-COVERED, DETECTED = (0.93, 0.97), (0.75, 0.90)
-"""Promised shares of intervals that hold what should be found, and of effects found that are said to be."""
-
 _STEM = pl.col("family").str.extract(r"^(.*?)(?: \(|, | by |$)")
 _FOUND = (pl.col("verdict") == Verdict.DIFFERENCE.value).fill_null(value=False)
 _SURE = _FOUND & ~pl.col("why").str.starts_with(UNLESS).fill_null(value=False)
@@ -28,7 +18,6 @@ _MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null
 TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()
 _ABOUT_MISSING = pl.col("measure").str.contains(r"refus|missing|^na_")
 """Measures of whether answers are missing, which differ where they are withheld."""
-Cells = dict[str, str | float | int | None]
 
 
 def covers() -> pl.Expr:
@@ -62,13 +51,8 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
     with_rival = moved.filter(has_rival)
     with_effects, short = share(full, "covers", crossed=True), shortfall(with_rival, LEAST_POWER)
     rival = share(families, "rival")
-    defects = [
-        *(["false findings"] if false.low > MOST_FALSE else []),
-        *(_coverage_defect(coverage) or _coverage_defect(with_effects)),
-        *(["power"] if short.high < 0 and not rival.low > MOST_FALSE else []),
-    ]
     audits = max(full["audit"].n_unique(), 1)
-    return {
+    cells: Cells = {
         "measure": str(empty["measure"][0]), "family": str(empty["stem"][0]),
         "tests": round(empty.height / empty["audit"].n_unique()),
         **false.named("false"), "false_page": share(families, "page").value,
@@ -77,14 +61,9 @@ def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
         "effects": round(moved.height / audits), "power_page": share(moved, "page").value,
         "power": share(moved, "finds").value, **share(with_rival, "finds").named("beside"),
         "rival": share(with_rival, "rival").value, "rival_false": rival.value,
-        "ahead": short.value, "ahead_low": short.low, "ahead_high": short.high, "defect": "; ".join(defects),
+        **short.named("ahead"),
     }  # fmt: skip
-
-
-def _coverage_defect(of: Share) -> list[str]:
-    if of.high < COVERED[0]:
-        return ["covers too little"]
-    return ["covers too much"] if of.low > COVERED[1] else []
+    return marked("families", cells, *(["power"] if rival.low > MOST_FALSE else []))
 
 
 def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
@@ -97,37 +76,32 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
     families = tested.group_by("audit", "measure", "family").agg(any=(pl.col("q") < ALPHA).any())
     of_page, sure = (share(audits, name) if null else NONE for name in ("any", "sure"))
     coverage = share(tested, "covers", crossed=True)
-    false = sure.low > MOST_UNEXPLAINED if condition.missing else of_page.low > MOST_FALSE
-    defects = ["false findings"] if false else []
-    if not condition.missing and not condition.certain:
-        defects += _coverage_defect(coverage)
-    return {
+    return marked("conditions", {
         "condition": condition.name, **of_page.named("page"), **sure.named("page_without_unless"),
         "family": share(families, "any").value if null else None,
         "p_below": tested.select((pl.col("p") < ALPHA).mean()).item() if null else None,
         **coverage.named("coverage"), "intervals": tested.select(pl.col("low").is_not_null().mean()).item(),
-        "defect": "; ".join(defects),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
     """Take how often an effect is found of the size that is stated to be found."""
-    power = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
-    low, high = DETECTED
-    defect = "finds less" if power.high < low else "finds more" if power.low > high else ""
-    return {
-        "stated": stated, "measure": measure, "effect": effect, "planted": planted, **power.named("found"),
-        **NONE.named("equivalent"), "defect": defect,
-    }  # fmt: skip
+    found = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
+    return _outcomes(stated, measure, effect, planted, found=found)
 
 
 def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFrame) -> Cells:
     """Take how often a planted effect is called equivalent to none."""
     equivalent = share(rows.with_columns(equivalent=pl.col("verdict") == Verdict.EQUIVALENT.value), "equivalent")
-    return {
-        "stated": stated, "measure": measure, "effect": np.nan, "planted": planted, **NONE.named("found"),
-        **equivalent.named("equivalent"), "defect": "equivalent" if equivalent.low > ALPHA else "",
-    }  # fmt: skip
+    return _outcomes(stated, measure, None, planted, equivalent=equivalent)
+
+
+def _outcomes(
+    stated: str, measure: str, effect: float | None, planted: float | None, *, found: Share = NONE,
+    equivalent: Share = NONE,
+) -> Cells:  # fmt: skip
+    facts: Cells = {"stated": stated, "measure": measure, "effect": effect, "planted": planted}
+    return marked("detectable", {**facts, **found.named("found"), **equivalent.named("equivalent")})
 
 
 def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
@@ -138,12 +112,11 @@ def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
     if holds.len():
         cells = rows.select("audit", "coverage", number=pl.col("intervals").cast(pl.Int64))
         coverage = share(_unfolded(cells), "holds")
-    return {
+    return marked("comparisons", {
         "pair": pair, "cells": int(rows["cells"].to_numpy().mean()), **differs.named("any"),
         "mean": share(rows, "mean").value, "p_below": float(rows["p_below"].fill_null(np.nan).to_numpy().mean()),
         **coverage.named("coverage"),
-        "defect": "; ".join([*(["false findings"] if differs.low > MOST_FALSE else []), *_coverage_defect(coverage)]),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _unfolded(rows: pl.DataFrame) -> pl.DataFrame:

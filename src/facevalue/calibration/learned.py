@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue import __version__
-from facevalue.calibration.families import ALPHA
+from facevalue.calibration.promises import ALPHA
 from facevalue.errors import ModelError
 from facevalue.measures import adjustment, cluster_bootstrap, shift
 from facevalue.measures.page_error import LEAD_SHARE

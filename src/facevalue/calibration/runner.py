@@ -14,7 +14,6 @@ from facevalue.calibration.comparisons import PAIRS
 from facevalue.calibration.families import (
     EVEN,
     TESTED,
-    Cells,
     by_family,
     called_equivalent,
     compared_alike,
@@ -22,6 +21,7 @@ from facevalue.calibration.families import (
     page,
 )
 from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.measures.page_error import leads
 from facevalue.runs.power import detection
@@ -34,7 +34,6 @@ LEVEL = 2.5
 PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
 NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=0.5)
-CERTAIN = "all replies are the same"
 HARD = (
     PlantedCondition("10% withheld by group", missing=0.1),
     PlantedCondition("40% withheld by group", missing=0.4),

@@ -6,67 +6,59 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue import studies
-from facevalue.calibration.families import (
-    ALPHA,
-    COVERED,
-    DETECTED,
-    LEAST_POWER,
-    MOST_FALSE,
-    MOST_UNEXPLAINED,
-)
+from facevalue.calibration.promises import PROMISES, Promise, breaks
 from facevalue.calibration.repetitions import TABLE, Workshop, state
-from facevalue.calibration.runner import CERTAIN, SIZES, CalibrationSummary, Runner, level_audits
+from facevalue.calibration.runner import SIZES, CalibrationSummary, Runner, level_audits
 from facevalue.protocol.offers import Calibrated, Table
 
-_FAMILIES = (
-    ("size", "size"), ("family", "family"), ("measure", "measure"), ("false", "false"), ("covers", "coverage"),
-    ("effects", "coverage_effects"), ("found", "power_page"), ("power", "power"), ("beside", "beside"),
-    ("rival", "rival"), ("", "defect"),
-)  # fmt: skip
-_CONDITIONS = (
-    ("condition", "condition"), ("size", "size"), ("page", "page"), ("sure", "page_without_unless"),
-    ("family", "family"), ("p < .05", "p_below"), ("covers", "coverage"), ("", "defect"),
-)  # fmt: skip
-_DETECTABLE = (
-    ("stated", "stated"), ("measure", "measure"), ("effect", "effect"), ("planted", "planted"), ("found", "found"),
-    ("equivalent", "equivalent"), ("", "defect"),
-)  # fmt: skip
-_COMPARED = (
-    ("two models", "pair"), ("size", "size"), ("any", "any"), ("mean", "mean"), ("p < .05", "p_below"),
-    ("covers", "coverage"), ("", "defect"),
-)  # fmt: skip
-_WITHHELD = pl.col("condition").str.contains("withheld")
-_CHANCE = pl.col("condition") != CERTAIN
+
+class _Sheet(NamedTuple):
+    """How numbers of a summary are shown and written."""
+
+    title: str
+    label: str
+    """Column that says what a row is about."""
+    ending: str
+    """Of the name of the file."""
+    columns: tuple[tuple[str, str], ...]
+    """Headings with columns."""
+    caption: str
 
 
-class _Promise(NamedTuple):
-    """A promise on a number of a table: from `low` to `high`; its mark begins with `mark` where that is broken."""
-
-    table: str
-    text: str
-    columns: tuple[str, ...]
-    low: float
-    high: float
-    mark: str
-    only: tuple[pl.Expr, ...] = ()
-
-
-_COVERS = (*COVERED, "covers")
-_PROMISES = (
-    _Promise("families", "false findings in a family, .06 at most", ("false",), 0.0, MOST_FALSE, "false findings"),
-    _Promise("families", "coverage of a family, .93 to .97", ("coverage", "coverage_effects"), *_COVERS),
-    _Promise("families", f"power of a family, {LEAST_POWER:g} of a rival's at least", ("ahead",), 0.0, 1.0, "power"),
-    _Promise("conditions", "false findings on a page, .06 at most", ("page",), 0.0, MOST_FALSE, "false", (~_WITHHELD,)),
-    _Promise(
-        "conditions", 'the same without "unless", answers withheld, .05 at most', ("page_without_unless",), 0.0,
-        MOST_UNEXPLAINED, "false", (_WITHHELD,),
+_SHOWN = {
+    "families": _Sheet(
+        "families", "family", "", (
+            ("size", "size"), ("family", "family"), ("measure", "measure"), ("false", "false"), ("covers", "coverage"),
+            ("effects", "coverage_effects"), ("found", "power_page"), ("power", "power"), ("beside", "beside"),
+            ("rival", "rival"), ("", "defect"),
+        ),
+        "false: families with anything found where nothing is planted; covers: intervals, where nothing and where "
+        "effects are planted; found: of the effects, on the page; power: within the family; beside: the same, of "
+        "those that the rival tests as well (t over units, Holm).",
     ),
-    _Promise("conditions", "coverage of a page, .93 to .97", ("coverage",), *_COVERS, (~_WITHHELD, _CHANCE)),
-    _Promise("detectable", "effects that are said to be found, .75 to .90 are", ("found",), *DETECTED, "finds"),
-    _Promise("detectable", "what few people make, called equivalent, .05 at most", ("equivalent",), 0.0, ALPHA, "equi"),
-    _Promise("comparisons", "two models alike that differ, .06 at most", ("any",), 0.0, MOST_FALSE, "false"),
-    _Promise("comparisons", "coverage of their differences, .93 to .97", ("coverage",), *_COVERS),
-)  # fmt: skip
+    "conditions": _Sheet(
+        "conditions", "condition", "-conditions", (
+            ("condition", "condition"), ("size", "size"), ("page", "page"), ("sure", "page_without_unless"),
+            ("family", "family"), ("p < .05", "p_below"), ("covers", "coverage"), ("", "defect"),
+        ),
+        'page: audits that find anything where nothing is planted; sure: without "unless".',
+    ),
+    "detectable": _Sheet(
+        "effects that are said to be found", "stated", "-detectable", (
+            ("stated", "stated"), ("measure", "measure"), ("effect", "effect"), ("planted", "planted"),
+            ("found", "found"), ("equivalent", "equivalent"), ("", "defect"),
+        ),
+        "Promised: found in .75 to .90; equivalent in none.",
+    ),
+    "comparisons": _Sheet(
+        "comparisons", "pair", "-comparisons", (
+            ("two models", "pair"), ("size", "size"), ("any", "any"), ("mean", "mean"), ("p < .05", "p_below"),
+            ("covers", "coverage"), ("", "defect"),
+        ),
+        "Two models of the same bias. any: comparisons in which a cell differs; mean: the mean difference has p "
+        "below .05; covers: intervals of cells that hold zero.",
+    ),
+}  # fmt: skip
 
 
 def calibrated(
@@ -101,12 +93,10 @@ def calibrated(
         ]
     ).with_columns(made_by=pl.lit(state()))
     frames = {
-        "": pl.concat([summary.families for summary in summaries.values()], how="vertical_relaxed"),
-        "-conditions": pl.concat([summary.conditions for summary in summaries.values()], how="vertical_relaxed"),
-        "-detectable": pl.concat([summary.detectable for summary in summaries.values()], how="vertical_relaxed"),
-        "-comparisons": pl.concat([summary.comparisons for summary in summaries.values()], how="vertical_relaxed"),
-        "-made": setup,
+        shown.ending: pl.concat([getattr(one, table) for one in summaries.values()], how="vertical_relaxed")
+        for table, shown in _SHOWN.items()
     }
+    frames["-made"] = setup
     return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
 
 
@@ -124,7 +114,7 @@ def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[Table, Table]
 
 
 def _glance(summaries: Mapping[str, CalibrationSummary]) -> Table:
-    rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in _PROMISES]
+    rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in PROMISES]
     return Table(
         "Promises: how many hold / are open / are broken", ("promise", *summaries), rows,
         "Of families in each size, conditions, stated effects, pairs of models. A promise holds where the 95% "
@@ -133,19 +123,12 @@ def _glance(summaries: Mapping[str, CalibrationSummary]) -> Table:
     )  # fmt: skip
 
 
-def _counted(promise: _Promise, summary: CalibrationSummary) -> str:
-    rows: pl.DataFrame = getattr(summary, promise.table).filter(*promise.only).drop_nulls(promise.columns[0])
-    if rows.is_empty():
-        return "-"
-    within = [
-        (pl.col(f"{column}_low") >= promise.low) & (pl.col(f"{column}_high") <= promise.high)
-        for column in promise.columns
-    ]
-    begins = pl.element().str.starts_with(promise.mark)
-    is_broken = pl.col("defect").str.split("; ").list.eval(begins).list.any()
-    holds = rows.filter(pl.all_horizontal(within).fill_null(value=True) & ~is_broken).height
-    broken = rows.filter(is_broken).height
-    return f"{holds} / {rows.height - holds - broken} / {broken}"
+def _counted(promise: Promise, summary: CalibrationSummary) -> str:
+    table: pl.DataFrame = getattr(summary, promise.table).drop_nulls(promise.columns[0])
+    rows = [row for row in table.iter_rows(named=True) if promise.about(row)]
+    broken = [bool(breaks(row, promise)) for row in rows]
+    holds = sum(promise.holds(row) and not beyond for row, beyond in zip(rows, broken, strict=True))
+    return f"{holds} / {len(rows) - holds - sum(broken)} / {sum(broken)}" if rows else "-"
 
 
 def _marks(summaries: Mapping[str, CalibrationSummary]) -> Table:
@@ -156,52 +139,20 @@ def _marks(summaries: Mapping[str, CalibrationSummary]) -> Table:
 
 
 def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, ...]]:
-    labels = {"families": "family", "conditions": "condition", "detectable": "stated", "comparisons": "pair"}
     for name, summary in summaries.items():
-        for table, column in labels.items():
-            marked: pl.DataFrame = getattr(summary, table).filter(pl.col("defect") != "")
-            for row in marked.iter_rows(named=True):
-                label = f"{row[column]} ({row['measure']})" if table == "families" else str(row[column])
-                for mark in row["defect"].split("; "):
-                    value, low, high = (row[key] for key in _number(mark, row))
-                    yield name, label, str(row["size"]), mark, f"{value:.3f}", f"{low:.3f} to {high:.3f}"
-
-
-def _number(mark: str, row: dict[str, object]) -> tuple[str, str, str]:
-    """Columns of the number that a mark is about."""
-    if mark == "power":
-        name = "ahead"
-    elif mark.startswith("covers"):
-        beyond = {"covers too little": ("high", 0.93, -1), "covers too much": ("low", 0.97, 1)}[mark]
-        end, limit, sign = beyond
-        first = row[f"coverage_{end}"]
-        name = "coverage" if first is not None and sign * (float(str(first)) - limit) > 0 else "coverage_effects"
-    elif mark == "false findings":
-        withheld = "withheld" in str(row.get("condition"))
-        name = "false" if "false" in row else "any" if "any" in row else "page_without_unless" if withheld else "page"
-    else:
-        name = "equivalent" if mark == "equivalent" else "found"
-    return name, f"{name}_low", f"{name}_high"
+        for table, shown in _SHOWN.items():
+            promises_of_table = [promise for promise in PROMISES if promise.table == table]
+            for row in getattr(summary, table).filter(pl.col("defect") != "").iter_rows(named=True):
+                label = f"{row['family']} ({row['measure']})" if table == "families" else str(row[shown.label])
+                for promise in promises_of_table:
+                    if column := breaks(row, promise):
+                        value, low, high = (row[column + end] for end in ("", "_low", "_high"))
+                        interval = f"{low:.3f} to {high:.3f}"
+                        yield name, label, str(row["size"]), promise.broken(row)[0], f"{value:.3f}", interval
 
 
 def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[Table]:
     for name, summary in summaries.items():
-        yield Table.of(
-            f"{name}: families", _FAMILIES, summary.families.iter_rows(named=True),
-            "false: families with anything found where nothing is planted; covers: intervals, where nothing and where "
-            "effects are planted; found: of the effects, on the page; power: within the family; beside: the same, of "
-            "those that the rival tests as well (t over units, Holm).", boxed=False,
-        )  # fmt: skip
-        yield Table.of(
-            f"{name}: conditions", _CONDITIONS, summary.conditions.iter_rows(named=True),
-            'page: audits that find anything where nothing is planted; sure: without "unless".', boxed=False,
-        )  # fmt: skip
-        yield Table.of(
-            f"{name}: effects that are said to be found", _DETECTABLE, summary.detectable.iter_rows(named=True),
-            "Promised: found in .75 to .90; equivalent in none.", boxed=False,
-        )  # fmt: skip
-        yield Table.of(
-            f"{name}: comparisons", _COMPARED, summary.comparisons.iter_rows(named=True),
-            "Two models of the same bias. any: comparisons in which a cell differs; mean: the mean difference has p "
-            "below .05; covers: intervals of cells that hold zero.", boxed=False,
-        )  # fmt: skip
+        for table, shown in _SHOWN.items():
+            rows = getattr(summary, table).iter_rows(named=True)
+            yield Table.of(f"{name}: {shown.title}", shown.columns, rows, shown.caption, boxed=False)
