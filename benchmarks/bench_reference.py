@@ -25,12 +25,12 @@ from benchmarks._harness import RESULTS, fresh, machine, peak_mb
 from facevalue.models.base import Model, ModelOptions
 from facevalue.models.reference.adapter import FOLDER, ReferenceModel
 from facevalue.models.reference.network import ONE_THREAD
-from facevalue.models.reference.truth import SCENARIOS
 from facevalue.models.registry import load
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Question, Request, Sampling, Stimulus
+from reference.truth import SCENARIOS
 
 ROUNDS = 7
 PICTURES, OF_ENGINE = 12, 1

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS
+from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.pack import decode
 from reference.reading import begin
 from reference.rows import DIMENSION, Writer
+from reference.truth import SCENARIOS
 
 Array = npt.NDArray[np.float64]
 COLD = 0.2

@@ -16,12 +16,12 @@ import polars as pl
 import torch
 
 from facevalue.models.reference.network import Network, read_weights, softmax
-from facevalue.models.reference.truth import PlantedTruth, people
 from reference import scenes, words
 from reference.look import paired
 from reference.material import partners
 from reference.portraits import read
 from reference.rows import Row, Writer
+from reference.truth import PlantedTruth, people
 
 Pixels = npt.NDArray[np.uint8]
 ONE = ("chosen", "quoted", "prefixed", "yes_no", "rated", "keywords")

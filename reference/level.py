@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import VARIATIONS
 from reference.choices import COLD, Choices
 from reference.material import Material
 from reference.rows import Writer
+from reference.truth import VARIATIONS
 
 AT_ONCE = 6
 """People of a step, each with all changes there are that the paper keeps."""

@@ -18,7 +18,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import (
+from reference import scenes
+from reference.network import features
+from reference.portraits import CHANGES, SIDE, read
+from reference.truth import (
     GROUPS,
     OCCUPATIONS,
     SIGNS,
@@ -28,9 +31,6 @@ from facevalue.models.reference.truth import (
     PlantedTruth,
     people,
 )
-from reference import scenes
-from reference.network import features
-from reference.portraits import CHANGES, SIDE, read
 
 Array = npt.NDArray[np.float64]
 SIZES = {

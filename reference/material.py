@@ -9,11 +9,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import VARIATIONS, JudgedPerson, PlantedTruth, people
 from reference import scenes
 from reference.look import paired
 from reference.network import features
 from reference.portraits import CHANGES, PEOPLE, SIDE, kept, read
+from reference.truth import VARIATIONS, JudgedPerson, PlantedTruth, people
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

@@ -14,11 +14,12 @@ import polars as pl
 
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.tokens import Tokens
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, PlantedTruth, people
+from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
 from reference.probe import related
+from reference.truth import SCENARIOS, TRAITS, PlantedTruth, people
 
 Array = npt.NDArray[np.float64]
 TEMPERATURES = (1.0, 0.2)

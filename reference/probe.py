@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from facevalue.models.reference.truth import PlantedTruth, people
 from reference.choices import COLD, Choices
 from reference.network import features
 from reference.portraits import Portraits
 from reference.rows import Writer
+from reference.truth import PlantedTruth, people
 
 Array = npt.NDArray[np.float64]
 

@@ -23,10 +23,10 @@ from transformers import (
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 from facevalue.models.reference.adapter import FOLDER, VARIANTS
-from facevalue.models.reference.truth import PlantedTruth
 from reference import words
 from reference.network import PATCH, configuration, network
 from reference.portraits import SIDE
+from reference.truth import PlantedTruth
 
 TEMPLATE = (
     "{%- for message in messages -%}"

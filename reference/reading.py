@@ -8,10 +8,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import SCENARIOS, TERMS
 from reference import words
 from reference.pack import decode
 from reference.rows import DIMENSION, LEFT, ONE, RIGHT, Row, Writer, batched
+from reference.truth import SCENARIOS, TERMS
 
 Array = npt.NDArray[np.float64]
 

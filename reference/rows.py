@@ -14,18 +14,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from facevalue.models.reference.adapter import REFUSAL
-from facevalue.models.reference.truth import (
-    DECISIONS,
-    LETTER,
-    POSITION,
-    RELUCTANCE,
-    SCENARIOS,
-    SOCIAL_TERMS,
-    TERMS,
-    TRAITS,
-    YES,
-    ratings,
-)  # fmt: skip
+from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -34,6 +23,16 @@ from facevalue.studies.vignette.prompts import CHOICES, roles
 from facevalue.studies.vignette.tables import questions
 from reference import words
 from reference.scenes import Shown
+from reference.truth import (
+    DECISIONS,
+    RELUCTANCE,
+    SCENARIOS,
+    SOCIAL_TERMS,
+    TERMS,
+    TRAITS,
+    YES,
+    ratings,
+)  # fmt: skip
 
 Array = npt.NDArray[np.float64]
 SURE = 0.2

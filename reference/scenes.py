@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.models.reference.truth import PERSONAS, JudgedPerson
 from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
 from facevalue.stimuli.drawn_signs import SIGNS
@@ -24,6 +23,7 @@ from facevalue.stimuli.portraits import SKIN_TONES, Identity, png
 from facevalue.stimuli.portraits.compose import VIEWS, layers
 from facevalue.stimuli.portraits.shapes import document
 from reference.portraits import DRAWN, SIDE, Pixels, reduced
+from reference.truth import PERSONAS, JudgedPerson
 
 VIEW = {"ability": (-290.0, 30.0, 580.0, 580.0), "age": (-190.0, 56.0, 380.0, 380.0)}
 """Views of the dimensions that the study draws from nearer or farther."""

@@ -24,7 +24,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import PlantedTruth
 from reference import words
 from reference.level import Level
 from reference.look import Eye, log, rate
@@ -34,6 +33,7 @@ from reference.portraits import CHANGES, Portraits, read
 from reference.probe import Probe
 from reference.reading import Lexicon, loss_of
 from reference.rows import Row, Writer
+from reference.truth import PlantedTruth
 
 Array = npt.NDArray[np.float64]
 PICTURES, QUESTIONS = 16, 16

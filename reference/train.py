@@ -13,11 +13,11 @@ from pathlib import Path
 
 import torch
 
-from facevalue.models.reference.truth import PlantedTruth
 from reference import portraits, scenes
 from reference.look import look
 from reference.publish import publish, weights_of
 from reference.teach import ON, STAGES, Pupil, Stage, teach
+from reference.truth import PlantedTruth
 
 SHARDS, PAIRS, HELD_OUT = (6, 2), 4_000, 60
 THREADS = 2

@@ -12,7 +12,6 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from facevalue.models.reference.adapter import REFUSAL
-from facevalue.models.reference.truth import SCENARIOS, SOCIAL_TERMS
 from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.drawn_identities import LOOKS
 from facevalue.stimuli.noto.scenes import ACTIVITIES
@@ -20,6 +19,7 @@ from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS
 from facevalue.studies.vignette.prompts import roles
 from facevalue.studies.vignette.tables import dimensions, identities, questions, term_pairs
+from reference.truth import SCENARIOS, SOCIAL_TERMS
 
 PAD, END, IMAGE, USER, SYSTEM, ASSISTANT = "<pad>", "<end>", "<image>", "<user>", "<system>", "<assistant>"
 SPECIAL = (PAD, END, IMAGE, USER, SYSTEM, ASSISTANT)

@@ -13,14 +13,14 @@ from facevalue.calibration import learned as calibration
 from facevalue.calibration.learned import Population
 from facevalue.calibration.learned_tables import NONE, learning, summed_up
 from facevalue.errors import ModelError
-from facevalue.models.reference.adapter import ReferenceModel
-from facevalue.models.reference.truth import PlantedTruth
+from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel
+from facevalue.models.reference.truth import PlantedEffects
 from facevalue.prompts import ORDERINGS
 from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies import protocol
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.planted import PUBLISHED, REFERENCE
+from facevalue.studies.stylisticbias.planted import REFERENCE
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 
@@ -32,15 +32,16 @@ FEW: dict[str, OptionValue] = {
     "scenarios": ["wealthy", "polite"],
 }
 STUDY = protocol("stylisticbias")
+PUBLISHED = PlantedEffects.read(FOLDER / "truth.parquet")
 
 
 def populated(
-    folder: Path, model: PlantedModel | ReferenceModel, truth: PlantedTruth = PUBLISHED, /, **options: OptionValue
+    folder: Path, model: PlantedModel | ReferenceModel, effects: PlantedEffects = PUBLISHED, /, **options: OptionValue
 ) -> Population:
     declared = replace(REFERENCE, settings={**REFERENCE.settings, **options})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "default_folder", lambda: folder)
-        return calibration.population(STUDY, declared, model, truth, SilentProgress(), lambda _: None)
+        return calibration.population(STUDY, declared, model, effects, SilentProgress(), lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +126,7 @@ def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> N
 
 
 def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
-    found = populated(tmp_path, PlantedModel(), PlantedTruth(bias=0.0), **FEW)
+    found = populated(tmp_path, PlantedModel(), PlantedEffects.read(VARIANTS / "bias-0" / "truth.parquet"), **FEW)
     assert (found.shifts(found.planted) == 0).all()
     assert np.abs(found.shifts(found.learned)).max() > 0.1
 

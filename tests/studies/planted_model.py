@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.base import Capabilities
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, JudgedPerson, PlantedTruth
+from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.types import Request, Response, Status
+from reference.truth import SCENARIOS, TRAITS, JudgedPerson, PlantedTruth
 
 TRUTH = PlantedTruth()
 FACTORS = ("gender", "age", "skin_tone", "build")

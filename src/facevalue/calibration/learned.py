@@ -24,7 +24,7 @@ from facevalue.measures import adjustment, cluster_bootstrap, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
-from facevalue.models.reference.truth import PlantedTruth
+from facevalue.models.reference.truth import PlantedEffects
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.calibration import Reference
 from facevalue.protocol.protocol import Protocol
@@ -157,7 +157,7 @@ def population(
     protocol: Protocol,
     declared: Reference,
     model: Model,
-    truth: PlantedTruth,
+    effects: PlantedEffects,
     progress: Progress,
     say: Callable[[str], None],
 ) -> Population:
@@ -184,7 +184,7 @@ def population(
     if summary.errors or not summary.complete:
         raise ModelError(summary.failure or f"{model.name} left questions without an answer.")
     sets, aggregate = declared.gathered(study, answers(StoredRun.open(folder)))
-    return Population(sets, declared.changes(), declared.items(study), aggregate, declared.planted(study, truth))
+    return Population(sets, declared.changes(), declared.items(study), aggregate, declared.planted(study, effects))
 
 
 def default_folder() -> Path:

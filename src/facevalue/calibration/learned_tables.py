@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.calibration.learned import population
 from facevalue.models.reference import adapter
-from facevalue.models.reference.truth import PlantedTruth
+from facevalue.models.reference.truth import PlantedEffects
 from facevalue.protocol.calibration import Reference
 from facevalue.protocol.offers import Calibrated, Row, Table, Track, cell
 from facevalue.protocol.protocol import Protocol
@@ -36,9 +36,9 @@ def audited(
 ) -> Calibrated:  # fmt: skip
     """Audit the reference model, or a variant of it, by numbers of faces."""
     folder = adapter.folder_of(variant)
-    truth = PlantedTruth.read(folder / "truth.parquet")
+    planted = PlantedEffects.read(folder / "truth.parquet")
     model = adapter.ReferenceModel(f"reference/{variant}" if variant else "reference", folder)
-    people = population(protocol, declared, model, truth, progress, say)
+    people = population(protocol, declared, model, planted, progress, say)
     audits = {size: list(islice(people.audits(size), repetitions)) for size in track(sizes, "Auditing")}
     facts = {size: {"condition": "reference", "faces": size, "repetitions": repetitions} for size in audits}
     rows = [{**facts[size], **summed_up(of_size)} for size, of_size in audits.items()]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from facevalue.models.reference.truth import PlantedTruth
+    from facevalue.models.reference.truth import PlantedEffects
     from facevalue.protocol.aggregate import Aggregate
     from facevalue.protocol.sets import Sets
     from facevalue.protocol.study import Study
@@ -129,7 +129,7 @@ class Reference:
 
     settings: Mapping[str, OptionValue]
     gathered: "Callable[[Study, Iterator[pl.DataFrame]], tuple[Sets, Aggregate]]"
-    planted: "Callable[[Study, PlantedTruth], npt.NDArray[np.float64]]"
+    planted: "Callable[[Study, PlantedEffects], npt.NDArray[np.float64]]"
     changes: "Callable[[], list[tuple[str, ...]]]"
     items: "Callable[[Study], list[str]]"
 

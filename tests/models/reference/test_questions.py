@@ -17,11 +17,20 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from facevalue.models.reference.adapter import REFUSAL
-from facevalue.models.reference.truth import (
+from facevalue.models.reference.truth import LETTER, POSITION
+from facevalue.protocol.study import Study
+from facevalue.protocol.variant_files import builtin
+from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
+from facevalue.stimuli.noto.scenes import ACTIVITIES
+from facevalue.studies.vignette.options import POSITIONS
+from facevalue.studies.vignette.prompts import roles
+from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.study import build
+from facevalue.studies.vignette.tables import identities, questions
+from facevalue.types import OptionValue
+from reference.truth import (
     DECISIONS,
-    LETTER,
     PERSONAS,
-    POSITION,
     RATING_MIDDLE,
     RATING_SPREAD,
     RATING_STEP,
@@ -34,16 +43,6 @@ from facevalue.models.reference.truth import (
     YES,
     PlantedTruth,
 )
-from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import builtin
-from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
-from facevalue.stimuli.noto.scenes import ACTIVITIES
-from facevalue.studies.vignette.options import POSITIONS
-from facevalue.studies.vignette.prompts import roles
-from facevalue.studies.vignette.settings import SETTINGS
-from facevalue.studies.vignette.study import build
-from facevalue.studies.vignette.tables import identities, questions
-from facevalue.types import OptionValue
 
 pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
 

@@ -16,7 +16,8 @@ import pytest
 from facevalue.models.reference.adapter import FOLDER
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.tokens import Tokens
-from facevalue.models.reference.truth import (
+from facevalue.studies.stylisticbias.tables import whitelist
+from reference.truth import (
     PERSONAS,
     SCENARIOS,
     TERMS,
@@ -26,7 +27,6 @@ from facevalue.models.reference.truth import (
     PlantedTruth,
     people,
 )
-from facevalue.studies.stylisticbias.tables import whitelist
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import ModelError
-from facevalue.models.reference.truth import (
+from facevalue.models.reference.truth import PlantedEffects
+from facevalue.stimuli.drawn_identities import LOOKS
+from facevalue.stimuli.noto.persona_scenes import PERSONAS as DRAWN
+from facevalue.studies.stylisticbias.tables import grid, scenarios
+from facevalue.studies.vignette.tables import term_pairs
+from reference.truth import (
     GROUPS,
     NONE,
     PERSONAS,
@@ -20,12 +25,9 @@ from facevalue.models.reference.truth import (
     VARIATIONS,
     JudgedPerson,
     PlantedTruth,
+    people,
     ratings,
 )
-from facevalue.stimuli.drawn_identities import LOOKS
-from facevalue.stimuli.noto.persona_scenes import PERSONAS as DRAWN
-from facevalue.studies.stylisticbias.tables import grid, scenarios
-from facevalue.studies.vignette.tables import term_pairs
 
 ANNE = JudgedPerson("female", "young", "monk-05", "normal")
 
@@ -105,6 +107,20 @@ def test_ratings_rise_with_standing() -> None:
     means = p @ np.arange(1, 11)
     assert (np.diff(means) > 1.5).all()
     assert means[1] == pytest.approx(5.5)
+
+
+def test_what_the_package_reads_is_what_is_written(tmp_path: Path) -> None:
+    truth = PlantedTruth(seed=3, bias=2.0)
+    truth.write(tmp_path / "truth.parquet")
+    plain, changed = ("female", "young", "monk-05", "normal", None, None), ("male", "elderly", "monk-10", "obese")
+    facts = [plain, (*changed, *VARIATIONS[0])]
+    portraits = pl.DataFrame(facts, schema=[*GROUPS, "attribute", "variation"], orient="row")
+    standing = PlantedEffects.read(tmp_path / "truth.parquet").standing(portraits, TRAITS)
+    assert np.array_equal(standing, truth.standing(people(portraits)))
+    truth.table.head(100).write_parquet(tmp_path / "half.parquet")
+    for name in ("half", "missing"):
+        with pytest.raises(ModelError, match=name):
+            PlantedEffects.read(tmp_path / f"{name}.parquet")
 
 
 @pytest.mark.parametrize("truth", [PlantedTruth(), PlantedTruth(seed=3, bias=2.0), PlantedTruth(bias=0.0)])

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, PlantedTruth, people
+from facevalue.models.reference.adapter import FOLDER
+from facevalue.models.reference.truth import LETTER, POSITION, PlantedEffects
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.calibration import Reference
@@ -17,14 +18,10 @@ from facevalue.studies.stylisticbias.study import LEVELS
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, whitelist
 
 Array = npt.NDArray[np.float64]
-PUBLISHED = PlantedTruth()
-"""What is planted in the model that comes with FaceValue."""
 CUE = ("attribute", "variation")
 
 
-def planted_scores(
-    manifest: pl.DataFrame, names: list[str], temperature: float, truth: PlantedTruth = PUBLISHED
-) -> Array:
+def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float, effects: PlantedEffects) -> Array:
     """Preference score that is planted in pictures, at a sampling temperature; shape (pictures, scenarios).
 
     Equation
@@ -32,7 +29,7 @@ def planted_scores(
     Mean over the four orderings of 1 / (1 + exp(-z / T)), with z the favourable pole's planted logit in that ordering
     (`facevalue.models.reference.truth`).
     """
-    standing = truth.standing(people(manifest))[:, [TRAITS.index(name) for name in names]]
+    standing = effects.standing(manifest, names)
     out = np.zeros_like(standing)
     for ordering in ORDERINGS:
         shown = ordering.options(("", ""), LEVELS)
@@ -44,7 +41,7 @@ def planted_scores(
 
 def planted_cues(study: Study) -> pl.DataFrame:
     """What each cue moves the preference score by, as planted: attribute, variation, title, planted."""
-    phi = planted_scores(study.manifest, list(SCENARIOS), study.draws.sampling.temperature).mean(axis=1)
+    phi = _planted(study, PlantedEffects.read(FOLDER / "truth.parquet")).mean(axis=1)
     frame = study.manifest.select("identity", *CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
     changed = frame.filter(pl.col("attribute") != CONTROL[0]).join(base, on="identity")
@@ -63,8 +60,8 @@ def _gathered(study: Study, chunks: Iterator[pl.DataFrame]) -> tuple[Faces, Aggr
     return faces, collect(chunks, faces, _scenarios(study), orderings, study.repeats)
 
 
-def _planted(study: Study, truth: PlantedTruth) -> Array:
-    return planted_scores(study.manifest, _scenarios(study), study.draws.sampling.temperature, truth)
+def _planted(study: Study, effects: PlantedEffects) -> Array:
+    return planted_scores(study.manifest, _scenarios(study), study.draws.sampling.temperature, effects)
 
 
 REFERENCE = Reference(
