@@ -66,7 +66,7 @@ def test_columns_are_those_that_the_code_makes() -> None:
     tested = {name: [0.0] for name in ("value", "low", "high", "true", "true_low", "true_high", "p", "q", "q_rival")}
     texts = {name: [""] for name in ("measure", "family", "verdict", "why")}
     rows = pl.DataFrame({"audit": [1], "row": [1], **tested, **texts})
-    compared = pl.DataFrame([dict.fromkeys(("any", "mean", "coverage", "cells", "intervals", "p_below", "audit"), 1.0)])
+    compared = pl.DataFrame({"audit": [1], "p": [0.5], "holds": [True], "any": [False], "mean": [False]})
     assert FAMILIES.columns == [*FACTS, *by_family(rows, rows).columns]
     assert CONDITIONS.columns == [*FACTS, *page(rows, PlantedCondition("")).keys()]
     assert DETECTABLE.columns == [*FACTS, *detected("", "", 1.0, None, rows).keys()]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.comparisons import PAIRS, compared, summary
+from facevalue.calibration.comparisons import PAIRS, cells, compared
 from facevalue.calibration.declared import calibration_of
 from facevalue.protocol.protocol import Protocol
 
@@ -12,7 +12,7 @@ def test_models_of_the_same_bias_are_compared_on_the_pictures_that_they_share(la
     own = Audits(lab, calibration_of(lab), 1)
     found = compared((own, own), PAIRS[0], 1, 1)
     assert found.units.paired
-    assert (found.units.shared, summary(found)["cells"]) == (12, 3)
+    assert (found.units.shared, cells(found).height) == (12, 3)
 
 
 def test_other_people_are_not_paired(lab: Protocol) -> None:
@@ -28,4 +28,4 @@ def test_a_model_with_an_effect_of_its_own_differs(lab: Protocol) -> None:
     moved = replace(PAIRS[0].second, lone=4.0, target={"variation": "cap"})
     found = compared((own, own), replace(PAIRS[0], second=moved), 1, 1)
     assert found.differing["variation"].to_list() == ["cap"]
-    assert summary(found)["any"]
+    assert cells(found)["any"].all()

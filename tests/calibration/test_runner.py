@@ -124,13 +124,18 @@ def test_effects_that_are_said_to_be_found_are_so_in_three_quarters_and_more(ver
     assert detected("plan", "gap", 0.1, 0.1, rows(40, verdict=verdicts))["defect"] == marked
 
 
+def compared_cells(audits: int) -> pl.DataFrame:
+    """Comparisons of twenty cells, of which nineteen hold zero and nothing is found."""
+    cell = {"p": 0.5, "any": False, "mean": False}
+    return pl.DataFrame([{"audit": at, "holds": row > 0, **cell} for at in range(audits) for row in range(20)])
+
+
 def test_models_of_the_same_bias_that_differ_too_often_are_marked() -> None:
-    cells = {"cells": 20.0, "intervals": 20.0, "mean": 0.0, "p_below": 0.05, "coverage": 0.95}
-    same = pl.DataFrame([{"audit": at, "any": float(at % 4 == 0), **cells} for at in range(40)])
+    same = compared_cells(40).with_columns(any=pl.col("audit") % 4 == 0)
     assert compared_alike("two", same)["any"] == 0.25
     assert compared_alike("two", same)["coverage"] == pytest.approx(0.95)
     assert compared_alike("two", same)["defect"] == "false findings"
-    assert compared_alike("two", same.with_columns(any=0.0))["defect"] == ""
+    assert compared_alike("two", same.with_columns(any=False))["defect"] == ""
 
 
 def quiet(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
@@ -185,12 +190,10 @@ def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
 def test_tables_begin_with_the_promises_that_are_broken() -> None:
     false = rows(40, q=[0.01, 0.02, 0.5, 0.5], verdict=FOUND, low=[0.5] * 4)
     facts = {name: pl.lit(value) for name, value in (("study", "lab"), ("size", 12), ("repetitions", 40))}
-    numbers = {"cells": 20.0, "intervals": 20.0, "mean": 0.0, "p_below": 0.05, "coverage": 0.95, "any": 0.0}
-    compared = pl.DataFrame([{"audit": at, **numbers} for at in range(40)])
     frames = (
         by_family(false, rows(40)),
         *(pl.DataFrame([one]) for one in (
-            page(false, NOTHING), detected("plan", "gap", 0.1, 0.1, rows(40)), compared_alike("two", compared)
+            page(false, NOTHING), detected("plan", "gap", 0.1, 0.1, rows(40)), compared_alike("two", compared_cells(40))
         )),
     )  # fmt: skip
     summary = CalibrationSummary(*(one.with_columns(**facts) for one in frames))

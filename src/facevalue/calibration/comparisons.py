@@ -1,6 +1,5 @@
 """Comparisons of two models whose bias is the same: whatever is found between them is false."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,15 +48,12 @@ def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed:
     return compare_answers((models[0], models[1]))
 
 
-def summary(agreement: Agreement) -> Mapping[str, object]:
-    """Say whether a comparison finds anything, and in which share of its cells the interval holds zero."""
+def cells(agreement: Agreement) -> pl.DataFrame:
+    """Make a row per cell: whether its interval holds zero, and its p; and whether the comparison finds anything."""
     means = agreement.overall.filter(statistic="mean_signed_delta")
-    cells = agreement.cells.filter(pl.col("low").is_not_null())
-    return {
-        "cells": agreement.cells.height,
-        "intervals": cells.height,
-        "any": (agreement.cells["verdict"] == Verdict.DIFFERENCE.value).any(),
-        "mean": (means["p"] < 0.05).any(),
-        "p_below": (agreement.cells["p"] < 0.05).mean(),
-        "coverage": cells.select(((pl.col("low") <= 0) & (pl.col("high") >= 0)).mean()).item(),
-    }
+    holds = (pl.col("low") <= 0) & (pl.col("high") >= 0)
+    return agreement.cells.select(
+        "p", holds=pl.when(pl.col("low").is_not_null()).then(holds),
+        any=(pl.col("verdict") == Verdict.DIFFERENCE.value).fill_null(value=False).any(),
+        mean=pl.lit((means["p"] < 0.05).any()),
+    )  # fmt: skip

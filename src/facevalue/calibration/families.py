@@ -86,8 +86,8 @@ def page(rows: pl.DataFrame, condition: PlantedCondition) -> Cells:
 
 def detected(stated: str, measure: str, effect: float, planted: float | None, rows: pl.DataFrame) -> Cells:
     """Take how often an effect is found of the size that is stated to be found."""
-    found = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
-    return _outcomes(stated, measure, effect, planted, found=found)
+    detections = NONE if planted is None else share(rows.with_columns(found=_FOUND), "found")
+    return _outcomes(stated, measure, effect, planted, detections)
 
 
 def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFrame) -> Cells:
@@ -97,32 +97,21 @@ def called_equivalent(stated: str, measure: str, planted: float, rows: pl.DataFr
 
 
 def _outcomes(
-    stated: str, measure: str, effect: float | None, planted: float | None, *, found: Share = NONE,
+    stated: str, measure: str, effect: float | None, planted: float | None, detections: Share = NONE,
     equivalent: Share = NONE,
 ) -> Cells:  # fmt: skip
     facts: Cells = {"stated": stated, "measure": measure, "effect": effect, "planted": planted}
-    return marked("detectable", {**facts, **found.named("found"), **equivalent.named("equivalent")})
+    return marked("detectable", {**facts, **detections.named("found"), **equivalent.named("equivalent")})
 
 
-def compared_alike(pair: str, rows: pl.DataFrame) -> Cells:
-    """Take how often two models of the same bias are said to differ; a row per comparison."""
-    differs = share(rows, "any")
-    holds = rows["coverage"].drop_nulls()
-    coverage = NONE
-    if holds.len():
-        cells = rows.select("audit", "coverage", number=pl.col("intervals").cast(pl.Int64))
-        coverage = share(_unfolded(cells), "holds")
+def compared_alike(pair: str, cells: pl.DataFrame) -> Cells:
+    """Take how often two models of the same bias are said to differ; a row per cell of each comparison (`audit`)."""
+    comparisons = cells.group_by("audit").agg(
+        pl.col("any", "mean").first(), cells=pl.len(), p_below=(pl.col("p") < ALPHA).mean()
+    )
     return marked("comparisons", {
-        "pair": pair, "cells": int(rows["cells"].to_numpy().mean()), **differs.named("any"),
-        "mean": share(rows, "mean").value, "p_below": float(rows["p_below"].fill_null(np.nan).to_numpy().mean()),
-        **coverage.named("coverage"),
+        "pair": pair, "cells": int(comparisons["cells"].to_numpy().mean()),
+        **share(comparisons, "any").named("any"), "mean": share(comparisons, "mean").value,
+        "p_below": float(comparisons["p_below"].fill_null(np.nan).to_numpy().mean()),
+        **share(cells, "holds").named("coverage"),
     })  # fmt: skip
-
-
-def _unfolded(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell, from the share of each comparison's cells."""
-    frames = []
-    for audit, held, number in rows.drop_nulls("coverage").iter_rows():
-        hits = round(held * number)
-        frames.append(pl.DataFrame({"audit": audit, "holds": [True] * hits + [False] * (number - hits)}))
-    return pl.concat(frames)

@@ -122,8 +122,8 @@ class Population:
         """Draw replies: which are the favourable pole, and which valid; shape (pictures, items, orderings)."""
         valid = self.answers.mass[pictures].astype(np.float64)
         favourable = np.nan_to_num(self.answers.weights[pictures].astype(np.float64)) * valid
-        drawn = rng.random(valid.shape)
-        return drawn < favourable, drawn < valid
+        chance = rng.random(valid.shape)
+        return chance < favourable, chance < valid
 
     def audits(self, size: int) -> Iterator[pl.DataFrame]:
         """Audits of so many people drawn with replacement, by one reply to each question.

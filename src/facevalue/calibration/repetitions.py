@@ -23,7 +23,7 @@ import scipy
 import facevalue
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.comparisons import Pair, compared, summary
+from facevalue.calibration.comparisons import Pair, cells, compared
 from facevalue.calibration.declared import calibration_of
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.protocol.offers import Track
@@ -96,11 +96,11 @@ class Comparison:
     seed: int
 
     def make(self) -> pl.DataFrame:
-        """Make one row that sums the comparison up."""
+        """Make a row per cell that is compared."""
         first = audits_of(self.study, 1, narrow=True)
         second = audits_of(self.study, 1, others=True, narrow=True) if self.pair.others else first
-        summaries = summary(compared((first, second), self.pair, TABLE, self.seed))
-        return pl.DataFrame([summaries], infer_schema_length=None).select(pl.all().cast(pl.Float64))
+        agreement = compared((first, second), self.pair, TABLE, self.seed)
+        return cells(agreement).with_columns(audit=pl.lit(self.seed))
 
 
 Repetition: TypeAlias = Audit | Truth | Comparison

@@ -20,25 +20,25 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
     """P of each estimate that a rival tests: its labels, and `p_rival`.
 
     t over means of units: against zero, or Welch's between the units of two sides; Fisher's exact test of these (twice
-    the smaller tail) where values are flags. Where an estimate is about several numbers at once (`part`), the smallest
-    p times how many they are.
+    the smaller tail) where values are flags. Where an estimate is about several numbers at once, its components, the
+    smallest p times how many they are.
     """
     rows = rival.rows(answers.with_columns(_LEVELS.cast(pl.String))).drop_nulls([VALUE, UNIT])
-    part = [name for name in rival.part if name in (*rows.columns, *(GROUP for _ in rival.groups))]
+    components = [name for name in rival.components if name in (*rows.columns, *(GROUP for _ in rival.groups))]
     rest = {UNIT, VALUE, SIDE, *rival.groups}
-    by = rival.by if rival.by is not None else [name for name in rows.columns if name not in {*rest, *part}]
+    by = rival.by if rival.by is not None else [name for name in rows.columns if name not in {*rest, *components}]
     if rival.groups:
-        cells = dict.fromkeys([*by, *(name for name in part if name != GROUP)])
+        cells = dict.fromkeys([*by, *(name for name in components if name != GROUP)])
         rows = of_groups(rows.select(*cells, *rival.groups, UNIT, VALUE), rival.groups, rival.versus)
-        by = [*by, *(name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns and name not in part)]
+        labels = [name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns]
+        by = [*by, *(name for name in labels if name not in components)]
     by, sides = ["measure", *by], [SIDE] if SIDE in rows.columns else []
-    units = (
-        rows.with_columns(measure=pl.lit(rival.measure)).group_by([*by, *part, UNIT, *sides]).agg(pl.col(VALUE).mean())
-    )
+    rows = rows.with_columns(measure=pl.lit(rival.measure))
+    units = rows.group_by([*by, *components, UNIT, *sides]).agg(pl.col(VALUE).mean())
     if rival.apart:
-        same = [name for name in (*by, *part, UNIT) if name != rival.apart]
+        same = [name for name in (*by, *components, UNIT) if name != rival.apart]
         units = units.with_columns(pl.col(VALUE) - pl.col(VALUE).mean().over(same))
-    tests = _exact(units, [*by, *part]) if rival.flags else _by_t(units, [*by, *part], sides)
+    tests = _exact(units, [*by, *components]) if rival.flags else _by_t(units, [*by, *components], sides)
     smallest = tests.group_by(by).agg(p_rival=(pl.col("p").min() * pl.len()).clip(upper_bound=1.0))
     return smallest.with_columns(pl.col(by).cast(pl.String))
 
@@ -56,11 +56,11 @@ def of_groups(rows: pl.DataFrame, columns: Sequence[str], versus: str) -> pl.Dat
             compared.append(rows.with_columns(dimension, level.alias(GROUP)))
             continue
         levels = rows[column].cast(pl.String).drop_nulls().unique().sort().to_list()
-        for group, other in product(levels, levels if versus == EACH_OTHER else [None]):
-            if group != other:
-                rest = level != group if other is None else level == other
+        for group, other_group in product(levels, levels if versus == EACH_OTHER else [None]):
+            if group != other_group:
+                rest = level != group if other_group is None else level == other_group
                 side = pl.when(level == group).then(True).when(rest).then(False).alias(SIDE)
-                labels = {GROUP: group, **({} if other is None else {OTHER_GROUP: other})}
+                labels = {GROUP: group, **({} if other_group is None else {OTHER_GROUP: other_group})}
                 texts = [pl.lit(text).alias(name) for name, text in labels.items()]
                 compared.append(rows.with_columns(side, dimension, *texts).drop_nulls(SIDE))
     return pl.concat(compared)

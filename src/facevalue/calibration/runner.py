@@ -134,7 +134,7 @@ class Runner:
                 continue
             comparisons = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
             tables = self._workshop.make(comparisons, f"{self.name}: {pair.name}")
-            rows.append(compared_alike(pair.name, pl.concat(tables).with_row_index("audit")))
+            rows.append(compared_alike(pair.name, pl.concat(tables)))
         facts = {"study": self.name, "size": smallest.units, "repetitions": self._repetitions}
         return _frame(rows).select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
 

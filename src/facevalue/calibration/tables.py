@@ -13,7 +13,7 @@ from facevalue.protocol.offers import Calibrated, Table
 
 
 class _Sheet(NamedTuple):
-    """How numbers of a summary are shown and written."""
+    """How numbers of a summary are sheet and written."""
 
     title: str
     label: str
@@ -93,8 +93,8 @@ def calibrated(
         ]
     ).with_columns(made_by=pl.lit(state()))
     frames = {
-        shown.ending: pl.concat([getattr(one, table) for one in summaries.values()], how="vertical_relaxed")
-        for table, shown in _SHOWN.items()
+        sheet.ending: pl.concat([getattr(summary, table) for summary in summaries.values()], how="vertical_relaxed")
+        for table, sheet in _SHOWN.items()
     }
     frames["-made"] = setup
     return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
@@ -140,10 +140,10 @@ def _marks(summaries: Mapping[str, CalibrationSummary]) -> Table:
 
 def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, ...]]:
     for name, summary in summaries.items():
-        for table, shown in _SHOWN.items():
+        for table, sheet in _SHOWN.items():
             promises_of_table = [promise for promise in PROMISES if promise.table == table]
             for row in getattr(summary, table).filter(pl.col("defect") != "").iter_rows(named=True):
-                label = f"{row['family']} ({row['measure']})" if table == "families" else str(row[shown.label])
+                label = f"{row['family']} ({row['measure']})" if table == "families" else str(row[sheet.label])
                 for promise in promises_of_table:
                     if column := breaks(row, promise):
                         value, low, high = (row[column + end] for end in ("", "_low", "_high"))
@@ -153,6 +153,6 @@ def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, 
 
 def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[Table]:
     for name, summary in summaries.items():
-        for table, shown in _SHOWN.items():
+        for table, sheet in _SHOWN.items():
             rows = getattr(summary, table).iter_rows(named=True)
-            yield Table.of(f"{name}: {shown.title}", shown.columns, rows, shown.caption, boxed=False)
+            yield Table.of(f"{name}: {sheet.title}", sheet.columns, rows, sheet.caption, boxed=False)

@@ -38,7 +38,7 @@ class Rival:
         Columns of these that are labels of the estimate; all if None.
     only:
         Which of the measure's estimates.
-    part:
+    components:
         Columns that say which of several numbers it is that an estimate is about.
     apart:
         Label of whose levels a unit's mean is taken off: what is left is how the unit differs between them.
@@ -56,7 +56,7 @@ class Rival:
     rows: Rows
     by: tuple[str, ...] | None = None
     only: tuple[pl.Expr, ...] = ()
-    part: tuple[str, ...] = (PART,)
+    components: tuple[str, ...] = (PART,)
     apart: str = ""
     groups: tuple[str, ...] = ()
     versus: str = ""
@@ -145,17 +145,17 @@ def both_ways(pairs: pl.DataFrame, *names: str) -> pl.DataFrame:
     What they are called by is in columns ending in `_1` and `_2` (`names`), and then in `name` and `other_name`.
     """
     turned = []
-    for one, other, sign in ((1, 2, 1), (2, 1, -1)):
-        ends = [(f"_{one}", ""), (f"_{other}", "other_")]
+    for number, beside_it, sign in ((1, 2, 1), (2, 1, -1)):
+        ends = [(f"_{number}", ""), (f"_{beside_it}", "other_")]
         columns = [pl.col(name + end).alias(prefix + name) for name in names for end, prefix in ends]
         turned.append(pairs.with_columns(*columns, pl.col(VALUE) * sign))
     return pl.concat(turned)
 
 
-def words_of(rows: pl.DataFrame, text: str, named: tuple[str, ...]) -> pl.DataFrame:
-    """Share of texts that have a word: a row for each word of all texts and each of what the texts are of (`named`)."""
-    texts = rows.select(*named, word=pl.col(text).str.to_lowercase().str.extract_all(r"\w+").list.unique())
-    many = texts.group_by(named).agg(pl.len().alias("texts"))
-    having = texts.explode("word").drop_nulls("word").group_by(*named, "word").len()
-    counts = many.join(having.select("word").unique(), how="cross").join(having, on=[*named, "word"], how="left")
-    return counts.select(*named, "word", (pl.col("len").fill_null(0) / pl.col("texts")).alias(VALUE))
+def words_of(rows: pl.DataFrame, text: str, about: tuple[str, ...]) -> pl.DataFrame:
+    """Share of texts that have a word: a row for each word of all texts and each of what the texts are of (`about`)."""
+    texts = rows.select(*about, word=pl.col(text).str.to_lowercase().str.extract_all(r"\w+").list.unique())
+    many = texts.group_by(about).agg(pl.len().alias("texts"))
+    having = texts.explode("word").drop_nulls("word").group_by(*about, "word").len()
+    counts = many.join(having.select("word").unique(), how="cross").join(having, on=[*about, "word"], how="left")
+    return counts.select(*about, "word", (pl.col("len").fill_null(0) / pl.col("texts")).alias(VALUE))

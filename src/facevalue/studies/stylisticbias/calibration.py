@@ -65,7 +65,7 @@ CALIBRATION = Calibration(
         Rival("sbs", shifts, _CUE, _family("variations x groups (Table 12)"), groups=_DIMENSIONS),
         Rival("sbs_gap", shifts, _CUE, groups=_DIMENSIONS, versus=EACH_OTHER),
         Rival("framing_shift", _framed, ()),
-        Rival("vs_scenario", _bases, ("scenario",), part=("group",), groups=_DIMENSIONS, versus=OTHERS),
-        Rival("vs", _bases, (), part=("scenario", "group"), groups=_DIMENSIONS, versus=OTHERS),
+        Rival("vs_scenario", _bases, ("scenario",), components=("group",), groups=_DIMENSIONS, versus=OTHERS),
+        Rival("vs", _bases, (), components=("scenario", "group"), groups=_DIMENSIONS, versus=OTHERS),
     ),
 )

@@ -32,9 +32,9 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
     standing = effects.standing(manifest, names)
     out = np.zeros_like(standing)
     for ordering in ORDERINGS:
-        shown = ordering.options(("", ""), LEVELS)
-        place = [option.level for option in shown].index(LEVELS[0])
-        first, lettered = 1 if place == 0 else -1, 1 if shown[place].label == "(a)" else -1
+        options = ordering.options(("", ""), LEVELS)
+        place = [option.level for option in options].index(LEVELS[0])
+        first, lettered = 1 if place == 0 else -1, 1 if options[place].label == "(a)" else -1
         out += 1 / (1 + np.exp(-(standing + first * POSITION + lettered * LETTER) / temperature))
     return out / len(ORDERINGS)
 

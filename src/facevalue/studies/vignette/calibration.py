@@ -48,7 +48,7 @@ CALIBRATION = Calibration(
         Rival("selection_frequency", choices, (*_IDENTITY, "activity"), (*_POOLED, ~_LISTED), apart="activity"),
         Rival("paircomp", choices, (*_IDENTITY, "other_identity"), _POOLED, apart="other_identity"),
         Rival("log_odds", choices, (*_IDENTITY, "activity"), _POOLED, apart="activity"),
-        Rival("spread", choices, _ABOUT, _POOLED, part=("identity",)),
+        Rival("spread", choices, _ABOUT, _POOLED, components=("identity",)),
         Rival("impact_shortfall", _shortfalls, _IDENTITY, _POOLED),
     ),
 )

@@ -132,7 +132,12 @@ CALIBRATION = Calibration(
     in_one_order=True,
     settings={"task": ["mcq", "yesno", "description", "form"], "descriptions": 4, "forms": 2},
     scaled=("forms",),
-    same={one.title: LEVELS[question] for one in attributes() for question, name in FIELDS.items() if one.name == name},
+    same={
+        field.title: LEVELS[question]
+        for field in attributes()
+        for question, name in FIELDS.items()
+        if field.name == name
+    },
     narrow={"task": ["mcq", "yesno"]},
     rivals=(
         Rival("choice_divergence", _choices, ("question",), groups=_CROSSED, versus=OTHERS, flags=True),
