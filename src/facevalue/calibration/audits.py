@@ -64,8 +64,8 @@ class Audits:
     @cached_property
     def units(self) -> int:
         """Number of units that were sampled."""
-        sides = [self._trials.people(side) for side in ("", "_1")]
-        return max(np.unique(codes[codes >= 0]).size for codes in sides if codes is not None)
+        sides = [people for side, (people, _) in self._trials.units.items() if side != "_2"]
+        return max(np.unique(people[people >= 0]).size for people in sides)
 
     def answers(self, condition: PlantedCondition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
         """Answers to everything once; `table` is the seed of what is planted."""

@@ -164,7 +164,7 @@ class DrawnAudit:
         c, t = self._condition, self._trials
         out = np.zeros((rows.size, len(options)))
         for name, levels in t.levels.items():
-            codes = t.codes(name, side)
+            codes = t.codes.get((name, side))
             if codes is None:
                 continue
             level_codes, shows = codes[rows], codes[rows] >= 0
@@ -177,9 +177,8 @@ class DrawnAudit:
             if c.lone:
                 targeted = np.array([level in c.target.values() for level in levels])
                 out[:, 0] += c.lone * (shows & targeted[level_codes] & hit & self._moves(side)[rows]) * t.turned[rows]
-        units = ((c.person, 0.5, t.people(side)), (c.picture, c.alike, t.pictures(side)))
-        for sd, alike, unit in units:
-            if unit is None or not sd:
+        for sd, alike, unit in zip((c.person, c.picture), (0.5, c.alike), t.units.get(side, ()), strict=False):
+            if not sd:
                 continue
             many = int(unit.max(initial=-1)) + 1
             common = self._rng.normal(size=(many, 1, len(options)))
@@ -195,9 +194,9 @@ class DrawnAudit:
 
     def _moves(self, side: str) -> Flags:
         """Rows that show somebody whom the lone effect moves."""
-        person = self._trials.people(side)
-        if person is None or self._condition.movers == 1:
+        if side not in self._trials.units or self._condition.movers == 1:
             return np.ones(self._trials.frame.height, dtype=np.bool_)
+        person, _ = self._trials.units[side]
         return np.asarray(
             np.random.default_rng(self._movers).random(int(person.max()) + 1)[person] < self._condition.movers
         )
@@ -209,7 +208,7 @@ class DrawnAudit:
             return out
         for name, withheld in self._withheld.items():
             for side, favours in favoured.items():
-                codes = self._trials.codes(name, side)
+                codes = self._trials.codes.get((name, side))
                 if codes is not None:
                     out |= (codes[rows] >= 0) & withheld[codes[rows]] & favours
         out |= favoured.get("", out) & ~self._trials.shows[rows]
@@ -244,5 +243,5 @@ def _chosen(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.DataFrame:
     level = np.take_along_axis(kind.order, place[:, None], axis=1)[:, 0]
     level_names = np.array(kind.options)[level]
     favoured = {"_1": level_names == "1", "_2": level_names == "2"} if kind.sides else {"": level == 0}
-    text = kind.texts.gather(kind.asked * len(kind.options) + place)
+    text = kind.texts.gather(kind.wording * len(kind.options) + place)
     return writing.reply_frame(kind.rows, writing.refusing(text, audit.refused(kind.rows, favoured)))

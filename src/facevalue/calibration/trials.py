@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Design, Order
+from facevalue.design import Order
 from facevalue.models._sim_pairs import FOUR, PAIR
 from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, STATED, YES_NO
 from facevalue.protocol.side_by_side import LEFT, SIDE
@@ -54,8 +54,8 @@ class ChoiceRows(AlikeRows):
     order: Codes
     """Option at each place as shown, (rows, options)."""
     texts: pl.Series
-    asked: Codes
-    """Each row's number of a question, whose replies stand one after the other in `texts`."""
+    wording: Codes
+    """Each row's number of a question as worded, whose replies stand one after the other in `texts`."""
     sides: bool
     """Whether the question is about two people, `_1` and `_2`."""
     about: Array
@@ -99,12 +99,9 @@ class AuditTrials:
         columns = [self.frame[name + side].cast(pl.String) for side in SIDES if name + side in self.frame.columns]
         return pl.concat(columns).drop_nulls().unique().sort().to_list() if columns else []
 
-    def codes(self, name: str, side: str) -> Codes | None:
-        """Level of a planted factor that each row shows on a side; -1 for none, None where no row has it."""
-        return self._coded.get((name, side))
-
     @cached_property
-    def _coded(self) -> dict[tuple[str, str], Codes]:
+    def codes(self) -> dict[tuple[str, str], Codes]:
+        """Level of a planted factor that each row shows on a side, -1 for none; of factors and sides that rows have."""
         out = {}
         for name, levels in self.levels.items():
             places = {level: index for index, level in enumerate(levels)}
@@ -118,7 +115,7 @@ class AuditTrials:
     def shows(self) -> Flags:
         """Rows whose question is asked of anybody with a level of a planted factor."""
         out = np.zeros(self.frame.height, dtype=np.bool_)
-        for codes in self._coded.values():
+        for codes in self.codes.values():
             out |= codes >= 0
         return (np.bincount(self._question, out) > 0)[self._question]
 
@@ -133,40 +130,36 @@ class AuditTrials:
     def times(self) -> Array:
         """Times at which rows are asked in the order of a run, from -.5 at the first to .5 at the last."""
         design = self.study.design
-        moments = asked_at(design, self.study.asked_together, 0) - 0.5
-        return np.tile(moments, self.frame.height // design.size)
-
-    def pictures(self, side: str) -> Codes | None:
-        """Picture that each row shows on a side; -1 for none."""
-        return self._units[side][0]
-
-    def people(self, side: str) -> Codes | None:
-        """Person, or whatever else was sampled, that each row shows on a side; -1 for none."""
-        return self._units[side][1]
+        order = np.concatenate(list(Order(design, self.study.asked_together, 0).pieces(2**16)))
+        places = np.empty(design.size, dtype=np.int64)
+        places[order] = np.arange(design.size)
+        return np.tile(places / max(design.size - 1, 1) - 0.5, self.frame.height // design.size)
 
     @cached_property
-    def _units(self) -> dict[str, tuple[Codes | None, Codes | None]]:
-        return {side: self._of_side(side) for side in SIDES}
+    def units(self) -> dict[str, tuple[Codes, Codes]]:
+        """Person, or whatever else was sampled, and picture that each row shows on a side, -1 for none, by side."""
+        return {side: of_side for side in SIDES if (of_side := self._of_side(side)) is not None}
 
-    def _of_side(self, side: str) -> tuple[Codes | None, Codes | None]:
+    def _of_side(self, side: str) -> tuple[Codes, Codes] | None:
         frame, manifest = self.frame, self.study.manifest
         if f"image{side}" in frame.columns:
             images = frame[f"image{side}"].cast(pl.String)
             owner = next((name for name in ("identity", "set") if name in manifest.columns), "image")
             person_of = dict(manifest.select("image", owner).rows())
-            return _dense(images), _dense(images.replace(person_of))
+            return _dense(images.replace(person_of)), _dense(images)
         columns_of_side = [name + side for name in self._planted if side and name + side in frame.columns]
         if not columns_of_side:
-            return None, None
+            return None
         axes = (axis for block in self.study.design.blocks for axis in block.stimulus)
         columns = (column.name for axis in axes for column in axis.columns())
         shared = [name for name in dict.fromkeys(columns) if not name.endswith(SIDES[1:]) and name in frame.columns]
         people = [name for name in self._named if name in frame.columns]
         nobody = frame[columns_of_side[0]].is_null()
-        pictures, persons = (
-            _joined(frame, [*columns_of_side, *others]).set(nobody, None) for others in (shared, people)
+        persons, pictures = (
+            _dense(_joined(frame, [*columns_of_side, *columns_of_unit]).set(nobody, None))
+            for columns_of_unit in (people, shared)
         )
-        return _dense(pictures), _dense(persons)
+        return persons, pictures
 
 
 def _joined(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
@@ -178,13 +171,6 @@ def _dense(column: pl.Series) -> Codes:
     return (column.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
 
 
-def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
-    """Return when each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
-    places = np.empty(design.size, dtype=np.int64)
-    places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
-    return places / max(design.size - 1, 1)
-
-
 def _scenario(question: Question) -> str:
     return question.factors.get("scenario") or question.prompt
 
@@ -193,8 +179,14 @@ def _key(question: Question) -> str:
     return json.dumps({name: level for name, level in question.factors.items() if name not in _ORDERS}, sort_keys=True)
 
 
-_Facts = tuple[tuple[str, ...], Codes, list[Mapping[str, str | None]]]
-"""Fields of `Asked` but its rows."""
+def _wanted(question: Question) -> tuple[str, str]:
+    """Factor that says which words or numbers are wanted, and its level; empty where any are."""
+    wants = next((name for name in _TEXTS if question.factors.get(name)), "")
+    return wants, question.factors.get(wants) or ""
+
+
+_Facts = tuple[tuple[str, ...], Codes, Sequence[Mapping[str, str | None]]]
+"""Fields of `AlikeRows` but its rows."""
 
 
 def _kinds(
@@ -204,37 +196,26 @@ def _kinds(
     together: dict[tuple[object, ...], list[int]] = {}
     for index, question in enumerate(distinct):
         levels = tuple(sorted(option.level for option in question.options))
-        wants = next((name for name in _TEXTS if question.factors.get(name)), "")
-        together.setdefault(
-            (levels,) if levels else (_scenario(question), wants, question.factors.get(wants)), []
-        ).append(index)
+        kind = (levels,) if levels else (_scenario(question), *_wanted(question))
+        together.setdefault(kind, []).append(index)
     two = any(f"{name}_1" in columns for name in planted)
     kinds, written = [], []
-    for of in together.values():
+    for indices in together.values():
         place = np.full(len(distinct), -1, dtype=np.int64)
-        place[of] = np.arange(len(of))
+        place[indices] = np.arange(len(indices))
         rows = np.flatnonzero(place[codes] >= 0)
         number = place[codes[rows]]
-        questions = [distinct[index] for index in of]
-        names = list(dict.fromkeys(_key(question) for question in questions))
-        factors = [next(q.factors for q in questions if _key(q) == name) for name in names]
-        facts = (
-            tuple(names),
-            np.array([names.index(_key(q)) for q in questions])[number],
-            [_told(f, planted) for f in factors],
-        )
+        questions = [distinct[index] for index in indices]
+        keys = [_key(question) for question in questions]
+        names = tuple(dict.fromkeys(keys))
+        of_names = [questions[keys.index(name)].factors for name in names]
+        factors = [{name: level for name, level in levels.items() if name not in planted} for levels in of_names]
+        facts = (names, np.array([names.index(key) for key in keys])[number], factors)
         if questions[0].options:
             kinds.append(_kind(questions, rows, number, facts, two))
         else:
-            wants = next((name for name in _TEXTS if questions[0].factors.get(name)), "")
-            written.append(
-                WritingRows(rows, *facts, _scenario(questions[0]), wants, questions[0].factors.get(wants) or "")
-            )
+            written.append(WritingRows(rows, *facts, _scenario(questions[0]), *_wanted(questions[0])))
     return kinds, written
-
-
-def _told(factors: Mapping[str, str | None], planted: Mapping[str, Sequence[str]]) -> Mapping[str, str | None]:
-    return {name: level for name, level in factors.items() if name not in planted}
 
 
 def _kind(questions: Sequence[Question], rows: Codes, number: Codes, facts: _Facts, two: bool) -> ChoiceRows:
