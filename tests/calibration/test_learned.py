@@ -41,7 +41,7 @@ def populated(
     declared = replace(REFERENCE, settings={**REFERENCE.settings, **options})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "default_folder", lambda: folder)
-        return calibration.population(STUDY, declared, model, effects, SilentProgress(), lambda _: None)
+        return calibration.population(STUDY, declared, model, effects, lambda items, *_: [], SilentProgress())
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from facevalue.calibration import learned
 from facevalue.models.reference import adapter
 from facevalue.studies.stylisticbias import planted as of_reference
 from tests.cli.conftest import Command
@@ -19,6 +20,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> PlantedModel:
     monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: planted)
     few = replace(of_reference.REFERENCE, settings={**of_reference.REFERENCE.settings, "faces": "2M,2F"})
     monkeypatch.setattr(of_reference, "REFERENCE", few)
+    monkeypatch.setattr(learned, "draw_all", lambda manifest, _: iter([1] * manifest.height))
     return planted
 
 

@@ -6,7 +6,7 @@ An audit can find only what has been learned, so that is what its intervals must
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -27,13 +27,14 @@ from facevalue.models.base import Model
 from facevalue.models.reference.truth import PlantedEffects
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.calibration import Reference
+from facevalue.protocol.offers import Track
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.shifts import SEED as SHIFT_SEED
 from facevalue.runs import Progress, RunSettings, run
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.stimuli.drawn import default_cache
+from facevalue.stimuli.drawn import default_cache, draw_all
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -154,12 +155,7 @@ class Population:
 
 
 def population(
-    protocol: Protocol,
-    declared: Reference,
-    model: Model,
-    effects: PlantedEffects,
-    progress: Progress,
-    say: Callable[[str], None],
+    protocol: Protocol, declared: Reference, model: Model, effects: PlantedEffects, track: Track, progress: Progress
 ) -> Population:
     """Read what a model says of everyone in an exact run that is kept; one that is complete is not asked again.
 
@@ -174,10 +170,12 @@ def population(
     facts = json.dumps([__version__, model.name, dict(model.settings()), dict(study.options)], sort_keys=True)
     folder = default_folder() / f"{study.name}-{blake2b(facts.encode(), digest_size=12).hexdigest()}"
     if not folder.exists():
-        say(
+        progress.note(
             f"Reading the probabilities of {study.design.size:,} judgments of {study.manifest.height:,} pictures. They "
             "are kept, so that this is done once."
         )
+        for _ in track(draw_all(study.manifest, default_cache()), "Drawing portraits", study.manifest.height):
+            pass
     summary = run(study, model, folder, RunSettings(exact=True, check=False), progress)
     if summary.interrupted:
         raise KeyboardInterrupt

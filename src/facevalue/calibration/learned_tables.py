@@ -1,6 +1,6 @@
 """Tables of the calibration on the reference model: what it has learned, and what audits find of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -32,13 +32,13 @@ _SUMMARY = (
 
 def audited(
     protocol: Protocol, declared: Reference, variant: str, sizes: Sequence[int], repetitions: int, track: Track,
-    progress: Progress, say: Callable[[str], None],
+    progress: Progress,
 ) -> Calibrated:  # fmt: skip
     """Audit the reference model, or a variant of it, by numbers of faces."""
     folder = adapter.folder_of(variant)
     planted = PlantedEffects.read(folder / "truth.parquet")
     model = adapter.ReferenceModel(f"reference/{variant}" if variant else "reference", folder)
-    people = population(protocol, declared, model, planted, progress, say)
+    people = population(protocol, declared, model, planted, track, progress)
     audits = {size: list(islice(people.audits(size), repetitions)) for size in track(sizes, "Auditing")}
     facts = {size: {"condition": "reference", "faces": size, "repetitions": repetitions} for size in audits}
     rows = [{**facts[size], **summed_up(of_size)} for size, of_size in audits.items()]

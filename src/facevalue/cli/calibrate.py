@@ -96,7 +96,7 @@ def calibrate(
                 f"out --model reference, or calibrate {listed(others, 'or')}."
             )
         progress = RichProgress(terminal(stderr=True))
-        results = audited(protocols[0], declared(), variant, numbers, repetitions, _track, progress, _say)
+        results = audited(protocols[0], declared(), variant, numbers, repetitions, _track, progress)
     _show(results, out)
 
 
@@ -129,7 +129,3 @@ def _show(results: Calibrated, out: Sequence[Path]) -> None:
 
 def _track(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
     return progress.track(items, label, total=total, console=terminal(stderr=True), transient=True)
-
-
-def _say(line: str) -> None:
-    terminal(stderr=True).print(line, highlight=False)
