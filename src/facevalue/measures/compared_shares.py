@@ -17,10 +17,10 @@ from facevalue.measures.selection import method, to_array
 
 
 @dataclass(frozen=True)
-class Compared:
+class ChosenAmong:
     """Identities that were chosen among in answer to one question."""
 
-    found: pl.DataFrame
+    shares: pl.DataFrame
     """Their shares (`selection.cells`), those with an answer, in the order of all arrays."""
     couples: pl.DataFrame
     """Answers of the couples among them: first and second (places in that order), `crossed` and n."""
@@ -30,22 +30,22 @@ class Compared:
     @property
     def size(self) -> int:
         """How many identities."""
-        return self.found.height
+        return self.shares.height
 
     @cached_property
     def selected(self) -> Array:
         """S of each, in percent."""
-        return to_array(self.found["value"])
+        return to_array(self.shares["value"])
 
     @cached_property
     def se(self) -> Array:
         """Standard errors of `selected`."""
-        return to_array(self.found["se"])
+        return to_array(self.shares["se"])
 
     @cached_property
     def df(self) -> float:
         """Degrees of freedom that all of them have."""
-        return float(to_array(self.found["df"]).min()) if self.size else 0.0
+        return float(to_array(self.shares["df"]).min()) if self.size else 0.0
 
     @cached_property
     def related(self) -> Array:
@@ -69,7 +69,7 @@ class Compared:
     @cached_property
     def bounds(self) -> Bounds:
         """Between what `selected` would lie, whatever the missing answers had been."""
-        low, high, error = (to_array(self.found[name]) for name in ("bound_low", "bound_high", "bound_se"))
+        low, high, error = (to_array(self.shares[name]) for name in ("bound_low", "bound_high", "bound_se"))
         return Bounds(self.selected, low, high, np.full(self.size, np.nan), error)
 
     @property
@@ -85,15 +85,15 @@ class Compared:
         return pair_moments.spread_of(self.selected, self.se, self.related, self.df, self.scenes, seed)
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_], Floor, Array | None]:
-        """Impact ratios and shortfalls as columns of `found`, their method, and floor, p and least p of shortfalls."""
+        """Impact ratios and shortfalls as columns of `shares`, their method, and floor, p and least p of shortfalls."""
         tested, floor, smallest_p, smallest = None, no_floor(self.size), None, 0.0
         if np.isfinite(self.se).all() and not only_values():
             tested = self.null(5 * pair_moments.DRAWS, seed + 2, freed=False)
             smallest = max(1 / (1 + len(tested)), self.scenes.least if self.scenes is not None else 0.0)
         ratio, error, low, high, p = impact_ratios(
-            self.selected, self.se, self.related, to_array(self.found["df"]), tested, smallest
+            self.selected, self.se, self.related, to_array(self.shares["df"]), tested, smallest
         )
-        methods = method(self.found, DELTA)
+        methods = method(self.shares, DELTA)
         methods[self.selected == 0] = NEVER
         methods[int(np.argmax(self.selected))] = REFERENCE
         short = 1 - ratio
@@ -106,7 +106,7 @@ class Compared:
         ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}
         falls |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
         first, second = (
-            self.found.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
+            self.shares.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
             for numbers in (ratios, falls)
         )
         return first, second, methods, floor, smallest_p
@@ -118,19 +118,19 @@ def compared(
     rows: pl.DataFrame,
     family: Sequence[str],
     labels: Sequence[str] = (),
-) -> Iterator[tuple[dict[str, str | None], Compared]]:
+) -> Iterator[tuple[dict[str, str | None], ChosenAmong]]:
     """All sets of identities that were chosen among, with their labels, in a fixed order.
 
     Parameters
     ----------
-    found:
+    estimates:
         Selection frequencies (`selection.cells`) by `family` and `identity`.
     couples:
         Moments of pairs by `family`, `identity`, `other_identity` and `crossed`.
     rows:
         Sums by `family`, `identity`, `activity` and `selection.UNIT`.
     labels:
-        Further columns of `found` that belong to a set.
+        Further columns of `estimates` that belong to a set.
     """
     measured = estimates.filter(pl.col("value").is_not_null()).sort(*family, "identity")
     places = measured.select(*family, "identity", place=pl.int_range(pl.len(), dtype=pl.Int64).over(family))
@@ -147,10 +147,10 @@ def compared(
     for row in estimates.select(*family, *labels).unique().sort(family).iter_rows(named=True):
         key = tuple(row[name] for name in family)
         if key not in cells:
-            yield row, Compared(measured.clear(), couples.clear(), None)
+            yield row, ChosenAmong(measured.clear(), couples.clear(), None)
             continue
         nested = key in lines and not shared[key]["crossed"].any()
-        yield row, Compared(cells[key], shared[key], _scenes(lines[key], cells[key].height) if nested else None)
+        yield row, ChosenAmong(cells[key], shared[key], _scenes(lines[key], cells[key].height) if nested else None)
 
 
 def _codes(frame: pl.DataFrame, name: str) -> Codes:

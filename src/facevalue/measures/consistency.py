@@ -10,12 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from facevalue.measures import dyads
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
-
-WILSON = "Wilson over pairs"
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,45 +91,3 @@ def consistency(
         contradicted=share(a * b, valid),
         published=share(ranked, all_pairs),
     )
-
-
-def wilson(hits: Array, n: Array) -> Estimates:
-    """Shares with Wilson's score interval.
-
-    `n`: number of pairs; NaN is what comes of none.
-
-    Raises
-    ------
-    ValueError
-        If there are more hits than pairs.
-
-    Equation
-    --------
-    (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n) (Wilson 1927).
-
-    Notes
-    -----
-    Shares near 0 and 1 are the rule here, where Wilson's interval holds and stays in [0, 1]. The pairs are independent.
-    Expected numbers vary less than counts do (values in [0, 1] of mean p have a variance of at most p(1-p)), so that
-    for them it errs on the wide side.
-
-    Examples
-    --------
-    >>> found = wilson(np.array([21.0]), np.array([70.0]))
-    >>> found.value.item(), found.low.round(3).item(), found.high.round(3).item()
-    (0.3, 0.205, 0.415)
-    """
-    hits, n = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    if (hits < -1e-9).any() or (hits > n + 1e-9).any():
-        raise ValueError("There cannot be more hits than pairs.")
-    z = float(special.ndtri(0.5 + LEVEL / 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = np.clip(np.where(n > 0, hits / n, np.nan), 0.0, 1.0)
-        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        reach = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-        se = np.sqrt(p * (1 - p) / n)
-    low = np.where(p <= 0, 0.0, np.maximum(middle - reach, 0.0))
-    high = np.where(p >= 1, 1.0, np.minimum(middle + reach, 1.0))
-    low, high = np.where(np.isnan(p), np.nan, low), np.where(np.isnan(p), np.nan, high)
-    counted = np.rint(n).astype(np.int64)
-    return Estimates(p, low, high, counted, counted, np.full(p.shape, WILSON, dtype=object), se)

@@ -142,7 +142,9 @@ class Aggregate:
         empty = {**dict.fromkeys((*_ROW, *_TERMS), pl.String()), **dict.fromkeys(NUMBERS, pl.Float64())}
         rows = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
         self._kept = []
-        blocks = [add(part, _ROW, NUMBERS) for part in rows.partition_by(BLOCK)] if rows.height else []  # one at a time
+        blocks = (
+            [add(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
+        )  # one at a time
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         for block in blocks:
@@ -151,11 +153,11 @@ class Aggregate:
         return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
-        for name, part in _reduced(rows, self._four):
-            parts = self._parts[name]
-            parts.append(add(part, _KEYS[name], _ADDED[name]))
-            if sum(p.height for p in parts) > _ROWS + 2 * parts[0].height:
-                self._parts[name] = [_together(parts, name)]
+        for name, counted in _reduced(rows, self._four):
+            sums = self._parts[name]
+            sums.append(add(counted, _KEYS[name], _ADDED[name]))
+            if sum(frame.height for frame in sums) > _ROWS + 2 * sums[0].height:
+                self._parts[name] = [_together(sums, name)]
 
 
 def collect(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
@@ -172,14 +174,14 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     Levels are those of a column's Enum or, if it is none, those that occur.
     """
     out: dict[str, str] = {}
-    for name, wanted in VARIANT.items():
+    for name, first in VARIANT.items():
         if name not in chunk.columns:
             continue
         dtype = chunk[name].dtype
         present = chunk[name].drop_nulls().unique(maintain_order=True).to_list()
         levels = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else present
         if levels:
-            out[name] = wanted if wanted is not None and wanted in levels else levels[0]
+            out[name] = first if first is not None and first in levels else levels[0]
     return out
 
 
@@ -267,10 +269,10 @@ def sided(pairs: pl.DataFrame, of: str = "identity") -> pl.DataFrame:
     s is what chose this side, t what chose the other.
     """
     sides = []
-    for side, other, chosen, left in ((1, 2, "s", "t"), (2, 1, "t", "s")):
-        alike = pl.col(of) if of in pairs.columns else pl.lit(None)
-        both = {name: pl.coalesce(f"{of}_{at}", alike) for name, at in ((of, side), (f"other_{of}", other))}
-        sides.append(pairs.with_columns(unit(side), **both, stratum="gender", s=chosen, t=left))
+    for side, opposite, chosen, left in ((1, 2, "s", "t"), (2, 1, "t", "s")):
+        names = {of: side, f"other_{of}": opposite}
+        levels = {name: pl.coalesce(f"{of}_{number}", of) for name, number in names.items()}
+        sides.append(pairs.with_columns(unit(side), **levels, stratum="gender", s=chosen, t=left))
     return pl.concat(sides)
 
 
@@ -300,7 +302,7 @@ def _together(frames: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
     if not frames:
         return pl.DataFrame(schema={**types, **dict.fromkeys(numbers, pl.Float64())})
     columns = [*(pl.col(key).cast(dtype) for key, dtype in types.items()), pl.col(numbers).cast(pl.Float64)]
-    return add(pl.concat([part.select(columns) for part in frames]), keys, numbers)
+    return add(pl.concat([frame.select(columns) for frame in frames]), keys, numbers)
 
 
 def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:

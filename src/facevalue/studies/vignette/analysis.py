@@ -11,7 +11,7 @@ from scipy import special
 from facevalue.measures import pair_moments, selection, table_entries
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
-from facevalue.measures.compared_shares import Compared, compared
+from facevalue.measures.compared_shares import ChosenAmong, compared
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
@@ -98,11 +98,11 @@ def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
     if preferred:
         selected = frames[0].filter(pl.col("paradigm") != "factuality")
         frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
-    selected, own, partners = (
+    selected, whole_pairs, partners = (
         pl.concat([_no_gender(x), x.filter(pl.col("gender").n_unique().over("dimension") > 1)]) for x in frames
     )
     keys = [*_WITHIN, "identity"]
-    return _with_trait(selection.cells(selected, keys, own, partners), tables.terms).sort(keys)
+    return _with_trait(selection.cells(selected, keys, whole_pairs, partners), tables.terms).sort(keys)
 
 
 def _no_gender(frame: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +177,7 @@ class DeclaredShares:
         Name of the table.
     by:
         Labels that the shares are broken down by.
-    where:
+    condition:
         Which sums count.
     family:
         What choices are tested in, against an even choice; None for no test.
@@ -188,15 +188,15 @@ class DeclaredShares:
     measure: Measure
     of: str
     by: tuple[str, ...]
-    where: pl.Expr
+    condition: pl.Expr
     family: str | None = None
     unit: pl.Expr = field(default_factory=lambda: pl.col("unit"))
 
     def of_tables(self, tables: Tables) -> pl.DataFrame:
         """The shares, with p of those that are tested."""
-        by, sums = list(self.by), getattr(tables, self.of).filter(self.where)
+        by, sums = list(self.by), getattr(tables, self.of).filter(self.condition)
         if self.of == "neither":
-            return selection.either_side(sums, tables.neither_pairs.filter(self.where), by).sort(by)
+            return selection.either_side(sums, tables.neither_pairs.filter(self.condition), by).sort(by)
         activity = pl.col("activity") if "activity" in sums.columns else pl.lit(None, pl.String)
         sums = sums.with_columns(activity.alias("activity"), unit=self.unit)
         shares = selection.cells(sums, by).sort(by)
@@ -248,9 +248,9 @@ RATES = (
 
 def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredShares]) -> None:
     """Add declared shares."""
-    for one in shares:
-        if wanted([one.measure.name]):
-            record(table, one.measure, one.of_tables(tables), family=one.family)
+    for declared in shares:
+        if wanted([declared.measure.name]):
+            record(table, declared.measure, declared.of_tables(tables), family=declared.family)
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
@@ -265,9 +265,9 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     group = gendered.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     x, n, se, df = (to_array(gendered[name]) for name in ("s", "n", "se", "df"))
     wider = _wider(tables, gendered) / 100
-    value, error, low, high, p, how, four = log_odds_cells(x, n, se * wider, df, group)
-    asked = gendered.join(selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    ends = log_odds_bounds(x, n, to_array(asked["asked"]), to_array(gendered["bound_se"]) * wider, df, group)
+    value, error, low, high, p, methods, four = log_odds_cells(x, n, se * wider, df, group)
+    requests = gendered.join(selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    ends = log_odds_bounds(x, n, to_array(requests["asked"]), to_array(gendered["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
     frame = gendered.select(*keys, "n", "s", "clusters").with_columns(
@@ -275,9 +275,9 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     )
     published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
     tests = pl.Series("p", p), pl.Series("p_paper", published)
-    record(table, m.LOG_ODDS, frame.with_columns(tests), how, family="identity x activity")
+    record(table, m.LOG_ODDS, frame.with_columns(tests), methods, family="identity x activity")
     some = gendered["s"].to_numpy() > 0
-    record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
+    record(table, m.LOG_ODDS_RELEASED, frame.filter(some), methods[some])
 
 
 def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
@@ -287,9 +287,9 @@ def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
     if not partners.height or not crossed.height:
         return np.ones(cells.height)
     with values_only():  # no bounds
-        alone, beside = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
-    wider = (pl.col("se_beside") / pl.col("se")).alias("wider")
-    errors = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(*by, wider)
+        alone, wider = (selection.cells(crossed, by, None, x).select(*by, "se") for x in (None, partners))
+    ratio = pl.col("se_beside") / pl.col("se")
+    errors = alone.join(wider, on=by, nulls_equal=True, suffix="_beside").select(*by, wider=ratio)
     wider_cells = cells.select(by).join(errors, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
     return to_array(wider_cells.fill_nan(None).fill_null(1.0))
 
@@ -304,8 +304,8 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     if not answers.height:
         return
     keys = [*_FAMILY, "identity", "other_identity"]
-    asked = pl.when(paradigm != "decision").then(question).alias("question")
-    sums = selection.add(sided(answers.with_columns(asked)), [*keys, *selection.UNIT])
+    single = pl.when(paradigm != "decision").then(question).alias("question")
+    sums = selection.add(sided(answers.with_columns(single)), [*keys, *selection.UNIT])
     sums = sums.with_columns(pl.col(pl.Enum).cast(pl.Categorical))
     comparisons = paircomp(sums, _FAMILY, _excess(tables)).sort(keys)
     record(table, m.PAIRCOMP, comparisons, PAIRED, family="pairs of identities")
@@ -343,26 +343,26 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
 def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) -> None:
     """Add spreads of selection frequencies and, of decisions, impact ratios."""
 
-    def chosen_among(where: pl.Expr, preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
+    def chosen_among(rows_of: pl.Expr, preferred: bool) -> Iterator[tuple[dict[str, str | None], ChosenAmong]]:
         shares = frequencies(preferred=True) if preferred else frequencies()
         rows = balanced(tables.selected) if preferred else tables.selected
-        shares = shares.filter(pl.col("gender").is_null() & where)
-        return compared(shares, tables.pairs.filter(where), rows.filter(where), _FAMILY, ["trait"])
+        shares = shares.filter(pl.col("gender").is_null() & rows_of)
+        return compared(shares, tables.pairs.filter(rows_of), rows.filter(rows_of), _FAMILY, ["trait"])
 
-    for _, one in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
-        if one.size:
-            ratios, shortfalls, how, floor, least = one.impact(SEED)
-            record(table, m.IMPACT, ratios, how)
-            record(table, m.SHORTFALL, shortfalls, how, p_least=least, family="impact", floor=floor)
+    for _, identities in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
+        if identities.size:
+            ratios, shortfalls, methods, floor, smallest_p = identities.impact(SEED)
+            record(table, m.IMPACT, ratios, methods)
+            record(table, m.SHORTFALL, shortfalls, methods, p_least=smallest_p, family="impact", floor=floor)
     rows = []
-    for labels, one in chosen_among(~_FACTS, preferred=True):
-        counted = {"n": float(one.found["n"].sum()) / 2, "clusters": float(one.found["clusters"].sum())}
-        rows.append({**labels, **one.spread(SEED)._asdict(), **one.spread_bounds, **counted})
+    for labels, identities in chosen_among(~_FACTS, preferred=True):
+        counted = {name: float(identities.shares[name].sum()) / many for name, many in (("n", 2), ("clusters", 1))}
+        rows.append({**labels, **identities.spread(SEED)._asdict(), **identities.spread_bounds, **counted})
     if not rows:
         return
     text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
     frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(_SPREAD, pl.Float64())})
     frame = frame.with_columns(pl.selectors.float().fill_nan(None))
-    for each, family in ((~_QUESTION, "spreads"), (_QUESTION, "spreads by question")):
-        rows_within = frame.filter(each)  # dimensions, and questions, together
-        record(table, m.SPREAD, rows_within, SPREAD, family=family, apart=["paradigm"], within=["contrast"])
+    for condition, family in ((~_QUESTION, "spreads"), (_QUESTION, "spreads by question")):
+        spreads = frame.filter(condition)  # dimensions, and questions, together
+        record(table, m.SPREAD, spreads, SPREAD, family=family, apart=["paradigm"], within=["contrast"])

@@ -11,11 +11,12 @@ from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures import conditional_kl, consistency, divergence, dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
+from facevalue.measures.proportions import wilson
 from facevalue.measures.rankings import rankings
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
@@ -100,11 +101,11 @@ def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
     for reason in sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index):
         of_reason = pl.when(pl.col("na") == reason).then(lost).otherwise(0.0)
         _add_rates(table, m.NA_RATE, rows, of_reason, by, "shown", reason=reason)
-    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
-        grouped = one.of(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
-        for part, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
-            if part.height:
-                _add_rates(table, m.NA_RATE, part, lost, ["task", GROUP, *more], UNIT, dimension=one.name)
+    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
+        grouped = dimension.of(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
+        for replies, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
+            if replies.height:
+                _add_rates(table, m.NA_RATE, replies, lost, ["task", GROUP, *more], UNIT, dimension=dimension.name)
 
 
 def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
@@ -121,19 +122,19 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
         choices, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
         _add_shares(table, choices, [(None, None)], questions)
     families: dict[str, list[tuple[Names, divergence.Groups]]] = {}
-    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-        of_dimension = one.of(rows)
+    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
+        of_dimension = dimension.of(rows)
         if of_dimension.is_empty():
             continue
         choices, groups = divergence.from_answers(of_dimension, [GROUP], counts, item=UNIT, answer="selected")
-        names: Names = [(one.name, group) for (group,) in groups]
+        names: Names = [(dimension.name, group) for (group,) in groups]
         _add_shares(table, choices, names, questions)
-        families.setdefault(_family("choices", one), []).append(
+        families.setdefault(_family("choices", dimension), []).append(
             (names, divergence.Groups(choices, *sampled(of_dimension)))
         )
     for family, several in families.items():
         ordered = [question.name in ORDERED for question in questions]
-        judged = divergence.divergences([one for _, one in several], SEED, ordered=ordered)
+        judged = divergence.divergences([groups for _, groups in several], SEED, ordered=ordered)
         for (names, compared), (values, tests) in zip(several, judged, strict=True):
             cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in questions]
             labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
@@ -170,11 +171,12 @@ def add_pairs(table: EstimateTable, aggregate: Aggregate) -> None:
         return
     paired = both_orders(rows)
     being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
-    for part, dimension, own in ((paired.filter(~being), "occupation", None), (paired.filter(being), SPECIES, SPECIES)):
-        if part.height:
-            _add_pair_shares(table, part, own, pl.lit(None, pl.String))
-        if part["within"].null_count() < part.height:
-            _add_pair_shares(table, part.drop_nulls("within"), dimension, pl.col("within"))
+    people, beings = (paired.filter(~being), "occupation", None), (paired.filter(being), SPECIES, SPECIES)
+    for pairs, dimension, over_all in (people, beings):
+        if pairs.height:
+            _add_pair_shares(table, pairs, over_all, pl.lit(None, pl.String))
+        if pairs["within"].null_count() < pairs.height:
+            _add_pair_shares(table, pairs.drop_nulls("within"), dimension, pl.col("within"))
     for name in aggregate.asked.groups:
         if f"{name}_1" in paired.columns:
             _add_ranking(table, paired, Dimension((name,)))
@@ -209,13 +211,13 @@ def _add_pair_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str 
         name: np.where(pair_consistency.ranked.n > 0, getattr(pair_consistency.published, name), np.nan)
         for name in _INTERVAL
     }
-    for measure, part in (
+    for measure, estimates_of in (
         (m.RANKED, pair_consistency.ranked),
         (m.UNRANKED, pair_consistency.unranked),
         (m.CONTRADICTED, pair_consistency.contradicted),
         (m.DIFFERING, replace(pair_consistency.published, **differing)),
     ):
-        enter(table, measure, labels, part)
+        enter(table, measure, labels, estimates_of)
 
 
 _INTERVAL = ("value", "low", "high")
@@ -294,9 +296,9 @@ def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl
         tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
         bounds = None if only_values() else form_bounds(forms, graph, conditions)
         enter(table, m.SHIFT, labels, estimates(graph.with_columns(clusters=pl.col("n"))), bounds=bounds, **tests)
-        likely = consistency.wilson(share * n, n)
-        method = np.full(graph.height, "Wilson over forms", dtype=object)
-        enter(table, m.LIKELY, labels, replace(likely, method=method))
+        counts, method = np.rint(n).astype(np.int64), np.full(graph.height, "Wilson over forms", dtype=object)
+        error, interval = np.sqrt(share * (1 - share) / n), wilson(share, n, np.inf)
+        enter(table, m.LIKELY, labels, Estimates(share, *interval, counts, counts, method, error))
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
