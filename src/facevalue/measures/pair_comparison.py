@@ -50,15 +50,8 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     """
     couple = [*by, "identity", "other_identity"]
     units, excess = _coded(units), None if excess is None else _coded(excess)
-    both, first, second, covariance = _beside(units, by, excess)
-    value, se, low, high, p = difference(first, second, covariance)
-    column = {x: to_array(both[x]) for x in ("n", "s", "n2", "s2")}
-    tables = [np.maximum(x, 0.0) for side in (("s", "n"), ("s2", "n2")) for x in _two(column, *side)]
-    numbers = {"value": 100 * value, "low": 100 * low, "high": 100 * high, "p": p}
-    numbers["se"] = 100 * se
-    numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
-    frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
-    frame = frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
+    couples, first, second, covariance = _beside(units, by, excess)
+    frame = _compared(couples, couple, first, second, covariance, ("s", "n", "s2", "n2"))
     frame = _with_bounds(frame, couple, units, lambda filled: _beside(filled, by, excess))
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
@@ -66,6 +59,22 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
 def _coded(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows with their texts as categories: grouped and joined faster, in less memory."""
     return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
+
+
+def _compared(
+    counts: pl.DataFrame, by: Sequence[str], first: Side, second: Side, covariance: Array, four: Sequence[str]
+) -> pl.DataFrame:
+    """Differences of two shares with their interval and tests, in percentage points.
+
+    `counts`: `by`, `n`, `clusters` and `four`: how much chose, and of how much, on either side, for Fisher's test.
+    """
+    numbers = dict(zip(("value", "se", "low", "high", "p"), difference(first, second, covariance), strict=True))
+    s1, n1, s2, n2 = (to_array(counts[name]) for name in four)
+    published = fisher_exact(*(np.maximum(x, 0.0) for x in (s1, n1 - s1, s2, n2 - s2)))
+    numbers["p_paper"] = np.where(np.isfinite(numbers["value"]), published, np.nan)
+    in_points = {name: x if name.startswith("p") else 100 * x for name, x in numbers.items()}
+    columns = (pl.Series(name, x).fill_nan(None) for name, x in in_points.items())
+    return counts.select(*by, "n", pl.col("clusters").cast(pl.Int64)).with_columns(columns)
 
 
 def _with_bounds(
@@ -153,10 +162,6 @@ def _beside(
     return couples, first, second, covariance
 
 
-def _two(column: dict[str, Array], chosen: str, options: str) -> tuple[Array, Array]:
-    return column[chosen], column[options] - column[chosen]
-
-
 def _partners(couples: pl.DataFrame, couple: list[str], by: Sequence[str], excess: pl.DataFrame) -> tuple[Array, Array]:
     """Standard errors that the other pictures add to either share."""
     key = [*by, "identity"]
@@ -199,21 +204,9 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     (-50.0, -141.9, 41.9, 4)
     """
     counts, first, second, covariance = _by_valence(sums, by)
-    value, se, bottom, top, p = difference(first, second, covariance)
-    column = {name: to_array(counts[name]) for name in ("s_high", "n_high", "s_low", "n_low")}
-    tables = [
-        column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
-        for side in ("high", "low")
-        for chosen in (True, False)
-    ]
-    published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
-    numbers = {"value": value, "low": bottom, "high": top, "se": se}
-    frame = counts.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
+    counts = counts.with_columns(n=pl.col("n_high") + pl.col("n_low"))
+    frame = _compared(counts, by, first, second, covariance, ("s_high", "n_high", "s_low", "n_low"))
     cells = sums.select(by).unique(maintain_order=True)
-    frame = frame.with_columns(
-        *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
-        pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
-    )  # fmt: skip
     joined = cells.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n", "clusters").fill_null(0))
     return _with_bounds(joined, by, sums, lambda filled: _by_valence(filled, by))
@@ -237,19 +230,19 @@ def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Si
         for name in ("u", "part", "n", "s")
         for side, where in sides.items()
     )
-    found = pairs.group_by(by, maintain_order=True).agg(
+    counts = pairs.group_by(by, maintain_order=True).agg(
         *(pl.col(f"{name}_{side}").sum() for name in ("part", "n", "s") for side in sides),
         *((pl.col(f"u_{side}") ** 2).sum().alias(f"square_{side}") for side in sides),
         *((pl.col(f"n_{side}") > 0).sum().cast(pl.Float64).alias(f"seen_{side}") for side in sides),
         cross=(pl.col("u_high") * pl.col("u_low")).sum(),
         clusters=pl.len().cast(pl.Int64),
     )
-    column = {name: to_array(found[name]) for name in found.columns if name not in by}
+    column = {name: to_array(counts[name]) for name in counts.columns if name not in by}
     first, second = (
         _side(np.clip(column[f"part_{side}"], 0, 1), column[f"square_{side}"], column[f"seen_{side}"]) for side in sides
     )
     both_seen = np.minimum(column["seen_high"], column["seen_low"])
-    return found, first, second, column["cross"] * _correction(both_seen)
+    return counts, first, second, column["cross"] * _correction(both_seen)
 
 
 def _side(share: Array, squares: Array, units: Array) -> Side:
