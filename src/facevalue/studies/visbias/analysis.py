@@ -26,40 +26,25 @@ from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.measures import LABELS
-from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions
+from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, read
 
 STUDY = "visbias"
 CONDITIONS = ("completed", "prefilled")
 """Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
-# Implicit against explicit (section 4.3): of the four questions, the paper compares the answers to each with what forms
-# have in the field of that name, among people of one gender or race. How the two lists of categories are matched is not
-# stated. Here those count that both have: political leaning as it is; religion without the three that only forms have;
-# education with all below a bachelor's as secondary school, but without "Associate". The two scales of income share no
-# bound, so income is not measurable.
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
-FIELDS = {"education": "education level", "politics": "political spectrum", "religion": "religion"}
-"""The field of the form that each question is compared with."""
 EXPLICIT = "explicit answers"
 """Families that lead: of choices, and of comparisons."""
-_BELOW_BACHELOR = ("No Education", "Elementary School", "Middle School", "High School")
-_POLITICS = ("Left Communitarian", "Right Communitarian", "Left Liberal", "Right Liberal")
-LEVELS: Mapping[str, Mapping[str, str]] = {
-    "education": {
-        **dict.fromkeys(_BELOW_BACHELOR, "secondary school"),
-        **{name: name.lower() for name in ("Bachelor", "Master", "Doctorate")},
-    },
-    "politics": {name: name.lower() for name in _POLITICS},
-    "religion": {name: name.lower() for name in ("Islam", "Christianity", "Hinduism", "Buddhism")},
-}
-"""What categories of the form mean among the options of the question."""
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "gender": {"Female": "female", "Male": "male"},
-    "race": {
-        **{name: name.lower() for name in ("White", "Black", "Asian")},
-        **{"Latino": "hispanic", "ME": "middle eastern", "Middle-Eastern": "middle eastern"},
-    },
-}
-"""Groups that both tasks have, by the form's names."""
+_MATCHED = read("matched.toml")
+FIELDS: Mapping[str, str] = _MATCHED["fields"]
+"""The field of the form that each question is compared with (section 4.3)."""
+LEVELS, GROUPS = (
+    {
+        factor: {name: level for level, names in levels.items() for name in names}
+        for factor, levels in _MATCHED[table].items()
+    }
+    for table in ("levels", "groups")
+)
+"""What categories of the form mean: among the options of the question, and as the groups that both tasks have."""
 Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 
