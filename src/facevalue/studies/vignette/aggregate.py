@@ -263,17 +263,15 @@ def sampled(side: int) -> pl.Expr:
     )
 
 
-def sided(pairs: pl.DataFrame, of: str = "identity") -> pl.DataFrame:
+def sided(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.DataFrame]:
     """The pairs from either side: whose it is and whose the other (`of`, `other_` and its name), `unit`, `stratum`.
 
     s is what chose this side, t what chose the other.
     """
-    sides = []
     for side, opposite, chosen, left in ((1, 2, "s", "t"), (2, 1, "t", "s")):
         names = {of: side, f"other_{of}": opposite}
         levels = {name: pl.coalesce(f"{of}_{number}", of) for name, number in names.items()}
-        sides.append(pairs.with_columns(unit(side), **levels, stratum="gender", s=chosen, t=left))
-    return pl.concat(sides)
+        yield pairs.with_columns(unit(side), **levels, stratum="gender", s=chosen, t=left)
 
 
 def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -285,7 +283,7 @@ def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
         yield "missing", _missing(sums)
     if one_person.height:
         person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
-        yield "selected", sided(one_person, "activity").with_columns(unit=person)
+        yield from (("selected", side.with_columns(unit=person)) for side in sided(one_person, "activity"))
     if choices.height:
         yield from _choices(_over_questions(choices), four)
     if facts.height:
@@ -330,9 +328,9 @@ def _asked_activity() -> pl.Expr:
 
 def _choices(rows: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     apart = pl.col("contrast").cast(pl.String) == "identity-activity"
-    sides = sided(rows).with_columns(_asked_activity())
-    yield "own", sides.filter(apart)
-    yield "selected", sides.with_columns(unit=pl.when(~apart).then("unit"))
+    for side in sided(rows):
+        yield "own", side.filter(apart)
+        yield "selected", side.with_columns(_asked_activity(), unit=pl.when(~apart).then("unit"))
     sums = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
     pairs = _couples(sums)
     yield "pairs", pairs
@@ -348,8 +346,8 @@ def _couples(sums: pl.DataFrame) -> pl.DataFrame:
     of one person: no picture stands beside several of one other identity.
     """
     several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
-    couples = sided(sums).with_columns(crossed=pl.col("person").is_null() & several)
-    return moments(couples, [*_MARGIN, "crossed", "identity", "other_identity"])
+    crossed = sums.with_columns(crossed=pl.col("person").is_null() & several)
+    return pl.concat(moments(side, [*_MARGIN, "crossed", "identity", "other_identity"]) for side in sided(crossed))
 
 
 def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -371,7 +369,8 @@ def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     half with each.
     """
     missing = pl.col("asked") - pl.col("n")
-    replies = sided(add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=missing, t=missing))
+    pairs = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=missing, t=missing)
+    replies = pl.concat(sided(pairs))
     halves = replies.with_columns(pl.col(SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"
     everyone = halves.with_columns(identity=pl.lit(None, replies.schema["identity"]))

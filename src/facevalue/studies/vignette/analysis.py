@@ -305,8 +305,8 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
         return
     keys = [*_FAMILY, "identity", "other_identity"]
     single = pl.when(paradigm != "decision").then(question).alias("question")
-    sums = selection.add(sided(answers.with_columns(single)), [*keys, *selection.UNIT])
-    sums = sums.with_columns(pl.col(pl.Enum).cast(pl.Categorical))
+    sides = (selection.add(side, [*keys, *selection.UNIT]) for side in sided(answers.with_columns(single)))
+    sums = pl.concat(side.with_columns(pl.col(pl.Enum).cast(pl.Categorical)) for side in sides)
     comparisons = paircomp(sums, _FAMILY, _excess(tables)).sort(keys)
     record(table, m.PAIRCOMP, comparisons, PAIRED, family="pairs of identities")
 
@@ -331,7 +331,7 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     if not answers.height or not terms.height:
         return
     key = ["paradigm", "contrast", "dimension", "identity"]
-    sides = sided(answers).with_columns(pl.col(*key, "question").cast(pl.String))
+    sides = pl.concat(sided(answers)).with_columns(pl.col(*key, "question").cast(pl.String))
     with_terms = sides.join(terms, on="question", maintain_order="left")
     sums = selection.add(with_terms, [*key, "trait", "pair", "valence", *selection.UNIT])
     sums = sums.with_columns(pl.struct(selection.UNIT).rank("dense").alias("cluster"), question="pair")
