@@ -114,46 +114,35 @@ def _beside(
     units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
 ) -> tuple[pl.DataFrame, Side, Side, Array]:
     """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
-    key = [*by, "identity"]
-    couple = [*key, "other_identity"]
-    answered = units.filter(pl.col("n") > _NOTHING)
-    answered = selection.add(answered, [*couple, *UNIT], ("n", "s"))
-    total = answered.group_by([*key, *UNIT], maintain_order=True).agg(_n=pl.col("n").sum(), _s=pl.col("s").sum())
-    squares = {"_nn": pl.col("_n") ** 2, "_sn": pl.col("_s") * pl.col("_n"), "_ss": pl.col("_s") ** 2}
-    sums = total.group_by(key, maintain_order=True).agg(
-        all_n=pl.col("_n").sum(), all_s=pl.col("_s").sum(), all_u=pl.len(),
-        **{name: square.sum() for name, square in squares.items()},
-    )  # fmt: skip
-    couples = answered.group_by(couple, maintain_order=True).agg(n=pl.col("n").sum(), s=pl.col("s").sum())
-    couples = couples.join(sums, on=key, nulls_equal=True, maintain_order="left")
-    n2, s2 = pl.col("all_n") - pl.col("n"), pl.col("all_s") - pl.col("s")
-    couples = couples.with_columns(n1="n", n2=pl.when(n2 > _NOTHING).then(n2), r1=pl.col("s") / pl.col("n"), s2=s2)
-    couples = couples.with_columns(r2=pl.col("s2") / pl.col("n2"))
-    rows = answered.join(total, on=[*key, *UNIT], nulls_equal=True)
-    rows = rows.join(couples.select(*couple, "n1", "n2", "r1", "r2"), on=couple, nulls_equal=True)
-    rest_n, rest_s = pl.col("_n") - pl.col("n"), pl.col("_s") - pl.col("s")
-    rows = rows.with_columns(
-        e1=(pl.col("s") - pl.col("r1") * pl.col("n")) / pl.col("n1"),
-        e2=(rest_s - pl.col("r2") * rest_n) / pl.col("n2"),
-        at=(pl.col("_s") - pl.col("r2") * pl.col("_n")) / pl.col("n2"),
-        only=(rest_n <= _NOTHING).cast(pl.Float64),
-    )
-    within = rows.group_by(couple, maintain_order=True).agg(
-        clusters=pl.len(), only=pl.col("only").sum(), v1=(pl.col("e1") ** 2).sum(),
-        v2=(pl.col("e2") ** 2 - pl.col("at") ** 2).sum(), cross=(pl.col("e1") * pl.col("e2")).sum(),
-    )  # fmt: skip
-    couples = couples.join(within, on=couple, nulls_equal=True, maintain_order="left")
-    r2 = pl.col("r2")
-    everywhere = (pl.col("_ss") - 2 * r2 * pl.col("_sn") + r2**2 * pl.col("_nn")) / pl.col("n2") ** 2
-    couples = couples.with_columns(
-        v2=(pl.col("v2") + everywhere).clip(lower_bound=0.0), u2=pl.col("all_u") - pl.col("only")
-    )
-    column = {
-        x: to_array(couples[x]) for x in ("n", "s", "n2", "s2", "r1", "r2", "v1", "v2", "cross", "clusters", "u2")
-    }
-    first = _side(column["r1"], column["v1"], column["clusters"])
-    second = _side(column["r2"], column["v2"], column["u2"])
-    covariance = column["cross"] * np.sqrt(_correction(column["clusters"]) * _correction(column["u2"]))
+    key, couple = [*by, "identity"], [*by, "identity", "other_identity"]
+    answered = selection.add(units.filter(pl.col("n") > _NOTHING), [*couple, *UNIT], ("n", "s"))
+    (labels, cell), (pictures, picture) = (selection.numbered(answered, names) for names in (couple, [*key, *UNIT]))
+    (keys, owner), n_u, s_u = selection.numbered(labels, key), to_array(answered["n"]), to_array(answered["s"])
+
+    def of_couples(values: Array | None) -> Array:
+        return np.bincount(cell, values, labels.height).astype(np.float64)
+
+    all_n, all_s = (np.bincount(picture, x, pictures.height) for x in (n_u, s_u))
+    holder = np.zeros(pictures.height, dtype=np.int64)
+    holder[picture] = owner[cell]
+    # Sums over an identity's pictures, at each of its couples.
+    products = (all_n, all_s, all_n**2, all_s * all_n, all_s**2, np.ones_like(all_n))
+    total_n, total_s, nn, sn, ss, pictures_n = (np.bincount(holder, x, keys.height)[owner] for x in products)
+    n, s = of_couples(n_u), of_couples(s_u)
+    n2, s2 = total_n - n, total_s - s
+    n2 = np.where(n2 > _NOTHING, n2, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r1, r2 = s / n, s2 / n2
+        rest_n, rest_s = all_n[picture] - n_u, all_s[picture] - s_u
+        e1 = (s_u - r1[cell] * n_u) / n[cell]
+        e2, at = ((y - r2[cell] * x) / n2[cell] for x, y in ((rest_n, rest_s), (all_n[picture], all_s[picture])))
+        everywhere = (ss - 2 * r2 * sn + r2**2 * nn) / n2**2
+    clusters, u2 = of_couples(None), pictures_n - of_couples((rest_n <= _NOTHING).astype(np.float64))
+    first = _side(r1, of_couples(e1**2), clusters)
+    second = _side(r2, np.maximum(of_couples(e2**2 - at**2) + everywhere, 0.0), u2)
+    covariance = of_couples(e1 * e2) * np.sqrt(_correction(clusters) * _correction(u2))
+    counts = {"n": n, "s": s, "n2": n2, "s2": s2, "all_n": total_n, "clusters": clusters}
+    couples = labels.drop(selection.CELL).with_columns(pl.Series(name, x) for name, x in counts.items())
     if excess is not None and excess.height:
         more = _partners(couples, couple, by, excess)
         first, second = (

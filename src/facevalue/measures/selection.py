@@ -113,8 +113,8 @@ def cells(
     by = list(by)
     if "question" in frame.columns and "question" not in by and _mixed(frame, by):
         raise ValueError("A cell would put several questions about one pair together; name `question` in `by`.")
-    labels, cell = _numbered(frame, by)
-    rows = _coded(frame.with_columns(cell))
+    labels, cell = numbered(frame, by)
+    rows = _coded(frame.with_columns(pl.Series(CELL, cell, pl.UInt32)))
     out = pl.concat([labels, _values(rows).drop(CELL)], how="horizontal")
     units = rows.filter(pl.col("unit").is_not_null())
     variance = between(_contributions(units)).with_columns(kish=pl.lit(value=False))
@@ -148,17 +148,21 @@ def cells(
 _COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high", "bound_se")
 
 
-def _numbered(frame: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, pl.Series]:
-    """Labels of all cells with their number, in the order in which they come, and the number of each row's cell."""
-    groups = (
-        frame.select(*by, _row=pl.int_range(pl.len(), dtype=pl.UInt32)).group_by(by, maintain_order=True).agg("_row")
-    )
-    number = np.arange(groups.height, dtype=np.uint32)
-    cell = np.empty(frame.height, dtype=np.uint32)
-    cell[groups["_row"].explode(empty_as_null=False).to_numpy()] = np.repeat(
-        number, groups["_row"].list.len().to_numpy()
-    )
-    return groups.drop("_row").with_columns(pl.Series(CELL, number)), pl.Series(CELL, cell)
+def numbered(frame: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Codes]:
+    """Labels of all cells with their number (`CELL`), in the order in which they come, and the cell of each row.
+
+    Examples
+    --------
+    >>> labels, cell = numbered(pl.DataFrame({"group": ["f", "m", "f"]}), ["group"])
+    >>> labels["group"].to_list(), cell.tolist()
+    (['f', 'm'], [0, 1, 0])
+    """
+    rows = frame.select(*by, _row=pl.int_range(pl.len(), dtype=pl.UInt32))
+    groups = rows.group_by(by, maintain_order=True).agg("_row")
+    cell = np.empty(frame.height, dtype=np.int64)
+    row = groups["_row"].explode(empty_as_null=False).to_numpy()
+    cell[row] = np.repeat(np.arange(groups.height), groups["_row"].list.len().to_numpy())
+    return groups.drop("_row").with_row_index(CELL), cell
 
 
 def _coded(rows: pl.DataFrame) -> pl.DataFrame:
