@@ -38,6 +38,18 @@ _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 _BOUNDS = ("bound_low", "bound_high", "bound_se")
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))
+_PART = ("paradigm", "contrast", "dimension")
+_CELL = ("dimension", "contrast", "paradigm", "question", "identity", "activity")
+_QUESTION, _ACTIVITIES = pl.col("question").is_not_null(), pl.col("contrast") == "activity"
+_HEATMAP = ~_ACTIVITIES & pl.col("activity").is_not_null() & (pl.col("paradigm").is_in(SUMMED) == ~_QUESTION)
+"""Sums of identity x activity; decision and factuality over questions, perception for each."""
+_DECIDED = (pl.col("paradigm") == "decision") & ~_QUESTION & pl.col("activity").is_not_null()
+_FACTS = pl.col("paradigm") == "factuality"
+_PICTURE = pl.concat_str("identity", "unit", separator="|")
+"""Each picture, not all pictures of one activity or person together."""
+_PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
+_IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
+"""Sums of contrasts in which identities are chosen, without single questions of factuality."""
 record = partial(
     table_entries.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
 )  # what is asked, and of which part of the study
@@ -93,8 +105,7 @@ def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
     choices between people alone, answers that name both or none counting half for each of the two, so that 50 is an
     even choice.
     """
-    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
-    frames = tables.selected.filter(~_SIDES & ~single), tables.own, tables.pairs.filter("crossed")
+    frames = tables.selected.filter(_IDENTITIES), tables.own, tables.pairs.filter("crossed")
     if preferred:
         selected = frames[0].filter(pl.col("paradigm") != "factuality")
         frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
@@ -123,8 +134,7 @@ def add_selection(table: EstimateTable, tables: Tables, frequencies: Frequencies
     published = pl.Series("p_paper", _against_the_rest(selected))
     record(table, m.SELECTION, tested.with_columns(published), family="selection frequencies")
     _gap(table, preferred)
-    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
-    pooled = tables.selected.filter(~_SIDES & ~single).with_columns(activity=pl.lit(None, pl.String))
+    pooled = tables.selected.filter(_IDENTITIES).with_columns(activity=pl.lit(None, pl.String))
     frames = (_no_gender(x) for x in (pooled, tables.own, tables.pairs.filter("crossed")))
     released = _with_trait(selection.cells(next(frames), keys, *frames).drop(_BOUNDS), tables.terms)
     record(table, m.SHARE_RELEASED, released.sort(keys))
@@ -210,24 +220,14 @@ class DeclaredShares:
         return shares.drop(_BOUNDS) if self.measure is m.NA_RATE else shares
 
 
-_PART = ("paradigm", "contrast", "dimension")
-_CELL = ("dimension", "contrast", "paradigm", "question", "identity", "activity")
-_QUESTION, _SIDES = pl.col("question").is_not_null(), pl.col("contrast") == "activity"
-_CELLS = ~_SIDES & pl.col("activity").is_not_null() & (pl.col("paradigm").is_in(SUMMED) == ~_QUESTION)
-"""Sums of identity x activity; decision and factuality over questions, perception for each."""
-_DECIDED = (pl.col("paradigm") == "decision") & ~_QUESTION & pl.col("activity").is_not_null()
-_FACTS = pl.col("paradigm") == "factuality"
-_PICTURE = pl.concat_str("identity", "unit", separator="|")
-"""Each picture, not all pictures of one activity or person together."""
-_PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
 CELLS = (
-    DeclaredShares(m.SELECTION, "selected", _CELL, _CELLS, "identity x activity"),
+    DeclaredShares(m.SELECTION, "selected", _CELL, _HEATMAP, "identity x activity"),
     DeclaredShares(  # who is chosen doing what, man or woman: the rows of Tables 15-19
         m.SELECTION, "selected", ("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
         "identity x activity",
     ),
-    DeclaredShares(m.SELECTION, "selected", _CELL, _SIDES & _PEOPLE, "activities of an identity"),
-    DeclaredShares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _SIDES, "activities"),
+    DeclaredShares(m.SELECTION, "selected", _CELL, _ACTIVITIES & _PEOPLE, "activities of an identity"),
+    DeclaredShares(m.SELECTION, "selected", tuple(x for x in _CELL if x != "identity"), _ACTIVITIES, "activities"),
 )  # fmt: skip
 """Who is chosen in which activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 RATES = (
@@ -258,7 +258,7 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
     keys = [*within, "activity"]
-    rows = tables.selected.filter(_CELLS)
+    rows = tables.selected.filter(_HEATMAP)
     gendered = selection.cells(rows, keys).sort(keys)
     if not gendered.height:
         return
