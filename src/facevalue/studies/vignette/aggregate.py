@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.selection import MOMENTS, SUMS, add, balanced, moments, sides
+from facevalue.measures.sum_table import SumTable
 
 BLOCK = ("gender", "dimension", "contrast")
 STIMULUS = (
@@ -50,7 +51,6 @@ _ADDED: dict[str, tuple[str, ...]] = {
 _TERMS = (*ASKED, "trait", "pair", "valence")
 _ROW = (*STIMULUS, *ASKED, "about")
 _ALL = (*NUMBERS, *(name for name in OUTCOMES if name not in NUMBERS))
-_ROWS = 2_000_000  # rows that may pile up before they are added together
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Aggregate:
         self._terms: pl.DataFrame | None = None
         self._open: pl.DataFrame | None = None
         self._four = False
-        self._parts: dict[str, list[pl.DataFrame]] = {name: [] for name in _KEYS}
+        self._sums = {name: SumTable(keys, _ADDED[name]) for name, keys in _KEYS.items()}
 
     def add(self, chunk: pl.DataFrame) -> None:
         """Take a chunk in."""
@@ -149,15 +149,12 @@ class Aggregate:
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         for block in blocks:
             self._reduce(block)
-        reduced = {name: _together(parts, name).with_columns(stratum="gender") for name, parts in self._parts.items()}
+        reduced = {name: _complete(sums.frame(), name) for name, sums in self._sums.items()}
         return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         for name, counted in _reduced(rows, self._four):
-            sums = self._parts[name]
-            sums.append(add(counted, _KEYS[name], _ADDED[name]))
-            if sum(frame.height for frame in sums) > _ROWS + 2 * sums[0].height:
-                self._parts[name] = [_together(sums, name)]
+            self._sums[name].add(counted)
 
 
 def collect(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
@@ -293,14 +290,11 @@ def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
             yield "wrong", of_who.with_columns(pl.col(name).alias("s"), pl.lit(name).alias("outcome"))
 
 
-def _together(frames: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
-    """One table from its parts; labels as text, since they come from columns with other levels."""
-    keys, numbers = _KEYS[name], _ADDED[name]
-    types = {key: pl.Boolean() if key in ("crossed", "pair") else pl.String() for key in keys}
-    if not frames:
-        return pl.DataFrame(schema={**types, **dict.fromkeys(numbers, pl.Float64())})
-    columns = [*(pl.col(key).cast(dtype) for key, dtype in types.items()), pl.col(numbers).cast(pl.Float64)]
-    return add(pl.concat([frame.select(columns) for frame in frames]), keys, numbers)
+def _complete(sums: pl.DataFrame, name: str) -> pl.DataFrame:
+    """One table of sums with its stratum, and with its columns where nothing came in."""
+    types = {key: pl.Boolean() if key in ("crossed", "pair") else pl.String() for key in _KEYS[name]}
+    schema = {**types, **dict.fromkeys(_ADDED[name], pl.Float64())}
+    return (sums if sums.width else pl.DataFrame(schema=schema)).with_columns(stratum="gender")
 
 
 def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
