@@ -165,7 +165,7 @@ def test_one_group_has_no_divergence_and_says_so() -> None:
 
 
 def test_shares_sum_to_one_and_stand_in_their_interval() -> None:
-    found = d.shares(planted(2, 80, 3), seed=1)
+    found = d.shares(planted(2, 80, 3))
     assert found.value.reshape(2, 3).sum(axis=1) == pytest.approx(1.0)
     assert (found.low <= found.value).all()
     assert (found.value <= found.high).all()
@@ -196,7 +196,7 @@ def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> N
         rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
         choices, _ = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
         estimates, tests = divergence(choices, seed=1, resamples=5)
-        assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices, seed=1).value])).all()
+        assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices).value])).all()
 
 
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])

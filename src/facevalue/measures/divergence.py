@@ -15,7 +15,7 @@ import polars as pl
 from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, unsigned
+from facevalue.measures import cluster_bootstrap, estimators, unsigned
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
@@ -364,7 +364,7 @@ def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Arra
     return np.concatenate(statistics, axis=-1).reshape(*n.shape[:-2], -1)
 
 
-def shares(choices: Choices, seed: int) -> Estimates:
+def shares(choices: Choices) -> Estimates:
     """Share of each choice among the valid answers of each group, shape (groups x questions x choices,) flattened.
 
     Returns estimates in the order groups, questions, choices; NaN where a group has no answer.
@@ -373,10 +373,4 @@ def shares(choices: Choices, seed: int) -> Estimates:
     sums = choices.member[:, :, None, None] * choices.weights[:, None]
     counts = np.broadcast_to(choices.member[:, :, None, None] * choices.valid[:, None, :, None], sums.shape)
     cells = choices.groups * questions * max_choices
-    return _inside(cluster_bootstrap.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
-
-
-def _inside(estimates: Estimates) -> Estimates:
-    """Cut intervals of shares at 0 and 1."""
-    low, high = np.maximum(estimates.low, 0.0), np.minimum(estimates.high, 1.0)
-    return Estimates(estimates.value, low, high, estimates.n, estimates.clusters, estimates.method, estimates.se)
+    return estimators.shares(sums.reshape(items, cells), counts.reshape(items, cells))

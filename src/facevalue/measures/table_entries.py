@@ -1,7 +1,6 @@
 """Entries of the table of estimates: shares by label, frames as estimates, and what could not be measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from facevalue.measures import proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import WILSON, Inference, Labels, Level, by_unit, label_columns, nothing
-from facevalue.measures.estimators import shares as shares_of
+from facevalue.measures.estimators import Inference, Labels, Level, label_columns, nothing
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.selection import method, to_array
 
@@ -35,34 +33,6 @@ def enter(
 def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
     """Enter one estimate that could not be taken, with the reason."""
     enter(table, measure, labels, nothing(why))
-
-
-def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tuple[dict[str, list[Level]], Estimates]:
-    """Labels, and the mean of values in [0, 1] at each of their combinations, with intervals of shares over units.
-
-    Examples
-    --------
-    >>> rows = pl.DataFrame({"who": ["a", "b", "c"], "said": [1.0, 0.0, 1.0], "group": ["f", "m", "f"]})
-    >>> labels, found = shares(rows, "said", ["group"], "who")
-    >>> labels, found.value.tolist(), found.clusters.tolist()
-    ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
-    """
-    keys = frame.select(pl.col(c).cast(pl.String) for c in by) if by else pl.DataFrame({"_": [""] * frame.height})
-    cells = keys.unique(maintain_order=True)
-    numbered = cells.with_row_index("_cell")
-    cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
-    units, number = frame[unit].cast(pl.String).fill_null(""), to_array(frame[value])
-    counted = [np.nan_to_num(number), np.isfinite(number).astype(np.float64)]
-    sums = (by_unit(codes(units), cell.cast(pl.Int64).to_numpy(), cells.height, column) for column in counted)
-    return cells.select(by).to_dict(as_series=False), shares_of(*sums)
-
-
-def as_shares(shares_found: Estimates) -> Estimates:
-    """Shares with Wilson's interval, which says something of shares of 0 and 1, too, where no unit differs."""
-    assert shares_found.se is not None
-    size = proportions.effective_size(shares_found.value, shares_found.se, shares_found.clusters)
-    low, high = proportions.wilson(shares_found.value, size, shares_found.clusters - 1)
-    return replace(shares_found, low=low, high=high, method=np.full(size.shape, WILSON, dtype=object))
 
 
 def record(

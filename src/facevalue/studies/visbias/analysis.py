@@ -9,18 +9,19 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
-from facevalue.measures import conditional_kl, consistency, divergence, dyads
+from facevalue.measures import conditional_kl, consistency, divergence, dyads, estimators
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import Sums
 from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.proportions import wilson
 from facevalue.measures.rankings import rankings
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
-from facevalue.measures.table_entries import as_shares, codes, columns, enter, estimates, not_measurable, shares
+from facevalue.measures.table_entries import codes, columns, enter, estimates, not_measurable
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
 from facevalue.studies.visbias.analysis_texts import add_texts
@@ -68,7 +69,9 @@ def _add_rates(
     **constant: str | None,
 ) -> None:  # fmt: skip
     """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
-    labels, estimates = shares(rows.with_columns(share.cast(pl.Float64).alias("share")), "share", by, unit)
+    hits = share.cast(pl.Float64)
+    counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
+    labels, estimates = estimators.share(Sums.of(counted.cast({"n": pl.Float64}), by), by)
     enter(table, measure, {**labels, **constant}, estimates)
 
 
@@ -146,7 +149,7 @@ def _add_shares(
     ]
     labels = {"task": "mcq", **columns(("dimension", "group", "question", "choice"), cells)}
     keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
-    enter(table, m.SHARE, labels, as_shares(divergence.shares(choices, SEED)), keep=keep)
+    enter(table, m.SHARE, labels, divergence.shares(choices), keep=keep)
 
 
 def add_pairs(table: EstimateTable, aggregate: Aggregate) -> None:
