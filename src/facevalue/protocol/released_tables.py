@@ -23,18 +23,18 @@ def fold(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def of_models(found: Mapping[str, T], known: Iterable[str], where: str) -> tuple[dict[str, T], list[str]]:
-    """What was found of the models that a paper prints, by their names there, and what is said of others.
+def of_models(tables: Mapping[str, T], models: Iterable[str], file: str) -> tuple[dict[str, T], list[str]]:
+    """Tables of the models that a paper prints, by their names there, and a notice for each of the others.
 
     Examples
     --------
     >>> of_models({"gpt4v": 1, "x": 2}, ["GPT-4V"], "a.csv")
     ({'GPT-4V': 1}, ['x in a.csv is left out: the paper prints nothing of it.'])
     """
-    names = {fold(name): name for name in known}
-    values = {names[fold(name)]: value for name, value in found.items() if fold(name) in names}
-    others = [name for name in found if fold(name) not in names]
-    return values, [f"{name} in {where} is left out: the paper prints nothing of it." for name in others]
+    names = {fold(name): name for name in models}
+    of_paper = {names[fold(name)]: table for name, table in tables.items() if fold(name) in names}
+    others = [name for name in tables if fold(name) not in names]
+    return of_paper, [f"{name} in {file} is left out: the paper prints nothing of it." for name in others]
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:
@@ -57,7 +57,7 @@ def require(path: Path, frame: pl.DataFrame, columns: Sequence[str]) -> None:
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         names = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-        near = [known for name in missing for known in get_close_matches(name, frame.columns, n=1)]
+        near = [column for name in missing for column in get_close_matches(name, frame.columns, n=1)]
         hint = f" Is it {near[0]!r}?" if near else ""
         raise DataError(f"{path.name} lacks the {names}.{hint} Its columns: {', '.join(frame.columns[:40]) or 'none'}.")
 
@@ -77,7 +77,7 @@ def counts(frame: pl.DataFrame, name: str, path: Path) -> pl.Series:
     return numbers
 
 
-def levels(frame: pl.DataFrame, column: str, known: Mapping[str, Sequence[str]]) -> pl.Series:
+def levels(frame: pl.DataFrame, column: str, spellings: Mapping[str, Sequence[str]]) -> pl.Series:
     """A column as levels, each of which has several spellings.
 
     Examples
@@ -85,10 +85,10 @@ def levels(frame: pl.DataFrame, column: str, known: Mapping[str, Sequence[str]])
     >>> levels(pl.DataFrame({"gender": [" Woman", "man"]}), "gender", {"f": ["woman"], "m": ["man"]}).to_list()
     ['f', 'm']
     """
-    spellings = {spelling: level for level, others in known.items() for spelling in others}
+    level_of = {spelling: level for level, listed in spellings.items() for spelling in listed}
     cells = frame[column].cast(pl.String).str.to_lowercase().str.strip_chars()
-    levels = cells.replace_strict(spellings, default=None, return_dtype=pl.String)
+    levels = cells.replace_strict(level_of, default=None, return_dtype=pl.String)
     wrong = cells.filter(levels.is_null())
     if len(wrong):
-        raise UnknownNameError(column, str(wrong[0]), known)
+        raise UnknownNameError(column, str(wrong[0]), spellings)
     return levels

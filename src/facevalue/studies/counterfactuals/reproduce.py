@@ -222,17 +222,17 @@ def _least(table: str) -> Mapping[str, list[str]]:
 def _fewest(cell: Printed) -> list[Cell]:
     cells = []
     for occupation, texts in _words(cell.table).items():
-        place, least = cell.at(cell.column, row=occupation), _least(cell.table).get(occupation)
+        place, groups = cell.at(cell.column, row=occupation), _least(cell.table).get(occupation)
         twice = {group: text for group, text in texts.items() if " " in text}
         note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(twice.values())})" if twice else None
-        cells.append(place.claim(", ".join(least) if least else None, None, note))
+        cells.append(place.claim(", ".join(groups) if groups else None, None, note))
     return cells
 
 
 def _has_fewest(cell: Printed) -> Cell:
-    least = _least(cell.table)
-    has = sum(cell.row.removesuffix(" fewest or tied") in groups for groups in least.values())
-    return cell.claim(f"{has} of {len(least)}", has > len(least) / 2)
+    fewest = _least(cell.table).values()
+    has = sum(cell.row.removesuffix(" fewest or tied") in groups for groups in fewest)
+    return cell.claim(f"{has} of {len(fewest)}", has > len(fewest) / 2)
 
 
 def _metadata(folder: Path) -> Metadata:
@@ -284,8 +284,8 @@ def _occupations(tables: Metadata, cell: Printed) -> list[Cell]:
     """Occupations with so many sets or images."""
     if "physical-gender" not in tables:
         return []
-    each = 1 if "sets" in cell.row else PAPER.numbers("5")["physical-gender"]["images of a set"]
-    return [cell.number(_sets(tables).filter(pl.col("count") * each >= LEAST).height)]
+    images = 1 if "sets" in cell.row else PAPER.numbers("5")["physical-gender"]["images of a set"]
+    return [cell.number(_sets(tables).filter(pl.col("count") * images >= LEAST).height)]
 
 
 def _occupation_names(tables: Metadata, cell: Printed) -> list[Cell]:

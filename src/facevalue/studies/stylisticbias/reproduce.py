@@ -45,9 +45,9 @@ def reproduce(_: Path | None = None) -> Reproduction:
 
 @cache
 def _counts() -> Mapping[str, int | str]:
-    kept = {gender: len(whitelist(gender)) for gender in FACES["gender"]}
-    images = sum(FACES["gender"][gender] * kept[gender] for gender in kept)
-    in_grid = sum(FACES["gender"][gender] * sum(gender in v.fate for v in grid()) for gender in kept)
+    variations = {gender: len(whitelist(gender)) for gender in FACES["gender"]}
+    images = sum(faces * variations[gender] for gender, faces in FACES["gender"].items())
+    in_grid = sum(faces * sum(gender in v.fate for v in grid()) for gender, faces in FACES["gender"].items())
     groups = sum(len(groups) for factor, groups in FACES.items() if factor != "gender")
     return {
         "configurations": int(np.prod([len(groups) for groups in FACES.values()])),
@@ -58,7 +58,7 @@ def _counts() -> Mapping[str, int | str]:
         "images of the whole grid": f"{in_grid / 1000:.0f}K",
         "reduction of the grid": f"almost {np.ceil(10 * (1 - images / 25_000)) * 10:.0f}%",
         "prompts per image": ORDERINGS * SEEDS * len(scenarios()),
-        "cells tested": sum(kept.values()) + len(whitelist(None)) * groups,
+        "cells tested": sum(variations.values()) + len(whitelist(None)) * groups,
         "cells printed": sum(len(row) for row in _table_12().values()),
     }
 

@@ -35,7 +35,9 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "portraits": lambda _: f"~{round(generation_prompts(portraits=True).height, -1)}",
         "terms": lambda cell: sum(cell.row in ("all", pair.trait) for pair in tables.term_pairs()),
         "identities": lambda cell: sum(
-            len(tables.identities(one.name)) for one in tables.dimensions() if cell.row in ("all", one.name)
+            len(tables.identities(dimension.name))
+            for dimension in tables.dimensions()
+            if cell.row in ("all", dimension.name)
         ),
         "activities": lambda cell: sum(cell.row in ("all", activity.time) for activity in tables.activities()),
         "pictures": _pictures,
@@ -75,8 +77,8 @@ def _pictures(cell: Printed) -> int:
     gender = title.lower()
     if cell.row == "Total Images":
         return _total(column, (gender,))
-    (dimension,) = (one.name for one in tables.dimensions() if one.title == cell.row)
-    row = _table_8().get((dimension, gender))
+    (name,) = (dimension.name for dimension in tables.dimensions() if dimension.title == cell.row)
+    row = _table_8().get((name, gender))
     return row[COLUMNS.index(column)] if row else 0
 
 

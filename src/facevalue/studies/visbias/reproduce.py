@@ -93,10 +93,10 @@ class _Released:
         self._sentiment = self._scored()
         self._leave_out("Section 3.4 is", bool(self.completed), "form.jsonl")
 
-    def _of_models(self, found: Mapping[str, T], where: str) -> dict[str, T]:
-        values, notices = of_models(found, MODELS, where)
+    def _of_models(self, tables: Mapping[str, T], file: str) -> dict[str, T]:
+        of_paper, notices = of_models(tables, MODELS, file)
         self.notices += notices
-        return values
+        return of_paper
 
     def _leave_out(self, tables: str, present: bool, file: str) -> None:
         if not present:
