@@ -102,12 +102,12 @@ def test_few_images_or_sets_are_no_error(shape: tuple[int, int, int]) -> None:
     assert np.isnan(found.floor.p[0])
 
 
-def test_a_draw_in_which_an_image_has_no_score_is_left_out_and_counted() -> None:
+def test_a_draw_in_which_an_image_has_no_score_is_left_out() -> None:
     scores = np.random.default_rng(1).random((30, 4, 3))
     scores[0, 1, 0] = scores[3, 2, 1] = np.nan
     scores[7] = np.nan  # not asked at all
     found = summary(scores, 0)
-    assert (found.mean.n[0], found.mean.clusters[0], found.left_out) == (30 * 3 - 2 - 3, 29, 2)
+    assert (found.mean.n[0], found.mean.clusters[0]) == (30 * 3 - 2 - 3, 29)
     assert np.isfinite(found.floor.p[0])
 
 

@@ -71,7 +71,8 @@ class Inference:
         scaled = replace(e, **{name: factor * getattr(e, name) for name in ("value", "low", "high")})
         se = None if e.se is None else factor * e.se
         bounds = None if self.bounds is None else self.bounds.scaled(factor)
-        return replace(self, estimates=replace(scaled, se=se), bounds=bounds)
+        floor = self.floor and Floor(factor * self.floor.mean, factor * self.floor.high, self.floor.p)
+        return replace(self, estimates=replace(scaled, se=se), floor=floor, bounds=bounds)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import numpy.typing as npt
 from facevalue.measures import dyads
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, floor_from, only_values, ratio, single
 from facevalue.measures.estimators import Inference
-from facevalue.measures.missing_data_bounds import Bounds, unbounded
+from facevalue.measures.missing_data_bounds import Bounds
 
+METHOD = "inversion of the score's distribution, with noise over people or scenes"
 RESAMPLES = 1000
 _LEAST = 1e-12
 _STEPS = 40
@@ -41,26 +42,8 @@ class Choices:
         return ratio(self.chosen.sum(axis=0), self.shown.sum(axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A bias score; see `bias_scores`."""
-
-    value: float
-    low: float
-    high: float
-    se: float
-    floor: Floor
-    clusters: int
-    bounds: Bounds
-
-    def tested(self, n: int, method: str) -> Inference:
-        """The same as an estimate of so many answers."""
-        estimates = single(self.value, self.low, self.high, self.se, n, self.clusters, method)
-        return Inference(estimates, self.floor, self.bounds)
-
-
-def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict[str, Score]:
-    r"""ModSCAN's bias score in four forms.
+def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict[str, Inference]:
+    r"""ModSCAN's bias score in four forms, each one estimate.
 
     Parameters
     ----------
@@ -100,34 +83,24 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     >>> chosen = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
     >>> one, both, scenes = np.ones((4, 1)), np.ones((4, 1, 2)), np.arange(4)
     >>> found = bias_scores(Choices(chosen, both, one, one, 0.5, (scenes, scenes), both), seed=1)
-    >>> found["all"].value, found["valid"].value, found["valid"].low
-    (0.25, 0.25, 0.0)
+    >>> [found[name].estimates.value.item() for name in ("all", "valid")], found["valid"].estimates.low.item()
+    ([0.25, 0.25], 0.0)
     """
     c = choices
     answered = float(ratio(c.valid.sum(), c.asked.sum()))
     many = np.broadcast_to(c.chosen.sum(axis=2, keepdims=True), c.chosen.shape)
     plain = _Sizes.of(c.chosen, c.shown, c.even, c.people)
     shares = _Sizes.of(c.chosen, many, 1 / c.chosen.shape[2], c.people)
-    by_definition = {"valid": plain.score(seed, resamples), "share": shares.score(seed, resamples)}
-    bounds = _bounds(c)
-    scores = {
-        "all": (by_definition["valid"], answered),
-        "valid": (by_definition["valid"], 1.0),
-        "share": (by_definition["share"], answered),
-    }
-    out = {name: _scaled(score, by, bounds) for name, (score, by) in scores.items()}
-    none = np.full(1, np.nan)
+    bounds, n = _bounds(c), round(float(c.valid.sum()))
+    of_valid, of_all = (sizes.score(n, seed, resamples) for sizes in (plain, shares))
+    scores = {"all": (of_valid, answered), "valid": (of_valid, 1.0), "share": (of_all, answered)}
+    out = {}
+    for name, (score, factor) in scores.items():  # missing answers could have made the same of all of them
+        scaled = score.times(factor)
+        out[name] = replace(scaled, bounds=replace(bounds, value=scaled.estimates.value))
     valid = out["valid"]
-    corrected = Score(plain.corrected(), valid.low, valid.high, np.nan, Floor(none, none, none), valid.clusters, bounds)
-    return {**out, "corrected": corrected}
-
-
-def _scaled(score: Score, by: float, bounds: Bounds) -> Score:
-    """A score of valid answers times their share; missing answers could have made the same of both."""
-    value, low, high, se = (by * x for x in (score.value, score.low, score.high, score.se))
-    floor = Floor(by * score.floor.mean, by * score.floor.high, score.floor.p)
-    of_row = replace(bounds, value=np.array([value]))
-    return Score(value, low, high, se, floor, score.clusters, of_row)
+    corrected = replace(valid.estimates, value=np.array([plain.corrected()]), se=np.full(1, np.nan))
+    return {**out, "corrected": Inference(corrected, bounds=bounds)}
 
 
 def _bounds(c: Choices) -> Bounds:
@@ -180,13 +153,12 @@ class _Sizes:
         """Mean size without the part that chance adds."""
         return float(_mean(np.sqrt(np.maximum(self.gap**2 - np.nan_to_num(self.se) ** 2, 0.0))[None]))
 
-    def score(self, seed: int, resamples: int) -> Score:
+    def score(self, n: int, seed: int, resamples: int) -> Inference:
         """Mean size with its interval and floor."""
         value, clusters = float(_mean(np.abs(self.gap)[None])), round(self.units)
-        nan = np.full(1, np.nan)
-        bare = unbounded(nan)
+        none = float("nan")
         if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
-            return Score(value, np.nan, np.nan, np.nan, Floor(nan, nan, nan), clusters, bare)
+            return Inference(single(value, none, none, none, n, clusters, METHOD))
         rng = np.random.default_rng(seed)
         deviations = rng.standard_normal((resamples, self.gap.size))
         null = self._size(deviations @ _root(self.null).T)
@@ -199,7 +171,7 @@ class _Sizes:
         low = min(max(low, _ABOVE_ZERO * value), value) if floor.p[0] < 1 - LEVEL else 0.0
         low, high, se = (round(x, _DIGITS) for x in (low, max(high, value), se))
         floor = Floor(floor.mean.round(_DIGITS), floor.high.round(_DIGITS), floor.p)
-        return Score(value, low, max(high, value), se, floor, clusters, bare)
+        return Inference(single(value, low, max(high, value), se, n, clusters, METHOD), floor)
 
     def _size(self, gap: Array) -> Array:
         return np.minimum(np.abs(gap), self.furthest).mean(axis=-1)

@@ -66,8 +66,6 @@ class SetRanges:
     tail: Estimates
     tail_floor: Floor
     """Quantiles of the ranges, and of the ranges of as many replies to one image. No p."""
-    left_out: int
-    """Sets and draws without a range, as an image has no score, though another one has."""
 
 
 def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) -> SetRanges:
@@ -114,22 +112,18 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
     sets, draws = np.nonzero(np.isfinite(ranges))
     values = ranges[sets, draws]
     size = scores.shape[0]
-    some = np.isfinite(scores).any(axis=1)
-    left_out = int((some & ~np.isfinite(ranges)).sum())
     if not values.size:
         images = scores.shape[1]
         reason = "a set of one image has no range" if images == 1 else "no set has a score of each image"
         nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, f"{NOT_MEASURABLE}: {reason}")
         tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
         missing = cluster_bootstrap.no_floor
-        return SetRanges(nothing, missing(1), tail, missing(len(quantiles)), left_out)
+        return SetRanges(nothing, missing(1), tail, missing(len(quantiles)))
     sums, counts = cluster_sums(values, sets, np.zeros_like(sets), size, 1)
     mean = cluster_bootstrap.means(sums, counts, seed, level=True)
     tail = set_quantiles(values, sets, np.array(quantiles))
     if only_values():
-        return SetRanges(
-            mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)), left_out
-        )
+        return SetRanges(mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)))
     replies = _Replies(scores, ranges)
     floor = replies.floor(seed)
     mean = _beyond_chance(mean, replies.excess, floor, replies.sets - 1)
@@ -137,7 +131,7 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
     tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
-    return SetRanges(mean, floor, tail, tail_floor, left_out)
+    return SetRanges(mean, floor, tail, tail_floor)
 
 
 def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Estimates:

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, redealt
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
-from facevalue.measures.estimators import WILSON
-from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.estimators import shares
 from facevalue.measures.resampled import MOST, by_shuffles
 from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
 
@@ -87,16 +86,13 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
     counts, groups = credited.sum(axis=1), scores.shape[1]
     total, size = float(counts.sum()), credited.shape[0]
     none = np.full(groups, np.nan)
-    n, clusters = np.full(groups, round(total)), np.full(groups, size)
     if not size:
+        zero = np.zeros(groups, dtype=np.int64)
         methods = np.full(groups, "not measurable: no range lies above the others", dtype=object)
-        return Estimates(none, none, none, n, clusters, methods, none), no_floor(groups), none
-    share = credited.sum(axis=0) / total
-    se = cluster_bootstrap.standard_error(credited, np.repeat(counts[:, None], groups, axis=1))
-    low, high = wilson(share, effective_size(share, se, clusters), clusters - 1)
-    shares = Estimates(share, low, high, n, clusters, np.full(groups, WILSON, dtype=object), se)
+        return Estimates(none, none, none, zero, zero, methods, none), no_floor(groups), none
+    of_groups = shares(credited, np.repeat(counts[:, None], groups, axis=1))
     if only_values():
-        return shares, no_floor(groups), none
+        return of_groups, no_floor(groups), none
     rng = np.random.default_rng(seed)
     sets, places = np.nonzero(credited)
     weights = credited[sets, places] / total
@@ -107,9 +103,9 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
         sums_drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
         return np.asarray(sums_drawn.reshape(shuffles, groups) - 1 / groups)
 
-    tests = by_shuffles(share - 1 / groups, dealt, signed=True, block=200)
+    tests = by_shuffles(of_groups.value - 1 / groups, dealt, signed=True, block=200)
     chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
-    return shares, chance, np.full(groups, 1 / (1 + MOST))
+    return of_groups, chance, np.full(groups, 1 / (1 + MOST))
 
 
 def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:

@@ -1,8 +1,12 @@
-"""Sums of answers that stream by, by unit and labels, in bounded memory."""
+"""Sums of answers that stream by, by unit and labels or by trial, in bounded memory."""
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
+
+from facevalue.measures.cluster_bootstrap import Array
 
 MOST = 2_000_000
 """Rows that may pile up before they are added together; of a thinned table, cells of units that are kept."""
@@ -60,3 +64,36 @@ class SumTable:
 
     def _added(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.group_by(self._keys, maintain_order=not self._thinned).agg(pl.col(self._sums).sum())
+
+
+class TrialSums:
+    """Sums of columns by trial, in arrays as long as the design: for what needs each trial's answers again.
+
+    Examples
+    --------
+    >>> sums = TrialSums(3)
+    >>> sums.add(np.array([2, 2]), valid=np.array([1.0, 0.5]))
+    >>> sums["valid"].tolist(), sums["never"].tolist()
+    ([0.0, 0.0, 1.5], [0.0, 0.0, 0.0])
+    """
+
+    def __init__(self, trials: int) -> None:
+        self._trials = trials
+        self._sums: dict[str, Array] = {}
+
+    def add(self, trial: npt.NDArray[np.int64], **columns: Array) -> None:
+        """Add values of a chunk's trials."""
+        low = int(trial.min(initial=0))
+        span = slice(low, int(trial.max(initial=-1)) + 1)
+        for name, values in columns.items():
+            total = self._sums.setdefault(name, np.zeros(self._trials))
+            total[span] += np.bincount(trial - low, values, span.stop - low)
+
+    def __getitem__(self, name: str) -> Array:
+        """Sums of a column; zero where nothing was added."""
+        return self._sums.get(name, np.zeros(self._trials))
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that were added up."""
+        return list(self._sums)

@@ -234,9 +234,11 @@ def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_muc
             chosen, shown, one_each = np.stack([men, 1 - men], axis=2), np.ones((24, 10, 2)), np.ones((24, 10))
             pairs = np.arange(24), 24 + np.arange(24)
             score = bias_scores(Choices(chosen, shown, one_each, one_each, 0.5, pairs, shown), 1, 400)["valid"]
-            held += score.low - 1e-9 <= truth <= score.high
-            low += score.low > 0
-            assert (score.low > 0) == (score.floor.p.item() < 0.05)
+            estimates, floor = score.estimates, score.floor
+            assert floor is not None
+            held += estimates.low.item() - 1e-9 <= truth <= estimates.high.item()
+            low += estimates.low.item() > 0
+            assert (estimates.low.item() > 0) == (floor.p.item() < 0.05)
         assert held >= 0.9 * 120  # 2.7 standard errors of 120 below .95, and 1 where much is taken for chance
         if truth == 0:
             assert low <= 12

@@ -16,7 +16,7 @@ from facevalue.measures.set_ranges import TAIL, summary, summary_bounds
 from facevalue.measures.set_tails import group_quantiles, tail_shares
 from facevalue.measures.table_entries import enter
 from facevalue.measures.table_entries import values as values_of
-from facevalue.protocol.reduction import Estimand, Row, estimated
+from facevalue.protocol.estimands import Estimand, Row, estimated
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, Answers
 from facevalue.studies.counterfactuals.analysis_occupations import of_occupations

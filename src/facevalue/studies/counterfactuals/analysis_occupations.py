@@ -12,7 +12,7 @@ from facevalue.measures.estimators import Inference, joined
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_spread import group_deviation
-from facevalue.protocol.reduction import Row
+from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import REFUSED, SCORE, Answers
 from facevalue.studies.counterfactuals.contrasts import SEED

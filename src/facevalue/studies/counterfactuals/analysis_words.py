@@ -27,7 +27,7 @@ from facevalue.measures.word_association import (
 )
 from facevalue.measures.word_bounds import association_bounds
 from facevalue.measures.word_limits import METHOD, Limits, listed_limits
-from facevalue.protocol.reduction import Row
+from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import Answers
 from facevalue.studies.counterfactuals.analysis_occupations import told_prompt

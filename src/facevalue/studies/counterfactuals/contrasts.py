@@ -10,7 +10,7 @@ from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.majority import METHOD, from_majority
 from facevalue.measures.set_tails import from_set_mean
-from facevalue.protocol.reduction import Row
+from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 
 SEED = 20260

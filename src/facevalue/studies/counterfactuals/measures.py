@@ -1,6 +1,7 @@
 """Measures of counterfactual sets: definitions with equation and source, labels, and families of tests."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
@@ -197,31 +198,21 @@ MEASURES = (
     *(measure for one in COMPARED for measure in (one.level, one.gap, one.from_mean, one.apart)),
 )  # fmt: skip
 
-_JUDGE = f"{PAPER}, section D.2"
-FLAG = Measure(
+_verdict = partial(Measure, unit="share", cluster="word", source=f"{PAPER}, section D.2", signed=False, limits=_SHARE)
+FLAG = _verdict(
     "stereotype_flag", "Word of a group that the judge calls stereotypical or offensive",
-    "1 if any of the judge's replies names it", "1 or 0", "reply", _JUDGE, signed=False, limits=_SHARE,
+    "1 if any of the judge's replies names it", unit="1 or 0", cluster="reply",
 )  # fmt: skip
-FLAGGED = Measure(
-    "stereotype_share", "Words of a group that the judge calls stereotypical or offensive", "flagged / listed", "share",
-    "word", _JUDGE, signed=False, limits=_SHARE,
+FLAGGED = _verdict(
+    "stereotype_share", "Words of a group that the judge calls stereotypical or offensive", "flagged / listed"
+)
+INVENTED = _verdict(
+    "stereotype_invented", "Words that the judge names though they are not listed; not used", "such words",
+    unit="words", cluster="reply", limits=(0.0, float("inf")),
 )  # fmt: skip
-INVENTED = Measure(
-    "stereotype_invented", "Words that the judge names though they are not listed; not used", "such words", "words",
-    "reply", _JUDGE, signed=False, limits=(0.0, float("inf")),
-)  # fmt: skip
-PRECISION = Measure(
-    "judge_precision", "Of the words that the judge flags, those that people do", "TP / (TP + FP)", "share", "word",
-    _JUDGE, signed=False, limits=_SHARE,
-)  # fmt: skip
-RECALL = Measure(
-    "judge_recall", "Of the words that people flag, those that the judge does", "TP / (TP + FN)", "share", "word",
-    _JUDGE, signed=False, limits=_SHARE,
-)  # fmt: skip
-F1 = Measure(
-    "judge_f1", "Harmonic mean of the judge's precision and recall", "2 TP / (2 TP + FP + FN)", "share", "word", OURS,
-    signed=False, limits=_SHARE,
-)  # fmt: skip
+PRECISION = _verdict("judge_precision", "Of the words that the judge flags, those that people do", "TP / (TP + FP)")
+RECALL = _verdict("judge_recall", "Of the words that people flag, those that the judge does", "TP / (TP + FN)")
+F1 = _verdict("judge_f1", "Harmonic mean of the judge's precision and recall", "2 TP / (2 TP + FP + FN)", source=OURS)
 ACCURACY = (PRECISION, RECALL, F1)
 JUDGED = (FLAG, FLAGGED, INVENTED, *ACCURACY)
 """What a judge says of the words of groups, and how far people agree; of runs that were judged."""

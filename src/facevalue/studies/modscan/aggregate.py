@@ -12,7 +12,7 @@ from facevalue.design import Design
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import PEOPLE, Codes, Sums
 from facevalue.measures.group_bias import Choices
-from facevalue.protocol.reduction import TrialSums
+from facevalue.measures.sum_table import TrialSums
 from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS, instances

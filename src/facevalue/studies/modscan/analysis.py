@@ -24,7 +24,7 @@ from facevalue.measures.estimators import (
 )
 from facevalue.measures.group_bias import Choices, agreement_by_chance, bias_scores
 from facevalue.measures.wanted import takes
-from facevalue.protocol.reduction import Derived, Estimand, estimated
+from facevalue.protocol.estimands import Derived, Estimand, estimated
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, Answers, AskedBlock
 from facevalue.studies.modscan.real_world import real_shares
@@ -34,7 +34,6 @@ from facevalue.studies.modscan.tables import GENDERS
 STUDY = "modscan"
 SEED = 20260
 ALL_AGREE = "all models agree"
-NOISE = "inversion of the score's distribution, with noise over people or scenes"
 Chosen = npt.NDArray[np.int8]
 Real = Mapping[tuple[Level, Level], tuple[float, str]]
 """Share of each instance and group, and where it is from."""
@@ -141,14 +140,15 @@ def _add_block(entries: Entries, block: AskedBlock, answers: Answers, real: Real
 
 @takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
 def _add_scores(entries: Entries, block: AskedBlock, choices: Choices) -> None:
-    scores, n = bias_scores(choices, SEED), round(float(choices.valid.sum()))
+    scores = bias_scores(choices, SEED)
     empty = [name for name, n in zip(block.instances, choices.valid.sum(axis=0), strict=True) if not n]
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
     for name, measure, family in (
         ("all", m.SCORE, "bias scores"), ("valid", m.SCORE_VALID, "bias scores, valid answers"),
         ("share", m.SCORE_SHARE, None), ("corrected", m.SCORE_CORRECTED, None),
     ):  # fmt: skip
-        entries.add(measure, block.labels, scores[name].tested(n, f"{NOISE}{left_out}"), family)
+        estimates = replace(scores[name].estimates, method=scores[name].estimates.method + left_out)
+        entries.add(measure, block.labels, replace(scores[name], estimates=estimates), family)
 
 
 def _add_agreement(entries: Mapping[str, Entries], block: AskedBlock, gathered: Mapping[str, Answers]) -> None:
@@ -163,9 +163,8 @@ def _add_agreement(entries: Mapping[str, Entries], block: AskedBlock, gathered: 
     first, labels = next(iter(entries)), {**block.labels, "other_model": ALL_AGREE}
     s, n = (count.astype(np.float64) for count in (is_agreed, np.all(codes > NOT_ASKED, axis=0)))
     entries[first].add(m.AGREED, labels, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
-    choices = block.choices(block.sums(gathered[first], is_agreed))
-    score = bias_scores(choices, SEED)["valid"].tested(round(float(choices.valid.sum())), NOISE)
-    entries[first].add(m.ENSEMBLE, labels, score, "agreement")
+    scores = bias_scores(block.choices(block.sums(gathered[first], is_agreed)), SEED)
+    entries[first].add(m.ENSEMBLE, labels, scores["valid"], "agreement")
 
 
 def _add_similarity(entries: Entries, block: AskedBlock, pair: Sequence[Chosen], labels: Labels) -> None:

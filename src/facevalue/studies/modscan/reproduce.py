@@ -50,7 +50,8 @@ def _score(shares: Sequence[float]) -> float:
     """Bias score of shares of one of two groups (equation 2), all answers valid."""
     chosen = np.array([[[share, 1 - share] for share in shares]])
     ones, people, times = np.ones((1, len(shares))), np.zeros(1, dtype=np.int64), np.ones(chosen.shape)
-    return bias_scores(Choices(chosen, times, ones, ones, 0.5, (people, people), times), 0, 1)["all"].value
+    scores = bias_scores(Choices(chosen, times, ones, ones, 0.5, (people, people), times), 0, 1)
+    return float(scores["all"].estimates.value[0])
 
 
 def _scenarios(values: Sequence[float]) -> str:

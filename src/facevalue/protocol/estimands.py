@@ -1,62 +1,11 @@
-"""Reduction: answers added up by unit and labels, chunk by chunk, and what is estimated of these sums."""
+"""Estimands: what is estimated of sums of answers, declared in the order of the estimates."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
-
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import UNIT, Cells, Estimator, Inference, Labels, Level, Sums, share
-from facevalue.measures.sum_table import SumTable
+from facevalue.measures.estimators import Cells, Estimator, Inference, Labels, Level, Sums, share
 from facevalue.measures.wanted import wanted
-
-
-@dataclass(frozen=True)
-class Reduce:
-    """What of each answer is added up.
-
-    Attributes
-    ----------
-    rows:
-        From a chunk of answers to a row for everything that is counted, with the columns below.
-    labels, sums, units:
-        Columns that estimates are broken down by, that are added up, and that say what was sampled.
-    """
-
-    rows: Callable[[pl.DataFrame], pl.DataFrame]
-    labels: tuple[str, ...]
-    sums: tuple[str, ...] = ("n", "s")
-    units: tuple[str, ...] = UNIT
-
-    def table(self) -> SumTable:
-        """A table that adds its rows up."""
-        return SumTable([*self.units, *self.labels], self.sums)
-
-
-def reduced(chunks: Iterable[pl.DataFrame], declared: Mapping[str, Reduce]) -> dict[str, Sums]:
-    """Reduce all chunks to tables of sums; there is none of what no row was added to.
-
-    Examples
-    --------
-    >>> said = Reduce(lambda chunk: chunk.select("unit", "group", n=1.0, s="yes"), ("group",))
-    >>> answers = pl.DataFrame({"unit": ["a", "a"], "group": ["f", "f"], "yes": [1.0, 0.0]})
-    >>> reduced([answers, answers], {"said": said})["said"].numbers
-    {'n': array([4.]), 's': array([2.])}
-    """
-    tables = {name: reduce.table() for name, reduce in declared.items()}
-    for chunk in chunks:
-        for name, reduce in declared.items():
-            tables[name].add(reduce.rows(chunk))
-    frames = {name: table.frame() for name, table in tables.items()}
-    return {
-        name: Sums.of(frame, declared[name].labels, declared[name].units)
-        for name, frame in frames.items()
-        if frame.height
-    }
-
 
 Row = tuple[Measure, Labels, Inference, str | None]
 """A measure, labels, estimates and their family: what `table_entries.enter` and `Entries.add` take."""
@@ -136,36 +85,3 @@ def estimated(estimands: Iterable[Estimand], tables: Mapping[str, Sums], labels:
         if estimand.of in tables and wanted(names):
             for measure, of_cells, tested, family in estimand.estimates(tables[estimand.of]):
                 yield measure, {**(labels or {}), **of_cells}, tested, family
-
-
-class TrialSums:
-    """Sums of columns by trial, in arrays as long as the design: for what needs each trial's answers again.
-
-    Examples
-    --------
-    >>> sums = TrialSums(3)
-    >>> sums.add(np.array([2, 2]), valid=np.array([1.0, 0.5]))
-    >>> sums["valid"].tolist(), sums["never"].tolist()
-    ([0.0, 0.0, 1.5], [0.0, 0.0, 0.0])
-    """
-
-    def __init__(self, trials: int) -> None:
-        self._trials = trials
-        self._sums: dict[str, Array] = {}
-
-    def add(self, trial: npt.NDArray[np.int64], **columns: Array) -> None:
-        """Add values of a chunk's trials."""
-        low = int(trial.min(initial=0))
-        span = slice(low, int(trial.max(initial=-1)) + 1)
-        for name, values in columns.items():
-            total = self._sums.setdefault(name, np.zeros(self._trials))
-            total[span] += np.bincount(trial - low, values, span.stop - low)
-
-    def __getitem__(self, name: str) -> Array:
-        """Sums of a column; zero where nothing was added."""
-        return self._sums.get(name, np.zeros(self._trials))
-
-    @property
-    def names(self) -> list[str]:
-        """Columns that were added up."""
-        return list(self._sums)
