@@ -20,7 +20,7 @@ from facevalue.protocol.estimands import Estimand, Row, estimated
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, Answers
 from facevalue.studies.counterfactuals.analysis_occupations import of_occupations
-from facevalue.studies.counterfactuals.analysis_words import add_words
+from facevalue.studies.counterfactuals.analysis_words import of_words
 from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
@@ -61,16 +61,18 @@ def estimates(
     for model, chunks in answers.items():
         gathered = Answers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
-        for block in blocks:
-            if gathered.were_asked(block):
-                of_prompts = (_of_prompt(block, gathered, at, longest) for at in range(len(block.prompts)))
-                for row in chain(*of_prompts, of_occupations(block, gathered, least.sets)):
-                    enter(table, *row)
-        for scorer, audit in (audits or {}).items():
-            _add_audit(table, scorer, audit)
-        add_words(table, blocks, gathered, lists, least.frequency, least.sets)
+        of_blocks = (_of_block(block, gathered, least, longest) for block in blocks if gathered.were_asked(block))
+        of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
+        for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, least.frequency, least.sets)):
+            enter(table, *row)
         tables.append(table.frame())
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
+
+
+def _of_block(block: Part, gathered: Answers, least: Least, longest: int) -> Iterator[Row]:
+    for at in range(len(block.prompts)):
+        yield from _of_prompt(block, gathered, at, longest)
+    yield from of_occupations(block, gathered, least.sets)
 
 
 def _of_prompt(block: Part, gathered: Answers, at: int, longest: int) -> Iterator[Row]:
@@ -172,14 +174,14 @@ def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[s
             yield m.RELEASED[measure], labels, inference.untested(), None
 
 
-def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
+def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
     """What the words for groups alone change in scores (`measures.scorer`)."""
     numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", "method")
     shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))
     none = np.full(shift.shape, np.nan)
     estimates = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
     labels = {"scorer": scorer, "score": audit["label"].to_list(), "group": audit["group"].to_list()}
-    enter(table, m.SCORER_SHIFT, labels, estimates)
+    return m.SCORER_SHIFT, labels, Inference(estimates), None
 
 
 def deviations(means: Array) -> Array:

@@ -1,25 +1,22 @@
 """Analysis of words: those of groups, and those of word lists by group and occupation."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, product
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from facevalue.annotate import lexicon
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
-from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Inference
 from facevalue.measures.group_levels import group_levels
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.proportions import wilson
-from facevalue.measures.table_entries import enter
 from facevalue.measures.word_association import (
     THRESHOLD,
-    Presence,
     association,
     least,
     selected_limits,
@@ -43,21 +40,17 @@ _SLACK = 1e-12
 _NO_INTERVAL = "no interval: one image alone, or no other, has the word"
 
 
-def add_words(
-    table: EstimateTable, blocks: Sequence[Part], gathered: Answers, lists: Lists, frequency: int, sets: int
-) -> None:
-    """Add words of groups and of lists."""
+def of_words(blocks: Sequence[Part], gathered: Answers, lists: Lists, frequency: int, sets: int) -> Iterator[Row]:
+    """Words of groups and of lists."""
     for block in blocks:
         if block.task == OPEN and gathered.texts.counted[id(block)].any():
             if not only_values():
-                _add_associated(table, block, gathered, frequency)
+                yield from _associated(block, gathered, frequency)
             sizes = [_of_prompt(block, gathered.texts.counted[id(block)], at) for at in range(len(block.prompts))]
             answered = [at for at, size in enumerate(sizes) if size.any()]
-            of_lists = (_of_lists(block, gathered, lists, at) for at in answered)
-            for row in chain(
-                *of_lists, _of_occupations(block, gathered.texts, lists, told_prompt(block, answered), sets)
-            ):
-                enter(table, *row)
+            for prompt in answered:
+                yield from _of_lists(block, gathered, lists, prompt)
+            yield from _of_occupations(block, gathered.texts, lists, told_prompt(block, answered), sets)
 
 
 def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
@@ -75,7 +68,7 @@ def _texts_of_groups(block: Part, gathered: Answers) -> tuple[Array, Array]:
     return known, np.maximum(every - known, 0.0)
 
 
-def _add_associated(table: EstimateTable, block: Part, gathered: Answers, frequency: int) -> None:
+def _associated(block: Part, gathered: Answers, frequency: int) -> Iterator[Row]:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
     texts = gathered.texts
     tokens, words = texts.tokens(block), texts.vocabulary.words
@@ -85,10 +78,11 @@ def _add_associated(table: EstimateTable, block: Part, gathered: Answers, freque
     listed, score = counts >= frequency, association(counts, sizes)
     occurring = texts.occurrences(block, often)
     se = standard_errors(occurring, None if len(block.sets) else texts.shown(block))
-    listing = _Words(block, words.gather(often), counts, occurring.images, presence, se)
-    listing.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
+    units = np.asarray(occurring.images.sum(axis=0) if presence is None else presence.units, np.float64)
+    listing = _Words(block, words.gather(often).to_list(), counts, occurring.images, units, se)
+    yield from listing.rows(m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)
-    listing.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
+    yield from listing.rows(m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
     if presence is None:
         return
     is_masked = words.is_in(_masked(block)).to_numpy()
@@ -101,7 +95,7 @@ def _add_associated(table: EstimateTable, block: Part, gathered: Answers, freque
     if chosen.any():
         tested = listed_limits(presence, chosen, int(tests.sum()))
         bounds = association_bounds(score, counts, sizes, occurring.images, _texts_of_groups(block, gathered))
-        listing.add(table, m.PMI_STRICT, score, chosen, tested, bounds)
+        yield from listing.rows(m.PMI_STRICT, score, chosen, tested, bounds)
 
 
 def _highest(score: Array, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -112,52 +106,45 @@ def _highest(score: Array, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool
     return out & listed
 
 
+@dataclass(frozen=True)
 class _Words:
-    """Words of a subset with their counts by group, to be listed."""
+    """Words of a subset with their counts, images that have them and standard errors by group, to be listed."""
 
-    def __init__(
-        self, block: Part, words: pl.Series, counts: Array, images: Array, found: Presence | None, se: Array
-    ) -> None:
-        self._part, self._words, self._counts, self._images = block, words.to_list(), counts, images
-        self._units = images.sum(axis=0) if found is None else found.units
-        self._se = se
+    block: Part
+    words: list[str]
+    counts: Array
+    images: Array
+    units: Array
+    se: Array
 
-    def add(
+    def rows(
         self,
-        table: EstimateTable,
         measure: Measure,
         score: Array,
         listed: npt.NDArray[np.bool_],
         tested: Limits | None = None,
         bounds: Bounds | None = None,
-    ) -> None:
-        """List the words of each group with the highest scores, with limits and p-values of their test if there is one.
+    ) -> Iterator[Row]:
+        """The words of each group with the highest scores, with limits and p-values of their test if there is one.
 
         Scores count mentions, and the test images that have a word: an interval holds its score.
         """
-        group, word = np.nonzero(_highest(score, listed))
+        at = group, word = np.nonzero(_highest(score, listed))
         if not group.size:
             return
-        value, se = score[group, word], self._se[group, word]
-        clusters = self._images[group, word].astype(np.int64)
-        n = self._counts[group, word].astype(np.int64)
-        about = {
-            "subset": self._part.subset,
-            "group": [self._part.groups[at] for at in group],
-            "word": [self._words[at] for at in word],
-        }
+        value, se, p, family = score[at], self.se[at], None, None
         if tested is None:
             method = np.where(np.isfinite(se), _SELECTED, _NO_INTERVAL).astype(object)
-            low, high = selected_limits(value, se, np.asarray(self._units[word] - 1.0, np.float64), self._counts.size)
-            enter(table, measure, about, Estimates(value, low, high, n, clusters, method, se))
-            return
-        low, high = np.fmin(tested.low[group, word], value), np.fmax(tested.high[group, word], value)
-        method = np.full(value.shape, METHOD, dtype=object)
-        family, p = m.family(m.ASSOCIATED, self._part.subset), tested.p[group, word]
-        ends = None if bounds is None else bounds.at((group, word))
-        enter(
-            table, measure, about, Estimates(value, low, high, n, clusters, method, se), family=family, p=p, bounds=ends
-        )
+            low, high = selected_limits(value, se, self.units[word] - 1.0, self.counts.size)
+        else:
+            low, high = np.fmin(tested.low[at], value), np.fmax(tested.high[at], value)
+            method = np.full(value.shape, METHOD, dtype=object)
+            p, family = tested.p[at], m.family(m.ASSOCIATED, self.block.subset)
+        n, clusters = (count[at].astype(np.int64) for count in (self.counts, self.images))
+        estimates = Estimates(value, low, high, n, clusters, method, se)
+        groups, words = [self.block.groups[x] for x in group], [self.words[x] for x in word]
+        labels = {"subset": self.block.subset, "group": groups, "word": words}
+        yield measure, labels, Inference(estimates, bounds=bounds and bounds.at(at), p=p), family
 
 
 def _masked(block: Part) -> list[str]:

@@ -128,10 +128,10 @@ class AskedBlock:
 
     def choices(self, sums: dict[str, Sums]) -> Choices:
         """The same as arrays by unit, instance and group."""
-        people = [np.zeros(int(self.about["unit"].max()) + 1, dtype=np.int64) for _ in PEOPLE[1:]]  # type: ignore[arg-type]
-        for side, person in zip(PEOPLE[1:], people, strict=True):
-            person[self.about["unit"].to_numpy()] = self.about[side].to_numpy()
-        size = people[0].size, len(self.instances), len(self.groups)
+        units = self._replies.sums.units
+        first = np.unique(units["unit"], return_index=True)[1]
+        people = units["person_1"][first], units["person_2"][first]
+        size = first.size, len(self.instances), len(self.groups)
 
         def dense(table: Sums, name: str, *labels: str) -> Array:
             shape = size[: len(labels) + 1]
@@ -140,7 +140,7 @@ class AskedBlock:
 
         of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "asked")]
         valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "asked"))
-        return Choices(of_group[0], of_group[1], valid, requests, self.even, (people[0], people[1]), of_group[2])
+        return Choices(of_group[0], of_group[1], valid, requests, self.even, people, of_group[2])
 
 
 @dataclass(frozen=True)
