@@ -8,7 +8,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.measures.missing_answers import PUBLISHED
-from facevalue.report import Example, Gallery
+from facevalue.report import Album, Example
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
 from facevalue.runs.prepared import default_folder
@@ -397,7 +397,7 @@ def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_i
     assert facevalue("measure", "g").status == 0
     run = StoredRun.open(Path("g"))
     found = examples(page_of(run.study), [run], pl.read_parquet("g/estimates.parquet"))
-    shown = {e.title: [caption for caption, _ in e.pictures] for e in found if isinstance(e, Gallery)}
+    shown = {e.title: [caption for caption, _ in e.pictures] for e in found if isinstance(e, Album)}
     cues_shown = ["Base face", "Eyewear: Sunglasses", "Full body, plain clothes", "Fashion: Formal / Evening wear"]
     assert shown == {"Male": cues_shown, "Female": cues_shown}
     bases = {e.variation: e.base_title for e in found if isinstance(e, Example)}

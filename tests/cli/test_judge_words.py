@@ -13,7 +13,7 @@ from facevalue.errors import ModelError
 from facevalue.measures.estimates import complete
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.word_lists import WordList, WordLists
+from facevalue.protocol.word_lists import JudgedWords, WordList
 from facevalue.runs.judged_words import FOLDER, read_word_judgments
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.cli.conftest import Command
@@ -66,7 +66,7 @@ def _beside(estimates: pl.DataFrame, said: Callable[[WordList], Flagged | None])
 def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run of a study that has lists of words."""
     one = studies.STUDIES["stylisticbias"]
-    offer = WordLists(
+    offer = JudgedWords(
         lambda _: LISTS, lambda words: Question(f"Which? {words}"), Sampling(temperature=0.0, max_tokens=99), _beside
     )
     with_lists = replace(one, extras=Extras(word_lists=offer))

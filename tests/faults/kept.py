@@ -17,7 +17,7 @@ from facevalue.annotate.scorers import Scoring
 from facevalue.annotate.scoring import score_texts
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
-from facevalue.protocol.word_lists import WordList, WordLists
+from facevalue.protocol.word_lists import JudgedWords, WordList
 from facevalue.runs import judged, judged_words, ratings
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.faults.disk import Dead, Disk
@@ -80,7 +80,9 @@ def judgments(folder: Path) -> pl.DataFrame:
 
 
 def judge_words(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str] = TEXTS) -> None:
-    offer = WordLists(lambda rows: [], lambda words: Question(words.group), Sampling(), lambda rows, said: rows, (1, 2))
+    offer = JudgedWords(
+        lambda rows: [], lambda words: Question(words.group), Sampling(), lambda rows, said: rows, (1, 2)
+    )
     judged_words.ask_words(folder, [WordList(text, ("kind", "calm")) for text in texts], offer, Judge(log, delay))
 
 

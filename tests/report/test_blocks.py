@@ -42,7 +42,7 @@ from facevalue.protocol.blocks import (
     Table,
     WordLists,
 )
-from facevalue.protocol.contents import Entry, Folded, Link, Links, Mark, Marks, Paragraph, Rows
+from facevalue.protocol.contents import Entry, Folded, Ledger, Link, Links, Mark, Marks, Paragraph
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, Page, Section, check_page, selections
 from facevalue.report.blocks.forms import filled
@@ -58,7 +58,7 @@ SPREAD = Of("spread", ("group?",))
 LABELS = ("hair", "group", "dimension", "word", "other_model", "model")
 MADE: Sequence[Any] = (
     Paragraph("{hair}", "h4"),
-    Rows("r", ("a", "b"), ((Entry(EVIL), Entry("1", shade=12.0)),)),
+    Ledger("r", ("a", "b"), ((Entry(EVIL), Entry("1", shade=12.0)),)),
     Folded("f", (Links("l", "n", "lines", (Link((EVIL, "b"), ("c", "d"), 1.0, EVIL),) * 2),)),
     Marks("m", (EVIL,), ("x", "y"), (("row", (Mark("A", "1", 0.5, found=True, ringed=True, said=EVIL), None)),)),
 )

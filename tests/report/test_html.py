@@ -329,7 +329,7 @@ def test_gaps_between_groups_are_counted_and_named() -> None:
 
 
 def test_a_gallery_shows_a_face_and_its_cues() -> None:
-    gallery = report.Gallery("Female", (("Base face", made.picture(64)), ("Eyewear: Sunglasses", made.picture(64))))
+    gallery = report.Album("Female", (("Base face", made.picture(64)), ("Eyewear: Sunglasses", made.picture(64))))
     parsed = page(made.data(examples=(gallery,)))
     pictures = [attrs["src"] for tag, attrs in parsed.elements if tag == "img"]
     assert len(pictures) == 2

@@ -10,16 +10,20 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.paired_changes import LeftOut, reduced
-from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.offers import CellComparison, Extras
 from facevalue.protocol.study import About, Estimated, Study
-from facevalue.runs.compared_cells import Agreement, Units, compare_estimates
+from facevalue.runs.compared_cells import RunAgreement, SharedUnits, compare_estimates
 
 GROUPS = 20
-UNITS = Units("picture", GROUPS, 0, 0, paired=True)
+UNITS = SharedUnits("picture", GROUPS, 0, 0, paired=True)
 
 
 def declared(
-    name: str, measures: tuple[Measure, ...], compared: Compared, labels: tuple[str, ...], lead: tuple[str, ...] = ()
+    name: str,
+    measures: tuple[Measure, ...],
+    compared: CellComparison,
+    labels: tuple[str, ...],
+    lead: tuple[str, ...] = (),
 ) -> Study:
     """What a comparison reads of a study."""
     return cast(
@@ -49,7 +53,7 @@ def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> 
 def compared_tables(
     study: Study, first: pl.DataFrame, second: pl.DataFrame, margin: float | None = None,
     titles: Mapping[str, Mapping[str, str]] | None = None,
-) -> Agreement:  # fmt: skip
+) -> RunAgreement:  # fmt: skip
     """Two tables, compared as a study declares."""
     if titles is not None:
         study.about = replace(study.about, titles=titles)  # type: ignore[misc]

@@ -13,10 +13,10 @@ from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
 from facevalue.protocol.kept_answers import KeptAnswers
-from facevalue.protocol.offers import Compared
+from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.compare import _share_units, compare_runs, differences
-from facevalue.runs.compared_cells import Agreement, comparable
+from facevalue.runs.compared_cells import RunAgreement, comparable
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
@@ -26,7 +26,7 @@ from tests.runs.left_out import compared_tables, declared
 STUDY = declared("vignette", VIGNETTE, COMPARED, LABELS)
 
 
-def compared(first: pl.DataFrame, second: pl.DataFrame, margin: float | None = None) -> Agreement:
+def compared(first: pl.DataFrame, second: pl.DataFrame, margin: float | None = None) -> RunAgreement:
     """Two tables of VIGNETTE's estimates, compared as it declares."""
     return compared_tables(STUDY, first, second, margin)
 
@@ -196,7 +196,7 @@ def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame
 
 
 def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:
-    return declared("own", measures, Compared(compared), ("cue", "other"), lead=lead)
+    return declared("own", measures, CellComparison(compared), ("cue", "other"), lead=lead)
 
 
 def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:

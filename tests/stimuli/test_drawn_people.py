@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_identities import GENDERS, LEFT_OUT, LOOKS, Look, drawable, left_out
+from facevalue.stimuli.drawn_identities import GENDERS, LEFT_OUT, LOOKS, IdentityLook, drawable, left_out
 from facevalue.stimuli.drawn_people import _VIEW, DrawnPeople, _portrait, picture_svg
 from facevalue.stimuli.noto.artwork import document, nested
 from facevalue.stimuli.noto.scenes import ACTIVITIES
@@ -72,7 +72,7 @@ def test_a_sign_leaves_the_person_as_they_are(
         pytest.skip("not drawn")
     view = _VIEW.get(dimension, VIEWS["portrait"])
     white = '<rect width="512" height="512" fill="#ffffff"/>'
-    bare = pixels(document(white + nested(_portrait(Look(), gender, 0, view), 0, 0, 512, "p-"), 512), 512)
+    bare = pixels(document(white + nested(_portrait(IdentityLook(), gender, 0, view), 0, 0, 512, "p-"), 512), 512)
     shown = DrawnPeople().pixels(f"{gender}|{dimension}|{name}|")
     assert np.array_equal(shown[rows, columns], bare[rows, columns])
     assert not np.array_equal(shown, bare)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from facevalue.store.objects import Listed, Objects
+from facevalue.store.objects import ListedObject, Objects
 
 T = TypeVar("T")
 URL = "memory://bucket/run"
@@ -78,5 +78,5 @@ class Lagging(Objects):
         super().__init__(URL, store)
         self._hidden = hidden
 
-    def list(self, folder: str) -> list[Listed]:
+    def list(self, folder: str) -> list[ListedObject]:
         return super().list(folder)[self._hidden :]

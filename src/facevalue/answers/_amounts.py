@@ -37,14 +37,14 @@ _REACH = 24
 _ESCAPED = re.compile(r"\\u([0-9a-f]{4})")
 
 
-class Amount(NamedTuple):
+class NumberRange(NamedTuple):
     """All numbers from `low` to `high`."""
 
     low: float
     high: float
 
 
-def whole(text: str) -> Amount | None:
+def whole(text: str) -> NumberRange | None:
     """The amount that is the whole of a text in plain form, if it is one.
 
     Examples
@@ -56,7 +56,7 @@ def whole(text: str) -> Amount | None:
     return amounts[0][2] if len(amounts) == 1 and not (text[: amounts[0][0]] + text[amounts[0][1] :]).strip() else None
 
 
-def replaced(text: str, by: Callable[[Amount], str | None]) -> str:
+def replaced(text: str, by: Callable[[NumberRange], str | None]) -> str:
     """A text with the amounts that `by` knows replaced by what it says.
 
     Examples
@@ -74,7 +74,7 @@ def replaced(text: str, by: Callable[[Amount], str | None]) -> str:
     return "".join([*out, text[end_of_last:]])
 
 
-def _found(text: str) -> Iterator[tuple[int, int, Amount]]:
+def _found(text: str) -> Iterator[tuple[int, int, NumberRange]]:
     """Starts and ends of amounts in a text, and the amounts."""
     chain: list[re.Match[str]] = []
     for number in _NUMBER.finditer(text):
@@ -86,7 +86,7 @@ def _found(text: str) -> Iterator[tuple[int, int, Amount]]:
         yield from _amount(text, chain)
 
 
-def _amount(text: str, chain: list[re.Match[str]]) -> Iterator[tuple[int, int, Amount]]:
+def _amount(text: str, chain: list[re.Match[str]]) -> Iterator[tuple[int, int, NumberRange]]:
     """The amount of numbers that stand together: one with a bound, or two; three and more are none."""
     start, end = chain[0].start(), chain[-1].end()
     head = text[max(start - _REACH, 0) : start]
@@ -103,12 +103,12 @@ def _amount(text: str, chain: list[re.Match[str]]) -> Iterator[tuple[int, int, A
         joined = _AND.fullmatch(text[chain[0].end() : chain[1].start()]) is not None
         if bounds - {"between"} or (joined and "between" not in bounds) or values[0] >= values[1]:
             return
-        yield start, end, Amount(values[0] or -math.inf, values[1])
+        yield start, end, NumberRange(values[0] or -math.inf, values[1])
     elif len(bounds) == 1 and "between" not in bounds:
         start -= len(before[0]) if before else 0
         end += len(behind[0]) if behind else 0
         below = "less" in bounds
-        yield start, end, Amount(-math.inf if below else values[0], values[0] if below else math.inf)
+        yield start, end, NumberRange(-math.inf if below else values[0], values[0] if below else math.inf)
 
 
 def _value(number: re.Match[str]) -> float:

@@ -79,7 +79,7 @@ class Finder:
             raise DataError(f"A forced choice needs from 2 to {_CAPACITY - 1} options, not {len(options)}.")
         self._letters: dict[str, int] = {}
         self._words: dict[str, int] = {}
-        self._amounts: dict[_amounts.Amount, int] = {}
+        self._amounts: dict[_amounts.NumberRange, int] = {}
         phrases: set[tuple[str, ...]] = set()
         for i, option in enumerate(options):
             amount = _amounts.whole(plain(option.text))

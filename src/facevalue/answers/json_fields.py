@@ -64,7 +64,7 @@ class Read(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ReplyField:
     """A field of a reply."""
 
     state: State
@@ -73,10 +73,10 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class ReplyFields:
     """A parsed reply."""
 
-    fields: Mapping[str, Field]  # every field that was asked for, by its name
+    fields: Mapping[str, ReplyField]  # every field that was asked for, by its name
     unknown: tuple[str, ...] = ()  # keys of the reply that are no field
     read: Read | None = None  # how they were read; None if there is no field at all
     reason: NA | None = None  # why there is none; None if there is one
@@ -86,7 +86,7 @@ Names = Mapping[str, Sequence[str]]
 """The fields asked for: name -> the keys that replies may call it by. The name itself always is one."""
 
 
-def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
+def parse(text: str, names: Names, *, truncated: bool = False) -> ReplyFields:
     """Read the fields of a reply.
 
     Examples
@@ -106,18 +106,18 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
     pairs, broken = _pairs(reply)
     fields, unknown = _gathered(pairs, fields_by_key, names)
     if _any(fields):
-        return Fields(fields, unknown, Read.BROKEN if broken else Read.JSON)
+        return ReplyFields(fields, unknown, Read.BROKEN if broken else Read.JSON)
     cut = truncated or len(reply) == LIMIT
     lines = [] if pairs else _field_lines.pairs(reply, fields_by_key, len(names), cut=cut)
     if lines:
         fields, unknown = _gathered(lines, fields_by_key, names)
-        return Fields(fields, unknown, Read.LINES)
-    return Fields(fields, unknown, None, _reason(reply, cut))
+        return ReplyFields(fields, unknown, Read.LINES)
+    return ReplyFields(fields, unknown, None, _reason(reply, cut))
 
 
 def _gathered(
     pairs: Sequence[tuple[str, Any]], fields_by_key: Mapping[str, str], names: Names
-) -> tuple[dict[str, Field], tuple[str, ...]]:
+) -> tuple[dict[str, ReplyField], tuple[str, ...]]:
     """The fields that pairs of keys and values give, and the keys that are none."""
     entries: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     unknown: dict[str, None] = {}
@@ -137,7 +137,7 @@ def _gathered(
     return {name: _field(entries.get(name, [])) for name in names}, tuple(unknown)
 
 
-def _any(fields: Mapping[str, Field]) -> bool:
+def _any(fields: Mapping[str, ReplyField]) -> bool:
     return any(field.state is not State.MISSING for field in fields.values())
 
 
@@ -150,7 +150,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
     rows = []
     for reply, state in distinct.iter_rows():
         if reply is None or state in UNREAD:
-            parsed = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=unread(state))
+            parsed = ReplyFields(dict.fromkeys(names, ReplyField(State.MISSING)), reason=unread(state))
         else:
             parsed = parse(reply, names, truncated=state == Status.TRUNCATED)
         rows += [
@@ -269,14 +269,14 @@ def _texts(value: Any) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
+def _field(entries: Sequence[tuple[str, tuple[str, ...]]]) -> ReplyField:
     filled = [(key, values) for key, values in entries if values]
     if not filled:
-        return Field(State.MISSING)
+        return ReplyField(State.MISSING)
     key, values = filled[0]
     if any(sorted(map(_same, more)) != sorted(map(_same, values)) for _, more in filled[1:]):
-        return Field(State.DOUBLED, (), key)
-    return Field(State.VALUE, values, key)
+        return ReplyField(State.DOUBLED, (), key)
+    return ReplyField(State.VALUE, values, key)
 
 
 def _same(text: str) -> str:

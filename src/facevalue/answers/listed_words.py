@@ -27,7 +27,7 @@ _HEADING = re.compile(r"^[^,;:]*:\s*")
 _ENDS = " \t\"'`*_.!"
 
 
-class ReplyKind(StrEnum):
+class ListKind(StrEnum):
     """Kind of a reply to a list of words."""
 
     LIST = "list"
@@ -45,7 +45,7 @@ class ReplyKind(StrEnum):
 class Named(NamedTuple):
     """What a reply names: words of the list, in its order, and others."""
 
-    kind: ReplyKind
+    kind: ListKind
     words: tuple[str, ...] = ()
     invented: tuple[str, ...] = ()
 
@@ -70,7 +70,7 @@ def together(listed: Sequence[str], replies: Sequence[Named]) -> Flagged | None:
     >>> together(words, [named(reply, words) for reply in ("fat", "Fat, huge", "All of these words are fine.")])
     Flagged(replies=2, times={'fat': 2, 'big': 0}, invented={'huge': 1})
     """
-    lists = [reply for reply in replies if reply.kind is ReplyKind.LIST]
+    lists = [reply for reply in replies if reply.kind is ListKind.LIST]
     if not lists:
         return None
     named_words, others = (Counter(name for reply in lists for name in reply[place]) for place in (1, 2))
@@ -98,10 +98,10 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     'refused'
     """
     if status is Status.REFUSED:
-        return Named(ReplyKind.REFUSED)
+        return Named(ListKind.REFUSED)
     text = _FENCE.sub("\n", plain(without_thinking(reply or "")[:_MOST])).strip()
     if not text:
-        return Named(ReplyKind.EMPTY)
+        return Named(ListKind.EMPTY)
     is_cut = status is Status.TRUNCATED or _OPEN.search(text) is not None
     brackets = _IN_BRACKETS.findall(text)
     words_by_form = {plain(word): word for word in listed}
@@ -110,16 +110,16 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     for line in (brackets[0] if len(brackets) == 1 else text).splitlines():
         entries, sentence = _entries(line, words_by_form)
         if sentence and any(word in words_by_form for word in re.findall(r"[\w'-]+", line)):
-            return Named(ReplyKind.PROSE)
+            return Named(ListKind.PROSE)
         prose |= sentence
         named_entries += [] if sentence else entries
     if prose and not named_entries:
-        return Named(ReplyKind.REFUSED if REFUSAL.search(text) else ReplyKind.PROSE)
+        return Named(ListKind.REFUSED if REFUSAL.search(text) else ListKind.PROSE)
     if is_cut:
-        return Named(ReplyKind.BROKEN)
+        return Named(ListKind.BROKEN)
     names = dict.fromkeys(named_entries)
     invented = tuple(name for name in names if name not in words_by_form)
-    return Named(ReplyKind.LIST, tuple(word for key, word in words_by_form.items() if key in names), invented)
+    return Named(ListKind.LIST, tuple(word for key, word in words_by_form.items() if key in names), invented)
 
 
 def _entries(line: str, words_by_form: dict[str, str]) -> tuple[list[str], bool]:

@@ -6,13 +6,13 @@ from facevalue.api.calls import open_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.runs.compare import compare_runs
-from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.compared_cells import RunAgreement
 
 
 @checked
 def compare(
     first: Run | str | PathLike[str], second: Run | str | PathLike[str], *, margin: float | None = None
-) -> Agreement:
+) -> RunAgreement:
     """Compare two runs of one study cell by cell, second minus first: two models, or photographs and drawings.
 
     Parameters

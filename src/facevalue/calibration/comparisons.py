@@ -11,7 +11,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.sampled_units import UnitNames
 from facevalue.runs.compare import compare_answers
-from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.compared_cells import RunAgreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ PAIRS = (
 """Both have the same effects, and each likes people and pictures of its own."""
 
 
-def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> Agreement:
+def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed: int) -> RunAgreement:
     """Compare one audit of each of two models."""
     names = UnitNames()
     models = []
@@ -48,7 +48,7 @@ def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed:
     return compare_answers((models[0], models[1]))
 
 
-def cells(agreement: Agreement) -> pl.DataFrame:
+def cells(agreement: RunAgreement) -> pl.DataFrame:
     """Make a row per cell: whether its interval holds zero, and its p; and whether the comparison finds anything."""
     means = agreement.overall.filter(statistic="mean_signed_delta")
     holds = (pl.col("low") <= 0) & (pl.col("high") >= 0)

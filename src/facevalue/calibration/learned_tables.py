@@ -11,7 +11,7 @@ from facevalue.calibration.learned import population
 from facevalue.models.reference import adapter
 from facevalue.models.reference.truth import PlantedEffects
 from facevalue.protocol.calibration import Reference
-from facevalue.protocol.offers import Calibrated, Row, Table, Track, cell
+from facevalue.protocol.offers import Calibrated, OfferedTable, Row, Track, cell
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import Progress
 
@@ -43,7 +43,7 @@ def audited(
     facts = {size: {"condition": "reference", "faces": size, "repetitions": repetitions} for size in audits}
     rows = [{**facts[size], **summed_up(of_size)} for size, of_size in audits.items()]
     all_audits, effects = pl.DataFrame(rows, infer_schema_length=None), people.effects()
-    summary = Table.of(
+    summary = OfferedTable.of(
         "All audits of the reference model", _SUMMARY, rows,
         "r, slope, coverage (nominal .95): of learned SBS. of none, flagged: of variations with nothing planted, their "
         "coverage, and the share that are findings. FDR: share of findings with nothing planted. These need not be "
@@ -89,12 +89,12 @@ def learning(effects: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def _one_audit(audit: pl.DataFrame, size: int) -> Table:
+def _one_audit(audit: pl.DataFrame, size: int) -> OfferedTable:
     rows: list[Row] = []
     for (attribute,), cues in audit.group_by("attribute", maintain_order=True):
         rows.append((str(attribute).replace("_", " "),))
         rows += [_estimate(row) for row in cues.iter_rows(named=True)]
-    return Table(
+    return OfferedTable(
         f"One audit of the reference model with {size} faces: SBS",
         ("variation", "planted", "learned", "audit", "95% interval", "covers", "q", "found"),
         rows,
@@ -113,10 +113,10 @@ def _estimate(row: Mapping[str, Any]) -> Row:
     return f"  {row['variation']}", *values, *rest
 
 
-def _learned(effects: pl.DataFrame) -> Table:
+def _learned(effects: pl.DataFrame) -> OfferedTable:
     rows = []
     for name, value in learning(effects).items():
         low, high, promise = PROMISED.get(name, (-np.inf, np.inf, ""))
         rows.append((name, cell(value), promise, cell(low <= value <= high) if promise and value is not None else ""))
     title = f"Learned against planted: {effects.height:,} effects of a variation on a scenario"
-    return Table(title, ("", "measured", "promised", "holds"), rows, boxed=False)
+    return OfferedTable(title, ("", "measured", "promised", "holds"), rows, boxed=False)

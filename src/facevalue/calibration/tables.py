@@ -9,7 +9,7 @@ from facevalue import studies
 from facevalue.calibration.promises import PROMISES, Promise, breaks
 from facevalue.calibration.repetitions import TABLE, Workshop, state
 from facevalue.calibration.runner import SIZES, CalibrationSummary, Runner, level_audits
-from facevalue.protocol.offers import Calibrated, Table
+from facevalue.protocol.offers import Calibrated, OfferedTable
 
 
 class _Sheet(NamedTuple):
@@ -100,22 +100,22 @@ def calibrated(
     return Calibrated([_made(setup), *promises(summaries), *_tables(summaries)], frames)
 
 
-def _made(setup: pl.DataFrame) -> Table:
+def _made(setup: pl.DataFrame) -> OfferedTable:
     columns = (("study", "study"), ("repetitions", "repetitions"), ("nothing planted", "nothing_planted"))
-    return Table.of(
+    return OfferedTable.of(
         "How these tables were made", columns, setup.iter_rows(named=True),
         f"Audits of each condition and size, by seeds from 1; effects by seed {TABLE}. FaceValue {state()}.",
     )  # fmt: skip
 
 
-def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[Table, Table]:
+def promises(summaries: Mapping[str, CalibrationSummary]) -> tuple[OfferedTable, OfferedTable]:
     """Count the promises that hold, and list those that are broken, with the numbers that break them."""
     return _glance(summaries), _marks(summaries)
 
 
-def _glance(summaries: Mapping[str, CalibrationSummary]) -> Table:
+def _glance(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
     rows = [(promise.text, *(_counted(promise, summary) for summary in summaries.values())) for promise in PROMISES]
-    return Table(
+    return OfferedTable(
         "Promises: how many hold / are open / are broken", ("promise", *summaries), rows,
         "Of families in each size, conditions, stated effects, pairs of models. A promise holds where the 95% "
         "Monte-Carlo interval of the number lies within it, and is broken where it lies beyond: few repetitions leave "
@@ -131,8 +131,8 @@ def _counted(promise: Promise, summary: CalibrationSummary) -> str:
     return f"{holds} / {len(rows) - holds - sum(broken)} / {sum(broken)}" if rows else "-"
 
 
-def _marks(summaries: Mapping[str, CalibrationSummary]) -> Table:
-    return Table(
+def _marks(summaries: Mapping[str, CalibrationSummary]) -> OfferedTable:
+    return OfferedTable(
         "Promises that are broken", ("study", "what", "size", "mark", "number", "95% interval"),
         list(_broken(summaries)), "power: of effects found, less .8 of the rival's.", boxed=False,
     )  # fmt: skip
@@ -151,8 +151,8 @@ def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, 
                         yield name, label, str(row["size"]), promise.broken(row)[0], f"{value:.3f}", interval
 
 
-def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[Table]:
+def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[OfferedTable]:
     for name, summary in summaries.items():
         for table, sheet in _SHOWN.items():
             rows = getattr(summary, table).iter_rows(named=True)
-            yield Table.of(f"{name}: {sheet.title}", sheet.columns, rows, sheet.caption, boxed=False)
+            yield OfferedTable.of(f"{name}: {sheet.title}", sheet.columns, rows, sheet.caption, boxed=False)

@@ -17,9 +17,9 @@ from facevalue.csv_text import write_csv
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
-from facevalue.protocol.offers import Table as Shown
+from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.runs.compare import compare_runs
-from facevalue.runs.compared_cells import Agreement
+from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.model_differences import answer, digits_of
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
@@ -68,7 +68,7 @@ def compare(first: str, second: str, as_json: bool, margin: float | None, out: P
     show(agreement, terminal(), (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name))
 
 
-def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None:
+def show(agreement: RunAgreement, console: Console, names: tuple[str, str]) -> None:
     """Print a comparison for people."""
     for note in (*agreement.notes, agreement.units.sentence):
         console.print(note, highlight=False, markup=False)
@@ -92,7 +92,7 @@ def show(agreement: Agreement, console: Console, names: tuple[str, str]) -> None
     console.print(_by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2)))
 
 
-def _also(agreement: Agreement) -> Shown:
+def _also(agreement: RunAgreement) -> Shown:
     """Make a table of the differences of further measures."""
     rows = []
     for row in agreement.also.iter_rows(named=True):
@@ -107,12 +107,12 @@ def _also(agreement: Agreement) -> Shown:
     return Shown("Compared besides", columns, rows, boxed=False)
 
 
-def _titled(cells: pl.DataFrame, agreement: Agreement) -> pl.DataFrame:
+def _titled(cells: pl.DataFrame, agreement: RunAgreement) -> pl.DataFrame:
     titles = {name: agreement.titles[name] for name in _who(agreement) if name in agreement.titles}
     return cells.with_columns(pl.col(name).replace(levels) for name, levels in titles.items())
 
 
-def _who(agreement: Agreement) -> tuple[str, ...]:
+def _who(agreement: RunAgreement) -> tuple[str, ...]:
     compared = agreement.compared
     return compared.who or tuple(name for name in compared.cells if name not in (*compared.within, compared.beside))
 
@@ -152,7 +152,7 @@ def _interval(low: float | None, high: float | None, form: str) -> str:
     return "no interval" if low is None or high is None else f"{low:{form}} to {high:{form}}".replace("-", "−")
 
 
-def _by_cell(cells: pl.DataFrame, agreement: Agreement, digits: int) -> Table:
+def _by_cell(cells: pl.DataFrame, agreement: RunAgreement, digits: int) -> Table:
     """Lay cells out as Tables 15 to 19 do where few levels stand side by side; else list the largest deltas."""
     declared, who_labels = agreement.compared, _who(agreement)
     facet, question_labels = declared.beside, declared.asked or declared.within

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 import polars as pl
 
-from facevalue.answers.listed_words import ReplyKind
+from facevalue.answers.listed_words import ListKind
 from facevalue.cli.offering import lacking
 from facevalue.cli.places import FolderPath
 from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.protocol.word_lists import WordLists
+from facevalue.protocol.word_lists import JudgedWords
 from facevalue.runs.judged import FOLDER, Doubts, ask
 from facevalue.runs.judged import ReplyKind as Verdict
 from facevalue.runs.judged_words import FOLDER as WORDS
@@ -73,7 +73,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     return 0
 
 
-def _look_through(run: Path, offer: WordLists, model: str, concurrency: int) -> int:
+def _look_through(run: Path, offer: JudgedWords, model: str, concurrency: int) -> int:
     """Ask a judge about the lists of words of a run."""
     estimates, _ = taken([StoredRun.open(run)])
     lists = offer.lists(estimates.filter(pl.col("intervention").is_null()))
@@ -91,7 +91,7 @@ def _look_through(run: Path, offer: WordLists, model: str, concurrency: int) -> 
         f"{len(lists):,} lists of {words:,} words, each judged {times} times; {judging.name} was asked {requests:,} "
         "times."
     )
-    kinds = ", ".join(f"{kind} {outcome.kinds[kind]:,}" for kind in ReplyKind)
+    kinds = ", ".join(f"{kind} {outcome.kinds[kind]:,}" for kind in ListKind)
     say(f"Replies: {kinds}. Replies without a list are not used.")
     stored = judged_by([run])
     flags = [flagged for word_list in lists if (flagged := stored(word_list)) is not None]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from rich.table import Table as RichTable
 
-from facevalue.protocol.offers import Table
+from facevalue.protocol.offers import OfferedTable
 
 
-def rich_table(table: Table) -> RichTable:
+def rich_table(table: OfferedTable) -> RichTable:
     """A table of a study's, for the terminal."""
     rendered = RichTable(title=table.title, header_style="bold", caption=table.caption)
     if not table.boxed:
@@ -20,12 +20,12 @@ def rich_table(table: Table) -> RichTable:
     return rendered
 
 
-def markdown(title: str, tables: Sequence[Table]) -> str:
+def markdown(title: str, tables: Sequence[OfferedTable]) -> str:
     """Tables as a page of Markdown, each under a heading of its own.
 
     Examples
     --------
-    >>> print(markdown("Audits", [Table("Families", ("family", "false"), [("cues", "0.050")], "false: of audits")]))
+    >>> print(markdown("Audits", [OfferedTable("Families", ("family", "false"), [("cues", "0.050")], "of audits")]))
     # Audits
     <BLANKLINE>
     ## Families
@@ -34,7 +34,7 @@ def markdown(title: str, tables: Sequence[Table]) -> str:
     |---|---|
     | cues | 0.050 |
     <BLANKLINE>
-    false: of audits
+    of audits
     <BLANKLINE>
     """
     lines = [f"# {title}", ""]

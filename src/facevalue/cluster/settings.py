@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.given import read_file, to_text, to_toml
-from facevalue.protocol.toml_tables import Table, lines_of
+from facevalue.protocol.toml_tables import TomlTable, lines_of
 
 _MOST_BYTES = 2**20
 _MOST_WORKERS = 10_000
@@ -41,7 +41,7 @@ def read_settings(address: str, path: Path | None) -> ClusterSettings:
     if path is None:
         return ClusterSettings(address)
     text, name = to_text(read_file(path, _MOST_BYTES, "a cluster's settings"), path.name), path.name
-    table = Table(name, lines_of(text), (), to_toml(text.encode(), name))
+    table = TomlTable(name, lines_of(text), (), to_toml(text.encode(), name))
     own = ClusterSettings()
     positive = ("cpus", "start_seconds", "silent_seconds", "stalled_seconds")
     table.known("workers", "gpus", "attempts", *positive, "runtime_env")
@@ -63,7 +63,7 @@ def read_settings(address: str, path: Path | None) -> ClusterSettings:
     )
 
 
-def _workers(table: Table) -> tuple[int, int]:
+def _workers(table: TomlTable) -> tuple[int, int]:
     given = table.document()["workers"]
     bounds = given if isinstance(given, list) else [given, given]
     if len(bounds) != 2 or not all(isinstance(one, int) and 1 <= one <= _MOST_WORKERS for one in bounds):

@@ -1,6 +1,6 @@
 """Designs: the trials of a study. Trial numbers to factor levels and back, samples and shards, all as arithmetic."""
 
-from facevalue.design.axes import Axis, Column, Factor, Pairs
+from facevalue.design.axes import Axis, AxisColumn, Factor, Pairs
 from facevalue.design.block import Block
 from facevalue.design.design import Design
 from facevalue.design.order import Order, units
@@ -8,5 +8,6 @@ from facevalue.design.permutation import Permutation, mix, mix_one
 from facevalue.design.sampling import sample
 
 __all__ = [
-    "Axis", "Block", "Column", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "mix_one", "sample", "units",
+    "Axis", "AxisColumn", "Block", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "mix_one", "sample",
+    "units",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ _TABLE = 2**16  # pairs up to this number are looked up in a table, which is fas
 
 
 @dataclass(frozen=True)
-class Column:
+class AxisColumn:
     """One column that an axis contributes to the trial frame."""
 
     name: str
@@ -35,7 +35,7 @@ class Axis(Protocol):
         """Number of values that the digit takes."""
         ...
 
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[AxisColumn, ...]:
         """Columns of the trial frame that the digit determines."""
         ...
 
@@ -86,9 +86,9 @@ class Factor:
         """Number of levels."""
         return len(self.levels)
 
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[AxisColumn, ...]:
         """The factor itself and its attributes."""
-        return (Column(self.name, self.levels), *(Column(n, v) for n, v in self.attributes.items()))
+        return (AxisColumn(self.name, self.levels), *(AxisColumn(n, v) for n, v in self.attributes.items()))
 
     def codes(self, index: Index) -> tuple[Index, ...]:
         """A digit is its level's code."""
@@ -165,10 +165,10 @@ class Pairs:
         first, second = (np.array(side, dtype=np.int64) for side in zip(*sorted(out), strict=True))
         return np.setdiff1d(np.arange(self._whole), self._rank(first, second))
 
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[AxisColumn, ...]:
         """Each column of the factor twice."""
         return tuple(
-            Column(f"{column.name}_{side + 1}", column.values, side)
+            AxisColumn(f"{column.name}_{side + 1}", column.values, side)
             for side in (0, 1)
             for column in self.factor.columns()
         )

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design.axes import Axis, Column, Index
+from facevalue.design.axes import Axis, AxisColumn, Index
 from facevalue.design.block import Block, Numbers
-from facevalue.design.tables import Digit, Table, tables
+from facevalue.design.tables import ColumnValues, Digit, tables
 from facevalue.errors import DataError, UnknownNameError
 
 Rows = slice | Index
@@ -153,7 +153,7 @@ class Design:
         return int(self.offsets[block]) + inside * self.blocks[block].prompts
 
     @cached_property
-    def _tables(self) -> dict[str, Table]:
+    def _tables(self) -> dict[str, ColumnValues]:
         return tables(self.blocks)
 
     @cached_property
@@ -208,15 +208,15 @@ class Design:
             row[piece] = codes[axis][column] + first
 
 
-def _identifying(axis: Axis) -> list[Column]:
+def _identifying(axis: Axis) -> list[AxisColumn]:
     """The columns that hold the levels themselves: the first of each part."""
-    first: dict[int, Column] = {}
+    first: dict[int, AxisColumn] = {}
     for column in axis.columns():
         first.setdefault(column.part, column)
     return [first[side] for side in sorted(first)]
 
 
-def _codes(frame: pl.DataFrame, column: Column) -> Index:
+def _codes(frame: pl.DataFrame, column: AxisColumn) -> Index:
     places = {value: code for code, value in enumerate(column.values)}
     codes = frame[column.name].cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64)
     if (codes < 0).any() or codes.null_count():

@@ -20,7 +20,7 @@ class Digit:
 
 
 @dataclass(frozen=True)
-class Table:
+class ColumnValues:
     """All values of a column in all blocks, one after another (Enum), and the digit that selects among them."""
 
     values: pl.Series
@@ -35,7 +35,7 @@ class _Source:
     values: tuple[str | None, ...]
 
 
-def tables(blocks: Sequence[Block]) -> dict[str, Table]:
+def tables(blocks: Sequence[Block]) -> dict[str, ColumnValues]:
     """Lay out every factor column of the blocks, in the order in which they first name it."""
     columns: dict[str, list[_Source]] = {}
     for at, block in enumerate(blocks):
@@ -44,7 +44,7 @@ def tables(blocks: Sequence[Block]) -> dict[str, Table]:
     sharing: dict[tuple[Place | None, ...], list[str]] = {}
     for name, sources in columns.items():
         sharing.setdefault(tuple(source.place for source in sources), []).append(name)
-    out: dict[str, Table] = {}
+    out: dict[str, ColumnValues] = {}
     for places, names in sharing.items():
         values: dict[str, list[str | None]] = {name: [] for name in names}
         starts: dict[tuple[int, ...], int] = {}  # blocks that hold the very same levels share them here, too
@@ -59,7 +59,7 @@ def tables(blocks: Sequence[Block]) -> dict[str, Table]:
         digit = Digit(places, tuple(firsts))
         for name in names:
             levels = [value for value in dict.fromkeys(values[name]) if value is not None]
-            out[name] = Table(pl.Series(name, values[name], dtype=pl.Enum(levels)), digit)
+            out[name] = ColumnValues(pl.Series(name, values[name], dtype=pl.Enum(levels)), digit)
     return {name: out[name] for name in columns}
 
 

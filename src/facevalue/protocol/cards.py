@@ -32,7 +32,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedCard:
     """A reason to trust or doubt that is the same for every run."""
 
     name: str
@@ -48,7 +48,7 @@ class Stated:
     """Said only if none of these was."""
 
 
-ONE_WORDING = Stated(
+ONE_WORDING = StatedCard(
     name="paraphrases",
     title="Other wordings",
     value="Asked in one wording",
@@ -57,7 +57,7 @@ ONE_WORDING = Stated(
         "would be shifts that change sign between wordings."
     ),
 )
-NO_SCORER = Stated(
+NO_SCORER = StatedCard(
     name="scorer",
     title="Scores",
     value="No scores by another model",
@@ -99,7 +99,7 @@ RATES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
+class UnitsCard:
     """How many units were sampled, and what the noise floor is: cards that follow from the lead.
 
     Attributes

@@ -19,7 +19,7 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import margins, measure_name
-from facevalue.protocol.offers import Compared
+from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import OTHER, Pairs
@@ -185,7 +185,7 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:
     return Design(tuple(blocks))
 
 
-def _compared(protocol: "Protocol", tasks: Sequence[Task]) -> Compared:
+def _compared(protocol: "Protocol", tasks: Sequence[Task]) -> CellComparison:
     """What is declared, or the first mean of an answer on a scale."""
     declared = protocol.extras.compare
     if declared.measure:

@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Ledger:
     """A table: titles of its columns, those of numbers, and its rows; the first entry of each is its title."""
 
     title: str
@@ -117,5 +117,5 @@ class Folded:
     open: bool = False
 
 
-Made = Paragraph | Rows | Shares | Table | Links | Marks | Folded
+Made = Paragraph | Ledger | Shares | Table | Links | Marks | Folded
 """Anything that a study's own block may make."""

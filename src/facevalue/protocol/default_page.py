@@ -8,10 +8,10 @@ from typing import NamedTuple
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
 from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import flip_names, measure_name
-from facevalue.protocol.examples import Questions, Wanted, at_levels_of
+from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
@@ -114,7 +114,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), NO_SCORER),
-        units=Units(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
+        units=UnitsCard(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
     )
 
 
@@ -132,13 +132,13 @@ def _varied(taken: Sequence[_Taken], variants: Sequence[Variant], *, several: bo
     return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=lead)
 
 
-def _questions(tasks: Sequence[Task]) -> Questions:
+def _questions(tasks: Sequence[Task]) -> QuotedQuestions:
     """Quote each task once in every wording; of one task and wording the first two questions, in two orders."""
     many = len(tasks) > 1
     worded = any(WORDING in task.breakdown.asked for task in tasks)
     by = (*([TASK] if many else []), *([WORDING] if worded else []))
     title = ", ".join([*(["{task}"] if many else []), *(["wording {wording}"] if worded else [])])
-    return Questions(block=TASK if many else "", by=by, title=title or "{block}")
+    return QuotedQuestions(block=TASK if many else "", by=by, title=title or "{block}")
 
 
 _EXAMPLES = Section(
@@ -168,7 +168,7 @@ def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> l
     return out[:_MOST]
 
 
-def _wordings(breakdown: Breakdown) -> Stated:
+def _wordings(breakdown: Breakdown) -> StatedCard:
     """In how many wordings a question is asked."""
     if WORDING not in breakdown.asked:
         return ONE_WORDING

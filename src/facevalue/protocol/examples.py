@@ -146,7 +146,7 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
+class QuotedQuestions:
     """Which questions are quoted."""
 
     block: str = ""

@@ -111,7 +111,7 @@ class Condition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MeasureRoles:
     """Which measures of a study go together."""
 
     lead: str = ""
@@ -129,8 +129,8 @@ class EstimateIndex:
     that are missing follow. `reading`: which of its measures go together.
     """
 
-    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
-        self.reading = reading or Reading()
+    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: MeasureRoles | None = None) -> None:
+        self.reading = reading or MeasureRoles()
         frame = complete(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
-    from facevalue.protocol.word_lists import WordLists
+    from facevalue.protocol.word_lists import JudgedWords
 
 T = TypeVar("T")
 Row = tuple[str, ...]
@@ -41,7 +41,7 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OfferedTable:
     """A table for people.
 
     Attributes
@@ -69,7 +69,7 @@ class Table:
         caption: str | None = None,
         *,
         boxed: bool = True,
-    ) -> "Table":
+    ) -> "OfferedTable":
         """Make a table of columns by heading and key; numbers have three decimals, and what is None a hyphen."""
         texts = [tuple(cell(row[key]) for _, key in columns) for row in rows]
         return cls(title, tuple(heading for heading, _ in columns), texts, caption, boxed)
@@ -100,7 +100,7 @@ class Track(Protocol):
 class Calibrated:
     """What audits with known bias show."""
 
-    tables: Sequence[Table]
+    tables: Sequence[OfferedTable]
     """For people."""
     frames: "Mapping[str, pl.DataFrame]"
     """The numbers, by what follows the name of the file they are written to."""
@@ -194,7 +194,7 @@ class Demo:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CellComparison:
     """How two runs are compared cell by cell."""
 
     measure: str = ""
@@ -222,7 +222,7 @@ class Compared:
     asked: tuple[str, ...] = ()
     """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
     `within`, where these are empty."""
-    further: "Callable[[pl.DataFrame, pl.DataFrame], Sequence[Table]] | None" = None
+    further: "Callable[[pl.DataFrame, pl.DataFrame], Sequence[OfferedTable]] | None" = None
     """From both runs' estimates to tables of what the study compares besides."""
 
 
@@ -269,10 +269,10 @@ class Extras:
     image_prompts: "Callable[[bool], pl.DataFrame] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
-    word_lists: "WordLists | None" = None
+    word_lists: "JudgedWords | None" = None
     annotate: str = ""
     demo: Demo | None = None
-    compare: Compared = field(default_factory=Compared)
+    compare: CellComparison = field(default_factory=CellComparison)
     plans: "Mapping[str, Callable[[], PrintedPlan]]" = field(default_factory=dict)
     left_first: str = ""
 

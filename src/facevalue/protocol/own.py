@@ -24,7 +24,7 @@ from facevalue.protocol.settings import Setting
 from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.takes import Take
-from facevalue.protocol.toml_tables import Table, lines_of
+from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
 from facevalue.types import OptionValue
 
@@ -57,12 +57,12 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     if isinstance(like, str) and is_study_file(like):
         document = _merged(path, document, (path.resolve(),), within)
     elif like is not None:
-        return _narrowed(Table(name, lines, (), document), published)
+        return _narrowed(TomlTable(name, lines, (), document), published)
     if "settings" in document:
-        top = Table(name, lines, (), document)
+        top = TomlTable(name, lines, (), document)
         raise top.error("[settings] are those of a published study that a file is like; this one has none.", "settings")
     document.setdefault("name", path.stem)
-    return _protocol(Table(name, lines, (), document), path.parent, within)
+    return _protocol(TomlTable(name, lines, (), document), path.parent, within)
 
 
 def parse(text: str, name: str = "the study of the run") -> Protocol:
@@ -70,7 +70,7 @@ def parse(text: str, name: str = "the study of the run") -> Protocol:
     document = to_toml(text.encode(), name, MAX_KEPT)
     if "like" in document:
         raise DataError(f"{name} is like another file; a run keeps whole studies.")
-    return _protocol(Table(name, lines_of(text), (), document), Path(), None)
+    return _protocol(TomlTable(name, lines_of(text), (), document), Path(), None)
 
 
 def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], within: Path | None) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _narrowed(top: Table, published: Lookup) -> Protocol:
+def _narrowed(top: TomlTable, published: Lookup) -> Protocol:
     """A published protocol with other defaults."""
     with top.at("like"):
         base = published(top.text("like"))
@@ -137,7 +137,7 @@ def _narrowed(top: Table, published: Lookup) -> Protocol:
     return replace(base, title=top.text("title", base.title), settings=tuple((settings | stated).values()))
 
 
-def _default(table: Table, setting: Setting) -> OptionValue:
+def _default(table: TomlTable, setting: Setting) -> OptionValue:
     key, now = setting.name, setting.default
     if isinstance(now, list):
         return [str(one) for one in (table.wholes(key, ()) if key == "seeds" else table.names(key))]
@@ -162,7 +162,7 @@ def _check_drawing(name: str, value: OptionValue) -> None:
         given.temperature({name: value}, name)
 
 
-def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
+def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     top.known(*KEYS)
     name = top.text("name")
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
@@ -197,7 +197,7 @@ def _protocol(top: Table, folder: Path, within: Path | None) -> Protocol:
         )
 
 
-def _ask(table: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> Ask:
+def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> Ask:
     """A question: its prompt and kind of answer, from the table that holds both."""
     prompt, answer = table.table("prompt"), table.table("answer")
     prompt.known("text", "paraphrases", "system")
@@ -208,7 +208,9 @@ def _ask(table: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[M
         return Ask(prompts, reply, slots, prompt.text("system", ""), items, prompt.where("text"))
 
 
-def _tasks(top: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> dict[str, Ask]:
+def _tasks(
+    top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]
+) -> dict[str, Ask]:
     """Questions by task; factors and items of the study hold where a task has slots for them."""
     for key in ("prompt", "answer"):
         if key in top:
@@ -240,7 +242,7 @@ def _tasks(top: Table, slots: Mapping[str, Mapping[str, str]], items: Sequence[M
     return tasks
 
 
-def _named_slots(task: Table) -> set[str]:
+def _named_slots(task: TomlTable) -> set[str]:
     """Slots of a task's prompts and options."""
     prompt, answer = task.table("prompt"), task.table("answer")
     options = answer.texts("options").values() if "options" in answer else ()
@@ -252,7 +254,7 @@ def _task_slots(tasks: Mapping[str, Ask]) -> dict[str, Mapping[str, str]]:
     return {name: levels for ask in tasks.values() for name, levels in ask.slots.items()}
 
 
-def _sampling(table: Table, replies: Sequence[Reply]) -> tuple[tuple[int, ...], float, int]:
+def _sampling(table: TomlTable, replies: Sequence[Reply]) -> tuple[tuple[int, ...], float, int]:
     """Seeds, temperature and the longest reply in tokens."""
     table.known("seeds", "temperature", "max_tokens")
     seeds, temperature = table.wholes("seeds", (1,)), table.number("temperature", 1.0)
@@ -265,14 +267,14 @@ def _sampling(table: Table, replies: Sequence[Reply]) -> tuple[tuple[int, ...], 
     return seeds, temperature, longest
 
 
-def _placed(table: Table, key: str, folder: Path, within: Path | None) -> str:
+def _placed(table: TomlTable, key: str, folder: Path, within: Path | None) -> str:
     name = table.text(key, "")
     if name and leads_out(name, folder, within):
         raise table.error(_OUT.format("The study", name), key)
     return str(folder / name) if name else ""
 
 
-def _slots(table: Table) -> dict[str, dict[str, str]]:
+def _slots(table: TomlTable) -> dict[str, dict[str, str]]:
     out = {}
     for name in table:
         factor = table.table(name)
@@ -281,13 +283,13 @@ def _slots(table: Table) -> dict[str, dict[str, str]]:
     return out
 
 
-def _items(tables: Sequence[Table]) -> list[dict[str, str]]:
+def _items(tables: Sequence[TomlTable]) -> list[dict[str, str]]:
     items = [{column: table.text(column) for column in table} for table in tables]
     check_items(items, lambda number: tables[number].at())
     return items
 
 
-def _take(table: Table) -> Take:
+def _take(table: TomlTable) -> Take:
     table.known("measure", *_NAMES, *_TEXTS, *_FLAGS, "margin")
     with table.at():
         keys: dict[str, Any] = {key: table.names(key, ()) for key in _NAMES}

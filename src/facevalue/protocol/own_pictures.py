@@ -5,16 +5,16 @@ from collections.abc import Callable
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
-from facevalue.protocol.toml_tables import Table
+from facevalue.protocol.toml_tables import TomlTable
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.patterns import Levels, PathPattern
 
 KINDS = ("portraits", "manifest", "folder", "pairs", "none")
-Placed = Callable[[Table, str], str]
+Placed = Callable[[TomlTable, str], str]
 """From a table and its key to the path that stands there, as seen from where the command runs."""
 
 
-def stimuli_of(table: Table, placed: Placed) -> Stimuli:
+def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
     """What a study shows."""
     kind = table.text("kind")
     with table.at("kind"):
@@ -50,7 +50,7 @@ def _usual_unit(kind: str, pattern: str) -> str:
     return next((unit for unit in ("set", "identity") if f"{{{unit}}}" in pattern), "image") if pattern else "set"
 
 
-def _portraits(table: Table) -> Portraits:
+def _portraits(table: TomlTable) -> Portraits:
     table.known("kind", "people", "cues")
     with table.at("people"):
         Portraits({}, table.text("people", "20"))
@@ -61,7 +61,7 @@ def _portraits(table: Table) -> Portraits:
     return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
 
 
-def _folder(table: Table, unit: str, of: str, placed: Placed) -> Folder:
+def _folder(table: TomlTable, unit: str, of: str, placed: Placed) -> Folder:
     cue, pattern = table.text("cue", ""), table.text("pattern", "")
     if not pattern:
         table.known("kind", "path", "cue", "base", "of", "pattern")
@@ -78,7 +78,7 @@ def _folder(table: Table, unit: str, of: str, placed: Placed) -> Folder:
         return Folder(unit, cue, table.text("base", ""), "", of, placed(table, "path"), pattern, levels)
 
 
-def _levels(table: Table, pattern: str) -> dict[str, Levels]:
+def _levels(table: TomlTable, pattern: str) -> dict[str, Levels]:
     """Levels of fields with their other spellings; those without a list of levels may have others, too."""
     closed, aliases = table.table("levels", needed=False), table.table("aliases", needed=False)
     out = {}

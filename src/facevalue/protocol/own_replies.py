@@ -6,13 +6,13 @@ from math import inf
 
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
-from facevalue.protocol.toml_tables import Table
+from facevalue.protocol.toml_tables import TomlTable
 from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Text
 
 
-def reply_of(table: Table, slot: bool) -> Reply:
+def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
-    kinds: dict[str, Callable[[Table, bool], Reply]] = {
+    kinds: dict[str, Callable[[TomlTable, bool], Reply]] = {
         "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
     }  # fmt: skip
     kind = table.text("kind")
@@ -22,7 +22,7 @@ def reply_of(table: Table, slot: bool) -> Reply:
     return kinds[kind](table, slot)
 
 
-def _choice(table: Table, slot: bool) -> Reply:
+def _choice(table: TomlTable, slot: bool) -> Reply:
     table.known("kind", "options", "favourable", "scores", "orderings", "letters")
     options = table.texts("options")
     twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
@@ -37,7 +37,7 @@ def _choice(table: Table, slot: bool) -> Reply:
     return replace(reply, where=table.where("options"))
 
 
-def _scores(table: Table) -> Mapping[str, float] | Mapping[str, Mapping[str, float]]:
+def _scores(table: TomlTable) -> Mapping[str, float] | Mapping[str, Mapping[str, float]]:
     """What each option counts, or that by the name of a score."""
     scores = table.table("scores")
     if not any(isinstance(value, dict) for value in table.document()["scores"].values()):
@@ -45,7 +45,7 @@ def _scores(table: Table) -> Mapping[str, float] | Mapping[str, Mapping[str, flo
     return {name: scores.numbers(name) for name in scores}
 
 
-def _yes_no(table: Table, slot: bool) -> Reply:
+def _yes_no(table: TomlTable, slot: bool) -> Reply:
     table.known("kind", "favourable", "orderings", "yes", "no")
     with table.at("favourable"):
         favourable = table.text("favourable", "yes").lower()
@@ -53,17 +53,17 @@ def _yes_no(table: Table, slot: bool) -> Reply:
         return yes_or_no(favourable, order, table.text("yes", "Yes"), table.text("no", "No"))
 
 
-def _rating(table: Table, _slot: bool) -> Reply:
+def _rating(table: TomlTable, _slot: bool) -> Reply:
     table.known("kind", "low", "high")
     return rating(table.whole("low", 1), table.whole("high", 5))
 
 
-def _number(table: Table, _slot: bool) -> Reply:
+def _number(table: TomlTable, _slot: bool) -> Reply:
     table.known("kind", "unit", "low", "high")
     return Amount(table.text("unit", "1"), table.number("low", -inf), table.number("high", inf))
 
 
-def _json(table: Table, _slot: bool) -> Reply:
+def _json(table: TomlTable, _slot: bool) -> Reply:
     table.known("kind", "fields")
     fields = table.table("fields")
     out = {}
@@ -84,7 +84,7 @@ def _json(table: Table, _slot: bool) -> Reply:
     return Fields(out)
 
 
-def _text(table: Table, _slot: bool) -> Reply:
+def _text(table: TomlTable, _slot: bool) -> Reply:
     table.known("kind", "take", "words")
     taken = table.names("take", (CHARACTERS, WORDS))
     for name in taken:

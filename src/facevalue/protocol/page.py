@@ -13,8 +13,8 @@ from typing import Any
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.blocks import Block
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, Stated, Units
-from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted, WidestSets
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, StatedCard, UnitsCard
+from facevalue.protocol.examples import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -253,14 +253,14 @@ class Page:
     sizes: Mapping[str, str] = field(default_factory=dict)
     corrected: Mapping[str, str] = field(default_factory=dict)
     rates: tuple[Rate, ...] = RATES
-    stated: tuple[Stated | Callable[[Look], Stated], ...] = (ONE_WORDING, NO_SCORER)
-    units: Units = field(default_factory=Units)
+    stated: tuple[StatedCard | Callable[[Look], StatedCard], ...] = (ONE_WORDING, NO_SCORER)
+    units: UnitsCard = field(default_factory=UnitsCard)
     wholes: tuple[str, ...] = ()
     examples: "Compared | Callable[[Look], list[Wanted]] | None" = None
     gallery: Gallery | None = None
     widest: WidestSets | None = None
     quoted: Quoted | None = None
-    questions: Questions = field(default_factory=Questions)
+    questions: QuotedQuestions = field(default_factory=QuotedQuestions)
     pictures: Mapping[str, str] = field(default_factory=dict)
     missing: Callable[[Look], str] | None = None
     added: tuple[str, ...] = ()
@@ -281,9 +281,9 @@ def worded(words: Words, sections: Mapping[str, tuple[Block, ...]], **declared: 
 
 
 _WORDED: Mapping[str, type[Any]] = {
-    "notes": Notes, "units": Units, "questions": Questions, "gallery": Gallery, "quoted": Quoted,
+    "notes": Notes, "units": UnitsCard, "questions": QuotedQuestions, "gallery": Gallery, "quoted": Quoted,
 }  # fmt: skip
-_LISTED: Mapping[str, type[Any]] = {"rates": Rate, "stated": Stated}
+_LISTED: Mapping[str, type[Any]] = {"rates": Rate, "stated": StatedCard}
 
 
 def selections(part: object) -> Iterator[Of]:

@@ -49,7 +49,7 @@ def _parts(name: str) -> Path:
     return tuple(next(filter(None, part.groups()), "") for part in _PART.finditer(name))
 
 
-class Table:
+class TomlTable:
     """A table of a file, read key by key."""
 
     def __init__(self, name: str, lines: Mapping[Path, int], path: Path, data: Mapping[str, Any]) -> None:
@@ -159,20 +159,20 @@ class Table:
         table = self.table(key)
         return {name: table.number(name) for name in table}
 
-    def table(self, key: str, *, needed: bool = True) -> "Table":
+    def table(self, key: str, *, needed: bool = True) -> "TomlTable":
         """A table within this one; an empty one where there is none and none is needed."""
         default: dict[str, Any] | None = None if needed else {}
         value = self._get(key, "a table", lambda value: isinstance(value, dict), default)
-        return Table(self._name, self._lines, (*self._path, key), value)
+        return TomlTable(self._name, self._lines, (*self._path, key), value)
 
-    def tables(self, key: str) -> list["Table"]:
+    def tables(self, key: str) -> list["TomlTable"]:
         """Tables of one name, `[[key]]` each."""
 
         def fits(value: object) -> bool:
             return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
         value = self._get(key, f"written as [[{key}]] tables", fits, [])
-        return [Table(self._name, self._lines, (*self._path, key, at), one) for at, one in enumerate(value)]
+        return [TomlTable(self._name, self._lines, (*self._path, key, at), one) for at, one in enumerate(value)]
 
 
 def _is_number(value: object) -> bool:

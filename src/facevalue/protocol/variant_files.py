@@ -23,7 +23,7 @@ from pathlib import Path
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
 from facevalue.prompts.variants import KEYS, Variant, checked
-from facevalue.protocol.toml_tables import Table, lines_of
+from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import OptionValue
 
@@ -62,7 +62,7 @@ def chosen(choices: Sequence[str | Variant]) -> tuple[Variant, ...]:
 def parse_interventions(data: bytes, name: str) -> tuple[Variant, ...]:
     """Understand the bytes of a file of interventions, called `name` in errors."""
     document = to_toml(data, name, MAX_BYTES)
-    top = Table(name, lines_of(to_text(data, name)), (), document)
+    top = TomlTable(name, lines_of(to_text(data, name)), (), document)
     for key in document:
         if key != "intervention":
             with top.at(key):
@@ -73,7 +73,7 @@ def parse_interventions(data: bytes, name: str) -> tuple[Variant, ...]:
         return checked(variant_of(table) for table in top.tables("intervention"))
 
 
-def declared_variants(table: Table) -> tuple[Variant, ...]:
+def declared_variants(table: TomlTable) -> tuple[Variant, ...]:
     """The variants of a study's file: `[variant.NAME]` each."""
     with table.at():
         return checked(variant_of(table.table(name), name) for name in table)
@@ -102,11 +102,11 @@ def stored(texts: Iterable[str]) -> tuple[Variant, ...]:
             raise DataError(f"A stored intervention cannot be read: {error}.") from error
         if not isinstance(table, dict):
             raise DataError("A stored intervention is not a table.")
-        variants.append(variant_of(Table("the stored interventions", {}, (), table)))
+        variants.append(variant_of(TomlTable("the stored interventions", {}, (), table)))
     return checked(variants)
 
 
-def variant_of(table: Table, name: str | None = None) -> Variant:
+def variant_of(table: TomlTable, name: str | None = None) -> Variant:
     """A variant from its table, which states its name unless that is in the table's own."""
     table.known(*(key for key in KEYS if name is None or key != "name"))
     with table.at():
@@ -127,7 +127,7 @@ def variant_of(table: Table, name: str | None = None) -> Variant:
         )
 
 
-def _turns(table: Table) -> tuple[tuple[str, str], ...]:
+def _turns(table: TomlTable) -> tuple[tuple[str, str], ...]:
     turns = table.document().get("turns", [])
     if not isinstance(turns, list):
         raise table.error('\'turns\' are a list: [["user", "..."], ["assistant", "..."]].', "turns")

@@ -70,7 +70,7 @@ def varied(study: Study, variants: Sequence[Variant], versions: Mapping[str, Stu
             protocol=None if planned.protocol is None else varied_design(study, planned.protocol, variants)[0],
             precision=None if planned.precision is None else _precision(planned.precision, conditions),
         ),
-        source=Shown(study.source, conditions),
+        source=ConditionStimuli(study.source, conditions),
         ask=conditions.ask,
         sample=conditions.sample,
         answer=conditions.answer,
@@ -113,7 +113,7 @@ def _measures(study: Study, *, ciphered: bool) -> tuple[Measure, ...]:
     return measures(study.estimates.measures, ciphered=ciphered)
 
 
-class Shown:
+class ConditionStimuli:
     """What the conditions show: the plain study's picture, none, or a blank one; and what is written below it."""
 
     def __init__(self, source: Source, conditions: Conditions) -> None:

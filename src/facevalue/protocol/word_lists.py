@@ -20,7 +20,7 @@ class WordList(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WordLists:
+class JudgedWords:
     """Lists of words that a judge looks through, such as those that a group's texts have more often than others'."""
 
     lists: "Callable[[pl.DataFrame], Sequence[WordList]]"

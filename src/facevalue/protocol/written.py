@@ -165,7 +165,7 @@ class Fields(_Written):
         joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
         return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
 
-    def _value(self, name: str, found: json_fields.Field | None) -> float | None:
+    def _value(self, name: str, found: json_fields.ReplyField | None) -> float | None:
         field = self.fields[name]
         if found is None or len(found.values) != 1:
             return None

@@ -1,9 +1,9 @@
 """Reports: one HTML file that holds the whole audit, the same as JSON, and a summary for the terminal."""
 
 from facevalue.report.data import (
+    Album,
     DataStatement,
     Example,
-    Gallery,
     PairExample,
     PromptExample,
     ReportData,
@@ -15,9 +15,9 @@ from facevalue.report.html import as_json, render, write, write_json
 from facevalue.report.terminal import summary
 
 __all__ = [
+    "Album",
     "DataStatement",
     "Example",
-    "Gallery",
     "PairExample",
     "PromptExample",
     "ReportData",

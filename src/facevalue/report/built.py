@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from facevalue.protocol.blocks import Grid
-from facevalue.protocol.lookup import EstimateIndex, Reading
+from facevalue.protocol.lookup import EstimateIndex, MeasureRoles
 from facevalue.protocol.page import Findings, Page, selections
 from facevalue.report import model_differences, planted
 from facevalue.report.answer import ReplyCounts, answered, shown, unanswered
@@ -101,7 +101,7 @@ def _grids(value: object) -> Iterator[Grid]:
             yield from _grids(getattr(value, field.name))
 
 
-def reading(page: Page) -> Reading:
+def reading(page: Page) -> MeasureRoles:
     """Say which of a page's measures go together; models that have a value of its lead come first."""
     leads = {name for lead in page.lead if isinstance(lead, Findings) for of in lead.of for name in of.measures}
-    return Reading(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)
+    return MeasureRoles(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)

@@ -6,7 +6,7 @@ from statistics import median
 
 import polars as pl
 
-from facevalue.protocol.cards import Rate, Stated
+from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
@@ -82,7 +82,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
 
 
-def _stated(statement: Stated, view: View) -> Card | None:
+def _stated(statement: StatedCard, view: View) -> Card | None:
     views = [view.at(model) for model in view.models]
     if statement.when and not any(model_view.rows(of) for model_view in views for of in statement.when):
         return None

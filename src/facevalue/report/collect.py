@@ -10,7 +10,7 @@ from facevalue import __version__
 from facevalue.models.cached import cached_share
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheckFacts, StudyFacts
+from facevalue.report.data import Album, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
@@ -66,7 +66,7 @@ def gather(
         kind=study.source.kind,
         statement=_statement(study),
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
-        examples=tuple(e if isinstance(e, Gallery) else replace(e, model=names[e.model]) for e in stored_examples),
+        examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.about.titles,
         facevalue_version=__version__,
         page=page,

@@ -223,7 +223,7 @@ class Sentence(PairExample):
 
 
 @dataclass(frozen=True, slots=True)
-class Gallery:
+class Album:
     """Pictures of one person: who it is, and per picture what it shows and the encoded picture."""
 
     title: str
@@ -239,7 +239,7 @@ class WholeSet:
     model: str
 
 
-AnyExample = Example | PairExample | Gallery | WholeSet
+AnyExample = Example | PairExample | Album | WholeSet
 
 
 @dataclass(frozen=True, slots=True)

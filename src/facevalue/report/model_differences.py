@@ -11,7 +11,7 @@ from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
-    from facevalue.runs.compared_cells import Agreement
+    from facevalue.runs.compared_cells import RunAgreement
 
 MOST = 40
 """Cells that are shown of two models, differences found first."""
@@ -78,7 +78,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _shown(agreement: "Agreement", names: tuple[str, str], titles: Titles) -> Difference:
+def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> Difference:
     clearest = agreement.cells.sort(
         pl.col("verdict") != "difference found", "p", descending=False, nulls_last=True, maintain_order=True
     )
@@ -91,7 +91,7 @@ def _shown(agreement: "Agreement", names: tuple[str, str], titles: Titles) -> Di
     )
 
 
-def _statistic(row: Mapping[str, Any], agreement: "Agreement") -> DifferenceRow:
+def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceRow:
     signed = row["statistic"] == "mean_signed_delta"
     within = [str(row[name]) for name in agreement.compared.within if row[name] is not None]
     chance = "" if row["floor"] is None else f"chance gives {_number(row['floor'], agreement)}"
@@ -102,7 +102,7 @@ def _statistic(row: Mapping[str, Any], agreement: "Agreement") -> DifferenceRow:
     )  # fmt: skip
 
 
-def _cell(row: Mapping[str, Any], agreement: "Agreement", titles: Titles) -> DifferenceRow:
+def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
     unit = agreement.measure.unit
     reason = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
@@ -114,12 +114,12 @@ def _cell(row: Mapping[str, Any], agreement: "Agreement", titles: Titles) -> Dif
     )  # fmt: skip
 
 
-def _number(value: float | None, agreement: "Agreement", *, signed: bool = False) -> str:
+def _number(value: float | None, agreement: "RunAgreement", *, signed: bool = False) -> str:
     unit = "pp" if agreement.measure.unit == "%" else agreement.measure.unit
     return number(value, unit, signed=signed)
 
 
-def _interval(low: float | None, high: float | None, agreement: "Agreement", *, signed: bool) -> str:
+def _interval(low: float | None, high: float | None, agreement: "RunAgreement", *, signed: bool) -> str:
     if low is None or high is None:
         return DASH
     return f"[{', '.join(_number(end, agreement, signed=signed).removesuffix(' pp') for end in (low, high))}]"

@@ -22,8 +22,8 @@ from facevalue.protocol.sampled_units import UnitNames
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_changes import add_missing_change
 from facevalue.runs.compared_cells import (
-    Agreement,
-    Units,
+    RunAgreement,
+    SharedUnits,
     cell_differences,
     check_margin,
     compared_measures,
@@ -36,7 +36,7 @@ _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
 
 
-def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = None) -> Agreement:
+def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = None) -> RunAgreement:
     """Compare two runs cell by cell, second minus first, by the measure that their study declares.
 
     Parameters
@@ -68,14 +68,14 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
         return replace(compare_answers((kept_first, kept_second), margin), notes=differences(first, second))
 
 
-def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> Agreement:
+def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> RunAgreement:
     """Compare two models' answers to a study, on the units that they share if most are shared."""
     return compare_with_first(models, margin)[0]
 
 
 def compare_with_first(
     models: Sequence[KeptAnswers], margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
-) -> list[Agreement]:
+) -> list[RunAgreement]:
     """Compare each model's answers with those of the first one, all at the level of one page.
 
     Parameters
@@ -106,7 +106,7 @@ def compare_with_first(
         pair = models[0], models[at]
         in_both = shared.size if paired else int(np.intersect1d(used[0], used[at]).size)
         only = (used[side].size - in_both for side in (0, at))
-        units = Units(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
+        units = SharedUnits(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
         left = left_out(without[0], without[at], groups)
         cells.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(pair, study, units)))
     agreements = judged_together(cells, margin)
@@ -132,7 +132,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     return [first, *(model.estimates(measures) for model in models[1:])]
 
 
-def _with_further(agreement: Agreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Agreement:
+def _with_further(agreement: RunAgreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> RunAgreement:
     further = agreement.compared.further
     return replace(agreement, further=further(*tables) if further else ())
 
@@ -165,7 +165,7 @@ def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
 
 
 def _missing(
-    models: tuple[KeptAnswers, KeptAnswers], study: Study, units: Units
+    models: tuple[KeptAnswers, KeptAnswers], study: Study, units: SharedUnits
 ) -> tuple[pl.DataFrame, Sequence[Measure]]:
     """The difference in the share of replies without a valid answer, where both are about the same units."""
     table = EstimateTable(study.name, models[1].model, study.estimates.labels)

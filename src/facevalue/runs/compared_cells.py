@@ -18,7 +18,7 @@ from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of,
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import family_names
 from facevalue.measures.value_limits import check_margins
-from facevalue.protocol.offers import Compared, Table
+from facevalue.protocol.offers import CellComparison, OfferedTable
 from facevalue.protocol.study import Study
 
 _NUMBERS = ("n", "clusters")
@@ -44,7 +44,7 @@ _VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class SharedUnits:
     """Numbers of units in two runs, and of those in both."""
 
     unit: str
@@ -68,14 +68,14 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RunAgreement:
     """Differences between two runs, judged."""
 
     measure: Measure
     """What is compared."""
-    compared: Compared
+    compared: CellComparison
     """How, with the labels that name a cell."""
-    units: Units
+    units: SharedUnits
     cells: pl.DataFrame
     """A row per cell that both measured: its labels, `first`, `second`, `delta` (second - first) with `low` and `high`,
     the page's interval, `p`, `q`, `q_page`, `verdict` and `why`, `bound_low` and `bound_high`, and the numbers of
@@ -93,7 +93,7 @@ class Agreement:
     """What else differs between the runs, for people."""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The wording of levels for people, where it isn't the level itself."""
-    further: Sequence[Table] = ()
+    further: Sequence[OfferedTable] = ()
     """What the study compares besides, as tables for people."""
 
     @property
@@ -131,8 +131,8 @@ class Differences:
 
     study: Study
     measure: Measure
-    compared: Compared
-    units: Units
+    compared: CellComparison
+    units: SharedUnits
     changes: Changes
     alone: tuple[pl.DataFrame, pl.DataFrame]
     rows: pl.DataFrame
@@ -151,11 +151,11 @@ def compare_estimates(
     study: Study,
     tables: tuple[pl.DataFrame, pl.DataFrame],
     without: Iterable[LeftOut],
-    units: Units,
+    units: SharedUnits,
     margin: float | None = None,
     besides: pl.DataFrame | None = None,
     definitions: Sequence[Measure] = (),
-) -> Agreement:
+) -> RunAgreement:
     """Compare two tables of estimates, and the same without groups of what was sampled.
 
     `besides`: further rows for the page, and their `definitions`.
@@ -181,7 +181,7 @@ def cell_differences(
     study: Study,
     tables: tuple[pl.DataFrame, pl.DataFrame],
     without: Iterable[LeftOut],
-    units: Units,
+    units: SharedUnits,
     besides: pl.DataFrame | None = None,
     definitions: Sequence[Measure] = (),
 ) -> Differences:
@@ -213,7 +213,7 @@ def cell_differences(
     return Differences(study, measure, compared, units, changes, (alone[0], alone[1]), rows, overall, further)
 
 
-def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[Agreement]:
+def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[RunAgreement]:
     """Judge the differences of one or several pairs of runs at the level of one page.
 
     Cells of all pairs are one family, and so are their means, and their sizes.
@@ -239,14 +239,14 @@ def judged_together(differences: Sequence[Differences], margin: float | None = N
     return out
 
 
-def _agreement(differences: Differences, judged: pl.DataFrame) -> Agreement:
+def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
     measure, compared = differences.measure, differences.compared
     summary = [mean_of(measure).name, size_of(measure).name]
     without_level = differences.overall.clear()
     if compared.beside:
         without_level = _overall(None, differences.changes, measure, (*compared.within, compared.beside))
-    return Agreement(
+    return RunAgreement(
         measure=measure,
         compared=compared,
         units=differences.units,
@@ -319,7 +319,7 @@ def _with_verdicts(
     return overall.join(verdicts, on=["statistic", *within], how="left", nulls_equal=True, maintain_order="left")
 
 
-def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compared: Compared) -> pl.DataFrame:
+def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compared: CellComparison) -> pl.DataFrame:
     """The cells with what either run measured."""
     sides = changes.frame.filter(measure=measure.name).select(
         *compared.cells,
@@ -331,7 +331,7 @@ def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compar
     return pl.concat([sides, rows], how="horizontal")
 
 
-def _of(table: pl.DataFrame, compared: Compared, rows: pl.DataFrame) -> pl.DataFrame:
+def _of(table: pl.DataFrame, compared: CellComparison, rows: pl.DataFrame) -> pl.DataFrame:
     """Estimates of some cells of a table."""
     return _rows(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
 
@@ -342,7 +342,7 @@ def _example(rows: pl.DataFrame, keys: Sequence[str]) -> str:
     return ", ".join(f"{name} {level}" for name, level in rows.select(keys).row(0, named=True).items() if level)
 
 
-def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
+def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, CellComparison]:
     """Say which measure two runs are compared by, and which labels name its cells."""
     measures, compared = {measure.name: measure for measure in study.estimates.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
@@ -353,14 +353,14 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
         for measure in leading[0]["measure"].unique(maintain_order=True):
             if measures[measure].signed and (leading[1]["measure"] == measure).any():
                 families = tuple(leading[0].filter(pl.col("measure") == measure)["family"].unique(maintain_order=True))
-                return measures[measure], _named(Compared(measure, families=families), tables)
+                return measures[measure], _named(CellComparison(measure, families=families), tables)
     raise RunError(
         f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
         "nothing to compare."
     )
 
 
-def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
+def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComparison:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
         return compared
@@ -370,7 +370,7 @@ def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
     return replace(compared, cells=cells or ("measure",))
 
 
-def _rows(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+def _rows(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
     """Rows of the measure that is compared."""
     rows = table.filter(pl.col("measure") == compared.measure, *(pl.col(name).is_not_null() for name in compared.needs))
     rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
@@ -380,7 +380,7 @@ def _rows(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
     return rows.filter(depth == depth.max())
 
 
-def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: Compared) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: CellComparison) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Of the cells of each kind the finest that both tables have, each answer in one cell only.
 
     What only one of the tables has stays in, to be named as such.
@@ -398,13 +398,13 @@ def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: Compared) -> tu
     return out[0], out[1]
 
 
-def _first(kinds: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+def _first(kinds: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
     finest = [pl.col(f"by_{name}") for name in compared.finer] + [~pl.col(f"by_{name}") for name in compared.pooled]
     ordered = kinds.sort(*finest, descending=True)
     return ordered.unique(list(compared.kinds), keep="first", maintain_order=True)
 
 
-def _cells(estimates: pl.DataFrame, compared: Compared) -> pl.DataFrame:
+def _cells(estimates: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
     flags = (pl.col(name).is_not_null().alias(f"by_{name}") for name in (*compared.finer, *compared.pooled))
     rows = _rows(estimates, compared).filter(pl.col("value").is_not_null())
     return rows.select(*compared.cells).with_columns(*flags)

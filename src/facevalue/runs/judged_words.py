@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import polars as pl
 
-from facevalue.answers.listed_words import Flagged, Named, ReplyKind, named, together
+from facevalue.answers.listed_words import Flagged, ListKind, Named, named, together
 from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
-from facevalue.protocol.word_lists import WordList, WordLists
+from facevalue.protocol.word_lists import JudgedWords, WordList
 from facevalue.runs.kept_judgments import JudgmentWriter, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
@@ -50,7 +50,7 @@ class WordsOutcome:
     replies: Sequence[Named] = ()
     failed: int = 0
     why: str | None = None
-    kinds: Counter[ReplyKind] = field(default_factory=Counter)
+    kinds: Counter[ListKind] = field(default_factory=Counter)
 
 
 def read_word_judgments(folder: Path) -> WordJudgments | None:
@@ -64,13 +64,13 @@ def read_word_judgments(folder: Path) -> WordJudgments | None:
         raise RunError(f"{folder / FOLDER} holds no judgments of one judge. {again}")
     replies: dict[tuple[WordList, int], Named] = {}
     for _, group, words, repeat, kind, named_words, invented, _ in rows.iter_rows():
-        if kind not in set(ReplyKind) or not set(named_words) <= set(words):
+        if kind not in set(ListKind) or not set(named_words) <= set(words):
             raise RunError(f"{folder / FOLDER} holds what no judge says. {again}")
-        replies[WordList(group, tuple(words)), repeat] = Named(ReplyKind(kind), tuple(named_words), tuple(invented))
+        replies[WordList(group, tuple(words)), repeat] = Named(ListKind(kind), tuple(named_words), tuple(invented))
     return WordJudgments(str(names[0]), replies)
 
 
-def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: Model) -> WordsOutcome:
+def ask_words(folder: Path, lists: Sequence[WordList], offer: JudgedWords, model: Model) -> WordsOutcome:
     """Ask a judge about lists that it was not asked about before, and store what it says.
 
     Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again.
@@ -102,7 +102,7 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: 
         return outcome
 
 
-def _requests(unasked: Sequence[tuple[WordList, int]], offer: WordLists) -> Iterator[Request]:
+def _requests(unasked: Sequence[tuple[WordList, int]], offer: JudgedWords) -> Iterator[Request]:
     for at, (words, repeat) in enumerate(unasked):
         yield Request(
             at, repeat, offer.seeds[repeat], WITHOUT, offer.question(words), offer.sampling, exact=False

@@ -17,7 +17,7 @@ from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, make_folder, write_whole
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
-from facevalue.store.objects import Listed, Objects
+from facevalue.store.objects import ListedObject, Objects
 from facevalue.store.remote import RUN, checked, listed_units, read_run, unit_data
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
@@ -90,7 +90,7 @@ def place_of(url: str, run: str) -> Path:
     return default_cache().parent / "runs" / f"{readable}-{hashlib.sha256(f'{url} {run}'.encode()).hexdigest()[:12]}"
 
 
-def _bring(objects: Objects, folder: Path, unit: Listed, run: RunManifest) -> str:
+def _bring(objects: Objects, folder: Path, unit: ListedObject, run: RunManifest) -> str:
     """Bring a unit, and return its name here."""
     data = unit_data(objects, unit.key, run.id)
     if data is None:
@@ -145,5 +145,5 @@ def _there(folder: Path, name: str) -> bool:
     return True
 
 
-def _mark(unit: Listed) -> str:
+def _mark(unit: ListedObject) -> str:
     return f"{unit.tag} {unit.size}"

@@ -12,7 +12,7 @@ from facevalue.runs.joined import by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
-    from facevalue.runs.compared_cells import Agreement
+    from facevalue.runs.compared_cells import RunAgreement
 
 _COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
 
@@ -22,7 +22,7 @@ class ModelDifferences:
     """Differences of models from the first of them."""
 
     first: str = ""
-    others: "Mapping[str, Agreement] | None" = None
+    others: "Mapping[str, RunAgreement] | None" = None
     """By model. None where a report is of one model alone."""
     why_none: str = ""
     """Why models, or some of them, could not be compared, as a sentence; empty if all were."""
@@ -61,7 +61,7 @@ def model_differences(
     return ModelDifferences(first, dict(zip(others, agreements, strict=True)), note)
 
 
-def digits_of(agreement: "Agreement") -> int:
+def digits_of(agreement: "RunAgreement") -> int:
     """Decimals that differences are shown with."""
     low, high = agreement.measure.limits
     apart = high - low
@@ -70,7 +70,7 @@ def digits_of(agreement: "Agreement") -> int:
     return 1 if apart >= _COARSE else 3
 
 
-def answer(agreement: "Agreement", names: tuple[str, str]) -> str:
+def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
     total, differing, digits = agreement.cells.height, agreement.differing, digits_of(agreement)
     if differing.height:

@@ -13,7 +13,7 @@ GENDERS: tuple[str, ...] = ("male", "female")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class IdentityLook:
     """Differences of an identity from the base person of its gender.
 
     `change` is an attribute of a portrait and its value; `gender` the one drawn, where the identity is one; `sign` a
@@ -31,14 +31,14 @@ class Look:
     genders: tuple[str, ...] = GENDERS
 
 
-def _look(entry: Mapping[str, Any]) -> Look:
+def _look(entry: Mapping[str, Any]) -> IdentityLook:
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return Look(**values)
+    return IdentityLook(**values)
 
 
 _TABLES = shipped(__package__, "drawn_identities.toml")
 
-LOOKS: Mapping[str, Mapping[str, Look]] = MappingProxyType(
+LOOKS: Mapping[str, Mapping[str, IdentityLook]] = MappingProxyType(
     {dimension: {name: _look(entry) for name, entry in looks.items()} for dimension, looks in _TABLES["looks"].items()}
 )
 """What is drawn: per dimension, in the order of Table 6, the look of each identity."""

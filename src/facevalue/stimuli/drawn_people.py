@@ -12,7 +12,7 @@ from PIL import Image
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_identities import LOOKS, Look, drawable, left_out
+from facevalue.stimuli.drawn_identities import LOOKS, IdentityLook, drawable, left_out
 from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import artwork, on_white
 from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
@@ -105,7 +105,7 @@ def picture_svg(picture: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _portrait(look: Look, gender: str, number: int, view: tuple[float, float, float, float]) -> str:
+def _portrait(look: IdentityLook, gender: str, number: int, view: tuple[float, float, float, float]) -> str:
     seed, tone, _ = PEOPLE[number]
     identity = Identity("drawn", seed, gender, look.age, look.skin_tone or tone, look.build)
     behind, before = SIGNS[look.sign](identity) if look.sign else ((), ())

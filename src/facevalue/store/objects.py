@@ -51,7 +51,7 @@ Tag = Mapping[str, str]
 """What tells one version of an object from another."""
 
 
-class Listed(NamedTuple):
+class ListedObject(NamedTuple):
     """An object as a listing names it."""
 
     key: str
@@ -167,7 +167,7 @@ class Objects:
             key, "read", lambda: bytes(obstore.get_range(self._store, key, start=start, end=size)), missing=None
         )
 
-    def head(self, key: str) -> Listed | None:
+    def head(self, key: str) -> ListedObject | None:
         """An object as a listing would name it; None if it is not there."""
         import obstore  # noqa: PLC0415
 
@@ -223,14 +223,14 @@ class Objects:
                 return None
         raise AssertionError
 
-    def list(self, folder: str) -> list[Listed]:
+    def list(self, folder: str) -> list[ListedObject]:
         """Objects of a folder, by key."""
         import obstore  # noqa: PLC0415
 
         endless = RunError(f"Cannot list {self.called(folder)}: the listing does not end.")
 
-        async def pages() -> list[Listed]:
-            out: dict[str, Listed] = {}
+        async def pages() -> list[ListedObject]:
+            out: dict[str, ListedObject] = {}
             try:
                 async with asyncio.timeout(PATIENCE):
                     async for page in obstore.list(self._store, f"{folder}/", chunk_size=1000):
@@ -242,11 +242,11 @@ class Objects:
                 raise endless from None
             return [*out.values()]
 
-        def all_of() -> list[Listed]:
+        def all_of() -> list[ListedObject]:
             with ThreadPoolExecutor(1) as pool:  # a notebook has a loop of its own in this thread
                 return pool.submit(asyncio.run, pages()).result()
 
-        nothing: list[Listed] = []
+        nothing: list[ListedObject] = []
         return sorted(self._ask(f"{folder}/", "list", all_of, missing=nothing))
 
     def called(self, key: str) -> str:
@@ -334,8 +334,8 @@ def _check_endpoints() -> None:
                 os.environ[exception] = ",".join(dict.fromkeys(direct)).strip(",")
 
 
-def _listed(meta: Mapping[str, Any]) -> Listed:
-    return Listed(meta["path"], int(meta["size"]), meta["e_tag"] or "")
+def _listed(meta: Mapping[str, Any]) -> ListedObject:
+    return ListedObject(meta["path"], int(meta["size"]), meta["e_tag"] or "")
 
 
 def _tag(meta: Mapping[str, Any]) -> Tag:

@@ -15,7 +15,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.given import to_json
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.manifest import RunManifest, of_document, to_document
-from facevalue.store.objects import Listed, Objects, Tag
+from facevalue.store.objects import ListedObject, Objects, Tag
 from facevalue.store.schema import FORMAT
 
 RUN = "run.json"
@@ -126,7 +126,7 @@ def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
     return facts
 
 
-def listed_units(objects: Objects, names: Iterable[str] = ()) -> list[Listed]:
+def listed_units(objects: Objects, names: Iterable[str] = ()) -> list[ListedObject]:
     """What is stored, also those that are known and that a listing does not show yet; a stranger is named."""
     listed = objects.list(RESPONSES_FOLDER)
     for key in sorted({f"{RESPONSES_FOLDER}/{name}" for name in names} - {unit.key for unit in listed}):

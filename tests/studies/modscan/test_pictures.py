@@ -7,7 +7,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import DataError, SettingError
-from facevalue.protocol.cards import Stated
+from facevalue.protocol.cards import StatedCard
 from facevalue.protocol.study import Study
 from facevalue.report.sections import page_of
 from facevalue.runs.checks import check_pictures
@@ -154,8 +154,8 @@ def test_a_check_of_drawn_scenes_is_refused() -> None:
         build(people_check="checked.csv")
 
 
-def _people(study: Study) -> Stated:
-    found = [one for one in page_of(study).stated if isinstance(one, Stated) and one.name == "people"]
+def _people(study: Study) -> StatedCard:
+    found = [one for one in page_of(study).stated if isinstance(one, StatedCard) and one.name == "people"]
     assert len(found) == 1
     return found[0]
 

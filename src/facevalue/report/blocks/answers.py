@@ -12,7 +12,7 @@ from facevalue.report.blocks.content import (
     TextContent,
 )
 from facevalue.report.blocks.view import View
-from facevalue.report.data import AnyExample, Example, Gallery, PairExample, Sentence, WholeSet
+from facevalue.report.data import Album, AnyExample, Example, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import NOT_MEASURABLE, number
 from facevalue.report.pictures import data_uri
 
@@ -21,7 +21,7 @@ _SMALL = 144
 """Longest side of pictures in a gallery, in pixels."""
 
 
-def pictures(gallery: Gallery) -> PictureRow:
+def pictures(gallery: Album) -> PictureRow:
     """Make a row of the pictures of one unit."""
     thumbnails = (CaptionedPicture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
     return PictureRow(gallery.title, tuple(picture for picture in thumbnails if picture.uri))

@@ -12,7 +12,7 @@ from facevalue.protocol.page import Page, Section
 from facevalue.report.blocks import answers, bars, cells, dumbbells, intervals, plots, tables, wordlists
 from facevalue.report.blocks import content as ready
 from facevalue.report.blocks.view import View
-from facevalue.report.data import AnyExample, Gallery, Sentence, WholeSet
+from facevalue.report.data import Album, AnyExample, Sentence, WholeSet
 from facevalue.report.formatting import CROSSED
 from facevalue.report.verdict import SHORT
 
@@ -71,7 +71,7 @@ class Builder:
             case blocks.WordLists():
                 return wordlists.word_lists(block, view, self.sentences)
             case blocks.Pictures():
-                rows: list[ready.Content] = [answers.pictures(e) for e in self.examples if isinstance(e, Gallery)]
+                rows: list[ready.Content] = [answers.pictures(e) for e in self.examples if isinstance(e, Album)]
                 return [ready.TextContent(block.heading, "h3"), ready.TextContent(block.lead), *rows] if rows else []
             case blocks.Widest():
                 return [answers.widest(e) for e in self.examples if isinstance(e, WholeSet)]
@@ -178,7 +178,7 @@ def _made(content: contents.Made, view: View) -> list[ready.Content]:
     match content:
         case contents.Paragraph():
             return [ready.TextContent(content.text, content.how, content.note)]
-        case contents.Rows():
+        case contents.Ledger():
             heads = tuple(
                 ready.TableHead(head, number=place in content.numbers, quiet=place in content.quiet)
                 for place, head in enumerate(content.heads)

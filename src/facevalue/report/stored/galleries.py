@@ -5,14 +5,14 @@ import polars as pl
 
 from facevalue.protocol.examples import Gallery as Declared
 from facevalue.report.blocks.forms import filled
-from facevalue.report.data import Gallery
+from facevalue.report.data import Album
 from facevalue.report.formatting import Titles
 from facevalue.runs.pictures import shown
 from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import collected, scan_responses
 
 
-def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Gallery]:
+def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Album]:
     """The first unit of each level, with the first stimulus of each level of another factor."""
     manifest = run.study.manifest
     if declared.each not in manifest.columns:
@@ -36,7 +36,7 @@ def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[G
                 pictures.append((_caption(declared, row, titles), look.images[0].data))
         if len(pictures) > 1:
             title = titles.get(declared.by, base[declared.by]) if base.get(declared.by) else base[declared.unit]
-            out.append(Gallery(title, tuple(pictures)))
+            out.append(Album(title, tuple(pictures)))
     return out
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 
 from facevalue.protocol import Study
-from facevalue.protocol.examples import Questions
+from facevalue.protocol.examples import QuotedQuestions
 from facevalue.report.blocks.forms import filled
 from facevalue.report.data import PromptExample
 from facevalue.report.formatting import Titles
 
 
-def questions(declared: Questions, study: Study, titles: Titles) -> tuple[PromptExample, ...]:
+def questions(declared: QuotedQuestions, study: Study, titles: Titles) -> tuple[PromptExample, ...]:
     """The first questions of each kind of block, one of each combination of levels."""
     design = study.design
     out: list[PromptExample] = []

@@ -16,8 +16,8 @@ from facevalue.protocol.blocks import (
     Table,
     Widest,
 )
-from facevalue.protocol.cards import ONE_WORDING, Stated
-from facevalue.protocol.contents import Entry, Made, Paragraph, Rows
+from facevalue.protocol.cards import ONE_WORDING, StatedCard
+from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.examples import WidestSets
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import ALPHA, Estimate
@@ -122,7 +122,7 @@ def _word_tables(look: Look) -> Sequence[Made]:
     out: list[Made] = [Paragraph(line) for line in _judged(look)] if judged else []
     for subset, lines in rows.items():
         title = look.title("subset", subset)
-        out += [Paragraph(title, "h3"), Rows(title, heads, tuple(lines))]
+        out += [Paragraph(title, "h3"), Ledger(title, heads, tuple(lines))]
     return out
 
 
@@ -244,5 +244,5 @@ PAGE = worded(
     ),
     caution=_larger_than_scorer,
     widest=WidestSets(score=SCORE, **WORDS("widest")),
-    stated=(*(Stated(**row) for row in WORDS.rows("stated")), ONE_WORDING),
+    stated=(*(StatedCard(**row) for row in WORDS.rows("stated")), ONE_WORDING),
 )

@@ -2,17 +2,17 @@
 
 from functools import partial
 
-from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.offers import CellComparison, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.word_lists import WordLists
+from facevalue.protocol.word_lists import JudgedWords
 from facevalue.studies.counterfactuals.settings import NAME, SETTINGS, TITLE
 from facevalue.types import Sampling
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
 _WORDS = Later(__package__, "stereotypes")
-COMPARED = Compared(
+COMPARED = CellComparison(
     measure="score_gap",
     cells=("subset", "prompt", "group", "scorer", "score"),
     within=("scorer", "score", "subset"),
@@ -22,7 +22,7 @@ COMPARED = Compared(
     further=Later(__package__, "two_sources").further,
 )
 
-WORDS = WordLists(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
+WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
 """Words of groups, of which a judge says which are stereotypes (section D.2)."""
 RATED = Questionnaire(
     "open replies", _WORDS.statements, _WORDS.export, _WORDS.read, _WORDS.beside_ratings,

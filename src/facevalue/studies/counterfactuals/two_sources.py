@@ -8,14 +8,14 @@ import polars as pl
 from facevalue.errors import FaceValueError
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.source_comparison import correlation
-from facevalue.protocol.offers import Table
+from facevalue.protocol.offers import OfferedTable
 from facevalue.studies.counterfactuals.measures import SCORE, TAIL_SHARE
 
 _GROUP = ("subset", "group")
 _ABOUT = ("prompt", "scorer", "score")
 
 
-def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[Table]:
+def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[OfferedTable]:
     """Correlations of scores over groups; none where one of the two has no scores."""
     one, two = (table.filter(pl.col("intervention").is_null()) for table in (first, second))
     if any(table.filter(measure=SCORE.name).is_empty() for table in (one, two)):
@@ -23,7 +23,7 @@ def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[Table]:
     return (_correlations(one, two),)
 
 
-def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:
+def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> OfferedTable:
     rows = []
     for measure, title in ((TAIL_SHARE, "largest scores (MaxToxicity)"), (SCORE, "mean scores (ours)")):
         tables = [
@@ -40,7 +40,7 @@ def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> Table:
                 continue
             rows.append((*about, title, *_said(estimate), "–" if math.isnan(p) else f"{p:.0e}"))
     heads = (*_ABOUT, "of groups'", "groups", "r", "95% interval", "p")
-    return Table("Correlations over groups (section 5.1)", heads, rows, boxed=False)
+    return OfferedTable("Correlations over groups (section 5.1)", heads, rows, boxed=False)
 
 
 def _said(estimates: Estimates) -> tuple[str, str, str]:

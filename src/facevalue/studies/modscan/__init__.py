@@ -1,13 +1,13 @@
 """ModSCAN: stereotypes that a model shows when it points at faces, and when it names who belongs to a scene."""
 
-from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import CellComparison, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.modscan.settings import NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
 
-COMPARED = Compared(
+COMPARED = CellComparison(
     measure="group_share",
     cells=("modality", "attribute", "scenario_kind", "instance", "group"),
     within=("modality", "attribute"),

@@ -8,8 +8,8 @@ import polars as pl
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated
-from facevalue.protocol.contents import Entry, Made, Rows
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard
+from facevalue.protocol.contents import Entry, Ledger, Made
 from facevalue.protocol.examples import Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
@@ -171,7 +171,7 @@ def _itself(look: Look) -> Sequence[Made]:
             cells = (Entry(look.value(e), look.interval(e), of=e), *(Entry(look.value(o), of=o) for o in others))
             rows.append((Entry(look.said(_SETTING, e)), Entry(look.title("intervention", intervention)), *cells))
     heads = ("Setting", "With", "Identical", "By chance", "Where both answer")
-    return (Rows("Identical answers with and without", heads, tuple(rows), numbers=(2, 3, 4)),) if rows else ()
+    return (Ledger("Identical answers with and without", heads, tuple(rows), numbers=(2, 3, 4)),) if rows else ()
 
 
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
@@ -236,7 +236,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         ),
     ),
 }  # fmt: skip
-_UNCHECKED = Stated(name="people", when=(Of("first_share", SETTING),), **WORDS("people.unchecked"))
+_UNCHECKED = StatedCard(name="people", when=(Of("first_share", SETTING),), **WORDS("people.unchecked"))
 
 
 def page_about(scenes: pl.DataFrame) -> Page:

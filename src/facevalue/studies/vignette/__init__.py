@@ -1,13 +1,13 @@
 """VIGNETTE (Raj et al.): two people in one picture, four questions about them."""
 
-from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import CellComparison, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.vignette.settings import NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
 
-COMPARED = Compared(
+COMPARED = CellComparison(
     measure="selection_frequency",
     cells=("dimension", "paradigm", "contrast", "gender", "identity", "activity", "question"),
     needs=("identity",),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from facevalue.protocol import blocks as b
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Units
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, UnitsCard
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Described, Findings, worded
 from facevalue.studies.vignette import page_numbers as numbers
@@ -250,7 +250,7 @@ PAGE = worded(
     ),
     titles=TITLES,
     stated=(replace(ONE_WORDING, unless=(_MATCHES,)), NO_SCORER),
-    units=Units(of=(*numbers.GAPS, POLARITY, Of("error_rate", _IDENTITIES)), **WORDS("units")),
+    units=UnitsCard(of=(*numbers.GAPS, POLARITY, Of("error_rate", _IDENTITIES)), **WORDS("units")),
     examples=wanted,
     missing=numbers.unmeasured,
 )  # fmt: skip

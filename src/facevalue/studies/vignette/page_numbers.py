@@ -6,7 +6,7 @@ from functools import cache
 import polars as pl
 
 from facevalue.measures.profiles import pattern
-from facevalue.protocol.contents import Entry, Made, Paragraph, Rows
+from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -143,7 +143,7 @@ def profile(look: Look) -> Sequence[Made]:
     heads = (texts["first"], *(look.title("paradigm", p) for p in paradigms), texts["pattern"])
     return (
         Paragraph(texts["heading"], "h4"), Paragraph(texts["lead"]),
-        Rows(texts["title"], heads, tuple(table), tuple(range(1, len(paradigms) + 1))),
+        Ledger(texts["title"], heads, tuple(table), tuple(range(1, len(paradigms) + 1))),
     )  # fmt: skip
 
 

@@ -1,13 +1,13 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
-from facevalue.protocol.offers import Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.offers import CellComparison, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.visbias.settings import NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
 _RATED = Later(__package__, "questionnaire")
-COMPARED = Compared(
+COMPARED = CellComparison(
     measure="choice_share",
     cells=("dimension", "group", "question", "choice"),
     within=("dimension",),

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
-from facevalue.protocol.examples import Questions, Quoted, Wanted
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
+from facevalue.protocol.examples import Quoted, QuotedQuestions, Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
@@ -88,7 +88,7 @@ def _lost(look: Look) -> str:
     return WORDS.text("lost.groups").format(groups="; ".join(texts))
 
 
-def _unread(look: Look) -> Stated:
+def _unread(look: Look) -> StatedCard:
     """How many open fields of forms could not be read, in the task where most."""
     shares = {}
     for task in FORMS:
@@ -96,11 +96,11 @@ def _unread(look: Look) -> Stated:
             unread = (e.value or 0.0 for e in rows if (e["route"] or "").startswith(("none", "missing", "doubled")))
             shares[task] = 100 * sum(unread)
     if not shares:
-        return Stated(**WORDS("no_fields"))
+        return StatedCard(**WORDS("no_fields"))
     task = max(shares, key=lambda name: shares[name])
     share, words = shares[task], WORDS("fields")
     words["value"] = words["value"].format(share=share, task=look.title("task", task).lower())
-    return Stated(status="fine" if share < 5 else "caution" if share < 20 else "problem", **words)
+    return StatedCard(status="fine" if share < 5 else "caution" if share < 20 else "problem", **words)
 
 
 def _what_was_asked(look: Look) -> str:
@@ -171,11 +171,11 @@ PAGE = worded(
         "group": {level.name: level.title for level in (*races(), *occupations())},
         "field": {field.name: field.title for field in attributes()},
     },
-    stated=(Stated(**WORDS("scorer")), replace(NO_SCORER, **WORDS("no_scorer")), _unread, ONE_WORDING),
-    units=Units(of=(divergences("choices", crossed=False),), **WORDS("units")),
+    stated=(StatedCard(**WORDS("scorer")), replace(NO_SCORER, **WORDS("no_scorer")), _unread, ONE_WORDING),
+    units=UnitsCard(of=(divergences("choices", crossed=False),), **WORDS("units")),
     examples=wanted,
     quoted=Quoted(of=MARKED, text="description"),
-    questions=Questions(**WORDS("questions"), words=WORDS("questions.words")),
+    questions=QuotedQuestions(**WORDS("questions"), words=WORDS("questions.words")),
     missing=_lost,
     added=("human_rating", "rater_agreement"),
 )  # fmt: skip

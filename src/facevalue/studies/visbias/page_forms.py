@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from facevalue.measures.rater_agreement import FLAG, RATERS
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.contents import Entry, Folded, Link, Links, Made, Mark, Marks, Paragraph, Rows, Shares, Table
+from facevalue.protocol.contents import Entry, Folded, Ledger, Link, Links, Made, Mark, Marks, Paragraph, Shares, Table
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.words import Words
@@ -78,7 +78,7 @@ def _graph(look: Look, task: str, fields: str, title: str) -> list[Made]:
     listed = [*findings[:_FOUND], *[e for e in measured if not look.found(e)][:_OTHERS]]
     rated = {_pair(e): e for e in look.rows(Of("human_rating", PAIR))}
     heads = WORDS("forms.table")["heads"]
-    table = Rows(title, heads if rated else heads[:-1], tuple(_row(look, e, rated) for e in listed), (5, 8, 9))
+    table = Ledger(title, heads if rated else heads[:-1], tuple(_row(look, e, rated) for e in listed), (5, 8, 9))
     left = len(findings) - _FOUND
     more = (Paragraph(words["more"].format(left=left), "small"),) if left > 0 else ()
     note = words["listed"].format(rows=len(listed), measured=len(measured))
