@@ -100,6 +100,8 @@ def test_changes_are_estimated_and_reported_and_plans_count_them(
         assert values["change: mean", variant] == pytest.approx(change, abs=1e-12)
     page = (tmp_path / "report.html").read_text()
     assert "Asked in other ways" in page
+    varied = page.split('id="variants"')[1].split("</section>")[0]
+    assert varied.count("model-part") == 1  # of the plain question: a variant has no variants, and no empty part
     assert "blunt: asked as “An interview? Say only {options}.”. no-picture: nothing is shown." in page
 
 

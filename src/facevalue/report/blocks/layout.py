@@ -43,8 +43,8 @@ class Builder:
         out: list[ready.Content] = [ready.TextContent(section.lead)] if section.lead else []
         if section.each_model and len(view.models) > 1:
             listed = view.shown_models if section.large else view.models
-            for place, model in enumerate(listed):
-                children = self.shown(section.blocks, view.at(model))
+            by_model = ((model, self.shown(section.blocks, view.at(model))) for model in listed)
+            for place, (model, children) in enumerate(pair for pair in by_model if pair[1]):
                 out.append(
                     ready.PartContent(model, children, fold="closed" if place else "open", class_="numbers model-part")
                 )
