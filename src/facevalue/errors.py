@@ -43,8 +43,8 @@ class UnknownNameError(FaceValueError):
     "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
+    def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
+        names = sorted(allowed)
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.lower() in near]
@@ -93,11 +93,11 @@ class PluginError(FaceValueError):
 
 
 @contextmanager
-def placed(where: str) -> Iterator[None]:
+def placed(place: str) -> Iterator[None]:
     """Say the place in a file of errors that are raised inside."""
     try:
         yield
     except FaceValueError as error:
-        if where:
-            error.args = (f"{where}: {error}",)
+        if place:
+            error.args = (f"{place}: {error}",)
         raise

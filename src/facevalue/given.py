@@ -74,10 +74,10 @@ def to_toml(data: bytes, name: str, limit: int | None = None) -> dict[str, Any]:
         raise DataError(f"{name} is not valid TOML: {_why(error)}.") from None
 
 
-def to_json(text: str | bytes, name: str, **how: Any) -> Any:
+def to_json(text: str | bytes, name: str, **decoding: Any) -> Any:
     """Understand JSON, of any depth, with numbers of any length and whole characters, or say why not."""
     try:
-        value = json.loads(text, **how)
+        value = json.loads(text, **decoding)
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise DataError(f"{name} is not valid JSON that is read: it is nested too deeply.") from None

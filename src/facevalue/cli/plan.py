@@ -10,10 +10,10 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.models.base import IMAGE_TOKENS
 
 
-def _plan(*protocol_and_options: Any, **given: Any) -> None:
+def _plan(*protocol_and_options: Any, **values: Any) -> None:
     from facevalue.cli.planning import plan  # noqa: PLC0415 - help needs nothing of it
 
-    plan(*protocol_and_options, **given)
+    plan(*protocol_and_options, **values)
 
 
 plan = StudyGroup(

@@ -11,10 +11,10 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.models.base import EFFORTS
 
 
-def _run(*protocol_and_options: Any, **given: Any) -> int:
+def _run(*protocol_and_options: Any, **values: Any) -> int:
     from facevalue.cli.running import run  # noqa: PLC0415 - help needs nothing of it
 
-    return run(*protocol_and_options, **given)
+    return run(*protocol_and_options, **values)
 
 
 run = StudyGroup(

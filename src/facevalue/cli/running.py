@@ -38,10 +38,10 @@ def run(
     log: Path | None,
     cluster: str | None,
     cluster_config: Path | None,
-    **given: Any,
+    **values: Any,
 ) -> int:
     """Prepare, load, ask, and say how it went: the exit status."""
-    settings = RunSettings(**{name: given.pop(name) for name in _OF_RUN})
+    settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
     with logged(log):
         target = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
@@ -49,8 +49,8 @@ def run(
         if target is not None:
             from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 
-            return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**given), target))
-        loaded = load(model, ModelOptions(**given))
+            return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**values), target))
+        loaded = load(model, ModelOptions(**values))
         try:
             return execute(prepared, loaded)
         finally:

@@ -38,13 +38,13 @@ def _of_objects(objects: Objects) -> Iterator[str]:
     status = _told(objects)
     yield f"{objects.url}: {run.study} on {run.model}"
     answered, rate = _number(status, "answered"), _number(status, "answers_per_second")
-    done = run.counts.ok + run.counts.refused + run.counts.truncated if answered is None else answered
-    yield f"{_share(done, run.counts.requests)}, {units:,} units stored"
+    replies = run.counts.ok + run.counts.refused + run.counts.truncated if answered is None else answered
+    yield f"{_share(replies, run.counts.requests)}, {units:,} units stored"
     if run.end is not None:
         yield f"Complete since {run.end:%Y-%m-%d %H:%M} UTC."
     state = status.get("state")
     if state == "running" and rate:
-        left = max(run.counts.requests - done, 0) / rate
+        left = max(run.counts.requests - replies, 0) / rate
         yield f"{rate:,.3g} answers/s, {duration(left)} to go"
     if (cost := _number(status, "cost")) is not None:
         yield f"cost of this session: {cost:,.2f}"
@@ -91,8 +91,8 @@ def _of_folder(folder: Path) -> Iterator[str]:
         yield str(error).partition(". ")[0] + "."
 
 
-def _share(done: float, requests: int) -> str:
-    return f"{done:,.0f}/{requests:,} requests ({done / requests if requests else 1.0:.0%})"
+def _share(replies: float, requests: int) -> str:
+    return f"{replies:,.0f}/{requests:,} requests ({replies / requests if requests else 1.0:.0%})"
 
 
 def _told(objects: Objects) -> Mapping[str, object]:

@@ -37,9 +37,9 @@ class RayFleet:
         """Ask for an actor."""
         return self._actor.remote()
 
-    def call(self, worker: Any, what: str, *given: object) -> Any:
+    def call(self, worker: Any, method: str, *arguments: object) -> Any:
         """Call a method of an actor."""
-        return getattr(worker, what).remote(*given)
+        return getattr(worker, method).remote(*arguments)
 
     def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Those that have ended: the first, and all that have by then."""
@@ -48,14 +48,14 @@ class RayFleet:
             time.sleep(seconds)
             return []
         try:
-            done, rest = ray.wait(list(calls), num_returns=1, timeout=seconds)
-            more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if done and rest else []
+            first, rest = ray.wait(list(calls), num_returns=1, timeout=seconds)
+            more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if first and rest else []
         except (ray.exceptions.RayError, ConnectionError) as error:
             raise RunError(
                 f"The cluster answers no more ({_first_line(error)}). Everything stored before is kept; the same "
                 "command goes on, on another cluster, too."
             ) from None
-        return [*done, *more]
+        return [*first, *more]
 
     def result(self, call: Any) -> Any:
         """What a call returned."""
@@ -91,18 +91,18 @@ class RayFleet:
 
     def size(self) -> tuple[int, int]:
         """Fewest and most workers: as many as the GPUs hold where they need any, else one per node, unless told."""
-        each = self._needs.get("GPU", 0)
-        fit = int(self.gpus_of(self._ray) / each + 1e-6) if each else self.nodes()
+        gpus = self._needs.get("GPU", 0)
+        fit = int(self.gpus_of(self._ray) / gpus + 1e-6) if gpus else self.nodes()
         return self._settings.workers or (1, max(fit, 1))
 
     def missing(self) -> str:
         """What no node has."""
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        if any(all(has.get(what, 0) >= need for what, need in self._needs.items()) for has in alive):
+        if any(all(has.get(kind, 0) >= need for kind, need in self._needs.items()) for has in alive):
             return ""
-        said = " and ".join(f"{need:g} {what}{'s' if need != 1 else ''}" for what, need in self._needs.items())
-        most = ", ".join(f"{max((has.get(what, 0) for has in alive), default=0):g} {what}s" for what in self._needs)
-        return f"No node of the cluster has the {said} of a worker (the most are {most})"
+        needs = " and ".join(f"{need:g} {kind}{'s' if need != 1 else ''}" for kind, need in self._needs.items())
+        largest = ", ".join(f"{max((has.get(kind, 0) for has in alive), default=0):g} {kind}s" for kind in self._needs)
+        return f"No node of the cluster has the {needs} of a worker (the most are {largest})"
 
 
 def connected(address: str) -> Any:
@@ -119,22 +119,22 @@ def connected(address: str) -> Any:
             raise RunError(f"{_NOT_THERE.format(address)} ({error})") from None
     elif address not in ("auto", "local"):
         raise RunError(f"{address!r} is no address of a cluster: write auto, local, ray://HOST:PORT or HOST:PORT.")
-    how = {"include_dashboard": False} if address == "local" else {}
+    options = {"include_dashboard": False} if address == "local" else {}
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # half a minute is short for a busy machine
     try:
         with _own_signals():
-            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **how)
+            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **options)
     except ConnectionError:
-        here = "this machine ('auto')" if address == "auto" else address
-        raise RunError(_NOT_THERE.format(here)) from None
+        target = "this machine ('auto')" if address == "auto" else address
+        raise RunError(_NOT_THERE.format(target)) from None
     except (RuntimeError, ValueError, ImportError) as error:
         if "ray[client]" in str(error) or isinstance(error, ImportError):
             raise DependencyError("Ray's client (for ray:// addresses)", "cluster") from None
         if "Version mismatch" in str(error):
-            theirs = re.findall(r"(Ray|Python): ([0-9][\w.]*)", str(error))[:2]
-            said = ", ".join(" ".join(one) for one in theirs)
+            versions = re.findall(r"(Ray|Python): ([0-9][\w.]*)", str(error))[:2]
+            cluster = ", ".join(" ".join(version) for version in versions)
             ours = f"Ray {ray.__version__}, Python {platform.python_version()}"
-            raise RunError(f"The cluster at {address} has {said}, this machine {ours}: they must agree.") from None
+            raise RunError(f"The cluster at {address} has {cluster}, this machine {ours}: they must agree.") from None
         raise RunError(f"The cluster at {address} cannot be used: {_first_line(error)}") from None
     # Nothing public turns off the paragraph that Ray prints whenever a worker dies; we say so in a sentence.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
@@ -156,9 +156,9 @@ def _own_signals() -> Iterator[None]:
 
 
 def _died(text: str) -> Exception:
-    if found := re.search(r"No module named '(\w+)'", text):
+    if lacks := re.search(r"No module named '(\w+)'", text):
         return RunError(
-            f"A node of the cluster lacks the package {found[1]}: install FaceValue there, or name it in [runtime_env]."
+            f"A node of the cluster lacks the package {lacks[1]}: install FaceValue there, or name it in [runtime_env]."
         )
     if "node" in text.lower() and "died" in text.lower() and "worker process has died" not in text:
         return WorkerDied("was on a node that died.")

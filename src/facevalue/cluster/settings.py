@@ -42,16 +42,16 @@ def read_settings(address: str, path: Path | None) -> ClusterSettings:
         return ClusterSettings(address)
     text, name = to_text(read_file(path, _MOST_BYTES, "a cluster's settings"), path.name), path.name
     table = TomlTable(name, lines_of(text), (), to_toml(text.encode(), name))
-    own = ClusterSettings()
+    defaults = ClusterSettings()
     positive = ("cpus", "start_seconds", "silent_seconds", "stalled_seconds")
     table.known("workers", "gpus", "attempts", *positive, "runtime_env")
     for key in positive:
-        if table.number(key, getattr(own, key)) <= 0:
+        if table.number(key, getattr(defaults, key)) <= 0:
             raise table.error(f"{key!r} is a number above 0.", key)
     gpus = table.number("gpus") if "gpus" in table else None
     if gpus is not None and (gpus < 0 or (gpus > 1 and gpus != int(gpus))):
         raise table.error("'gpus' is a whole number, or a share of one GPU.", "gpus")
-    if (attempts := table.whole("attempts", own.attempts)) < 1:
+    if (attempts := table.whole("attempts", defaults.attempts)) < 1:
         raise table.error("'attempts' is a whole number from 1.", "attempts")
     return ClusterSettings(
         address=address,
@@ -59,14 +59,14 @@ def read_settings(address: str, path: Path | None) -> ClusterSettings:
         gpus=gpus,
         attempts=attempts,
         runtime_env=dict(table.table("runtime_env", needed=False).document()),
-        **{key: table.number(key, getattr(own, key)) for key in positive},
+        **{key: table.number(key, getattr(defaults, key)) for key in positive},
     )
 
 
 def _workers(table: TomlTable) -> tuple[int, int]:
-    given = table.document()["workers"]
-    bounds = given if isinstance(given, list) else [given, given]
-    if len(bounds) != 2 or not all(isinstance(one, int) and 1 <= one <= _MOST_WORKERS for one in bounds):
+    value = table.document()["workers"]
+    bounds = value if isinstance(value, list) else [value, value]
+    if len(bounds) != 2 or not all(isinstance(bound, int) and 1 <= bound <= _MOST_WORKERS for bound in bounds):
         raise table.error("'workers' is a number of them, or the fewest and the most: [1, 16].", "workers")
     if bounds[0] > bounds[1]:
         raise table.error(

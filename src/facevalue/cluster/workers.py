@@ -27,7 +27,7 @@ class Fleet(Protocol):
         """Ask for a worker; it gets its place when there is one."""
         ...
 
-    def call(self, worker: Any, what: str, *given: object) -> Any:
+    def call(self, worker: Any, method: str, *arguments: object) -> Any:
         """Begin a call of a worker's method."""
         ...
 
@@ -130,10 +130,10 @@ class ClusterWorkers:
     def wait(self, seconds: float) -> list[Receipt | Lost]:
         """What has ended; waits so long at most for the first."""
         until = self._clock() + seconds
-        found = self._stop_all() if self._ending else []
-        while not found and self._clock() < until:
-            found = self._step(max(0.0, min(until - self._clock(), _TICK)))
-        return found
+        out = self._stop_all() if self._ending else []
+        while not out and self._clock() < until:
+            out = self._step(max(0.0, min(until - self._clock(), _TICK)))
+        return out
 
     def stop(self) -> None:
         """Cut short what is on its way: what came is stored. Safe in the handler of a signal: the next wait does it."""
@@ -175,8 +175,8 @@ class ClusterWorkers:
             if call in seat.calls:  # else the seat was given up by another call of this round
                 out += self._end(seat, call, seat.calls.pop(call))
         for seat in list(self._seats):
-            if why := self._dead(seat):
-                out += self._lose(seat, WorkerDied(why))
+            if cause := self._dead(seat):
+                out += self._lose(seat, WorkerDied(cause))
         self._hand_out()
         self._check_hope()
         return out
@@ -197,29 +197,29 @@ class ClusterWorkers:
                 seat.calls[self._fleet.call(seat.worker, "beat", share)] = "beat"
                 seat.waiting, seat.beat = True, now
 
-    def _end(self, seat: _Seat, call: Any, what: str) -> list[Receipt | Lost]:
+    def _end(self, seat: _Seat, call: Any, method: str) -> list[Receipt | Lost]:
         """Take what a call returned or raised."""
         try:
             value = self._fleet.result(call)
-            if what == "hello":
+            if method == "hello":
                 self._welcome(seat, *value)
-            elif what == "load":
+            elif method == "load":
                 self._check_same(seat, value)
                 seat.facts = value
                 self._facts = self._facts or value
         except Exception as error:
             return self._lose(seat, error)
         now = self._clock()
-        if what == "beat":
+        if method == "beat":
             seat.waiting, seat.beat = False, now
             if value != seat.came:
                 seat.came, seat.moved = value, now
-        elif what == "work":
+        elif method == "work":
             seat.unit = None
             self._in_a_row.pop(seat.node, None)
-            for other in self._seats:
-                if other.parked and not other.loading and other.node == seat.node:
-                    self._load(other)
+            for idle in self._seats:
+                if idle.parked and not idle.loading and idle.node == seat.node:
+                    self._load(idle)
             return [value]
         return []
 
@@ -257,9 +257,9 @@ class ClusterWorkers:
 
     def _lose(self, seat: _Seat, error: Exception) -> list[Receipt | Lost]:
         """Replace a worker; its unit goes to another, or is given up."""
-        unit, why, place = seat.unit, str(error), seat.node or "a node"
-        said = why if isinstance(error, FaceValueError) else f"a worker {why}"
-        self._error = (ModelError if isinstance(error, ModelError) else RunError)(f"{place}: {said}")
+        unit, text, place = seat.unit, str(error), seat.node or "a node"
+        reason = text if isinstance(error, FaceValueError) else f"a worker {text}"
+        self._error = (ModelError if isinstance(error, ModelError) else RunError)(f"{place}: {reason}")
         self._in_a_row[seat.node] += 1
         known_bad = isinstance(error, FaceValueError) and seat.facts is None
         if known_bad and seat.node:  # it would fail there again
@@ -271,12 +271,12 @@ class ClusterWorkers:
             self._fleet.kill(seat.worker)
             self._seats.remove(seat)
         if unit is None:
-            self._note(f"{place}: {said}")
+            self._note(f"{place}: {reason}")
             return []
         self._tries[unit.key] += 1
         self._failed_on[unit.key].add(seat.node)
         given_up = self._ending or self._tries[unit.key] >= self._settings.attempts
-        return [Lost(unit, said, place, given_up=given_up)]
+        return [Lost(unit, reason, place, given_up=given_up)]
 
     def _hand_out(self) -> None:
         """Give waiting units to idle workers."""

@@ -97,10 +97,10 @@ def check_options(reply: Options, filled: Sequence[str]) -> None:
             raise UnknownNameError("column of the items that names an option", name, filled)
 
 
-def check_tokens(most: int) -> None:
+def check_tokens(tokens: int) -> None:
     """Refuse a limit of replies within which nothing can be said."""
-    if not 1 <= most <= MOST_TOKENS:
-        raise DataError(f"max_tokens is the longest reply, 1 to {MOST_TOKENS:,} tokens, not {most:,}.")
+    if not 1 <= tokens <= MOST_TOKENS:
+        raise DataError(f"max_tokens is the longest reply, 1 to {MOST_TOKENS:,} tokens, not {tokens:,}.")
 
 
 def check_size(tasks: Sequence[Task]) -> None:
@@ -142,13 +142,13 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
 
 def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> None:
     """Refuse two takes of which some estimates would have the same labels, so that nothing told them apart."""
-    for (first, one), (second, two) in combinations(enumerate(takes, start=1), 2):
-        for score in _both(one, two, scores):
-            if measure_name(one, breakdown, score) != measure_name(two, breakdown, score):
+    for (first, take), (second, rival) in combinations(enumerate(takes, start=1), 2):
+        for score in _both(take, rival, scores):
+            if measure_name(take, breakdown, score) != measure_name(rival, breakdown, score):
                 continue
-            if shared := _shared(one, two, breakdown):
+            if shared := _shared(take, rival, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
-                with placed(two.where):
+                with placed(rival.where):
                     raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
 
 
@@ -159,12 +159,12 @@ def check_measures(tasks: Sequence[Task]) -> None:
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
         for label in (name, *companions(take, name)):
-            what = (kind if label == name else f"{'rate' if take.measure == FLIP else 'size'} of a {kind}", score.name)
-            if label in INSTRUMENT or kinds.setdefault(label, what)[0] != what[0]:
-                other = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
+            entry = (kind if label == name else f"{'rate' if take.measure == FLIP else 'size'} of a {kind}", score.name)
+            if label in INSTRUMENT or kinds.setdefault(label, entry)[0] != entry[0]:
+                holder = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
                 with placed(take.where):
-                    raise DataError(f"A {what[0]} and a {other} would both be called {label!r}. Rename one.")
-            if kinds[label] != what:
+                    raise DataError(f"A {entry[0]} and a {holder} would both be called {label!r}. Rename one.")
+            if kinds[label] != entry:
                 raise DataError(
                     f"The scores {kinds[label][1]!r} and {score.name!r} both have a measure {label!r}. Rename one."
                 )
@@ -184,24 +184,24 @@ def check_families(takes: Sequence[Take]) -> None:
                 )
 
 
-def _both(one: Take, two: Take, scores: Sequence[Score]) -> Iterator[Score]:
-    return (s for s in scores if all(not take.scores or s.name in take.scores for take in (one, two)))
+def _both(take: Take, rival: Take, scores: Sequence[Score]) -> Iterator[Score]:
+    return (s for s in scores if all(not t.scores or s.name in t.scores for t in (take, rival)))
 
 
-def _shared(one: Take, two: Take, breakdown: Breakdown) -> str:
+def _shared(take: Take, rival: Take, breakdown: Breakdown) -> str:
     """What is to be done about two takes of one measure; empty where their labels differ."""
-    by = ({*one.by}, {*two.by})
-    if one.measure != GAP:
-        same = by[0] == by[1] and (one.measure not in BETWEEN or one.of == two.of)
+    by = ({*take.by}, {*rival.by})
+    if take.measure != GAP:
+        same = by[0] == by[1] and (take.measure not in BETWEEN or take.of == rival.of)
         return "leave one of them out." if same else ""
-    if {*one.by, one.of} != {*two.by, two.of}:
+    if {*take.by, take.of} != {*rival.by, rival.of}:
         return ""
-    if one.of == two.of:
-        return "leave one of them out." if set(breakdown.contrasts(one)) & set(breakdown.contrasts(two)) else ""
-    others = [{other for _, other in breakdown.contrasts(take)} for take in (one, two)]
-    if not others[0] & others[1]:
+    if take.of == rival.of:
+        return "leave one of them out." if set(breakdown.contrasts(take)) & set(breakdown.contrasts(rival)) else ""
+    rivals = [{level for _, level in breakdown.contrasts(t)} for t in (take, rival)]
+    if not rivals[0] & rivals[1]:
         return ""
     return (
-        f"each breaks the gap of the other's factor down, and both compare with {sorted(others[0] & others[1])[0]!r}. "
+        f"each breaks the gap of the other's factor down, and both compare with {sorted(rivals[0] & rivals[1])[0]!r}. "
         f"Leave one out, or name different levels by `versus`."
     )

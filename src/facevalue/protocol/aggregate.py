@@ -119,8 +119,8 @@ class Gathering:
 
     def aggregates(self) -> dict[str, Aggregate]:
         """All answers so far, by score."""
-        made, repeats = Aggregate if len(self._weights) == 1 else _partly, self._axes.repeats
-        return {name: made(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
+        kind, repeats = Aggregate if len(self._weights) == 1 else _partly, self._axes.repeats
+        return {name: kind(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
 
 
 def collect(

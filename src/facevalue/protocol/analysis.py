@@ -48,7 +48,7 @@ class Program:
         if len(answered) > 1:
             table = EstimateTable(self.study, POOLED, self.labels)
             together = zip(self.scores, *answered.values(), strict=True)
-            self._take(table, [self.estimator(s, np.mean([e.values.phi for e in own], axis=0)) for s, *own in together])
+            self._take(table, [self.estimator(s, np.mean([e.values.phi for e in es], axis=0)) for s, *es in together])
             if self.across is not None:
                 self.across(table, {model: first for model, (first, *_) in answered.items()})
             tables.append(table.frame())

@@ -251,11 +251,11 @@ def listed(options: tuple[Option, ...]) -> str:
 class Questions:
     """From trials to questions; equal ones are the same object."""
 
-    def __init__(self, ask: Ask, shown: Sequence[str], facts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, ask: Ask, columns: Sequence[str], facts: Mapping[str, str] | None = None) -> None:
         self._ask = ask
-        self._shown = tuple(shown)
+        self._shown = tuple(columns)
         self._facts = dict(facts or {})
-        self._columns = [*(factor.name for factor in ask.factors()), *shown]
+        self._columns = [*(factor.name for factor in ask.factors()), *columns]
         self._known: dict[tuple[str | None, ...], Question] = {}
 
     def __call__(self, frame: pl.DataFrame) -> list[Question]:

@@ -149,9 +149,9 @@ class Column:
     def of(cls, form: str) -> "Column":
         """A column from its title and, each after a "|", what it shows, of which measure, and "quiet"."""
         title, *words = form.split("|")
-        what = next((word for word in words if word in _SHOWN), "value")
+        content = next((word for word in words if word in _SHOWN), "value")
         measure = next((word for word in words if word not in (*_SHOWN, "quiet")), "")
-        return cls(title, what, measure, "quiet" in words)
+        return cls(title, content, measure, "quiet" in words)
 
 
 _SHOWN = ("value", "chance", "tally", "interval", "floor", "verdict", "n", "label")

@@ -48,7 +48,7 @@ def choice_precision(
     size = shown.n_unique()
     if size < 2 or not options:
         return None
-    sets = (1 + (many if many > 2 else 1) + max(many - 3, 0) * one for many, one in zip(options, ordered, strict=True))
+    sets = (1 + (k if k > 2 else 1) + max(k - 3, 0) * in_order for k, in_order in zip(options, ordered, strict=True))
     tests = groups * sum(sets)
     between = float(np.sqrt(1 - 1 / size))
 
@@ -61,8 +61,8 @@ def choice_precision(
         return Spread(pilot_spread(of_task, weights), 0.0, 1.0, source)
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        one = answered(chunks, source)
-        return replace(one, mean=between * one.mean)
+        of_share = answered(chunks, source)
+        return replace(of_share, mean=between * of_share.mean)
 
     smallest = float(shown.value_counts()["count"].min()) / len(shown)  # type: ignore[arg-type]
     gap = Precision(

@@ -243,7 +243,7 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
                 if take.measure in BETWEEN:
                     levels |= {DIMENSION: (take.of,)}
                 elif take.of:
-                    others = dict.fromkeys(other for _, other in breakdown.contrasts(take))
+                    others = dict.fromkeys(rival for _, rival in breakdown.contrasts(take))
                     levels |= {take.of: ("*",), CONTRAST: tuple(others)}
                 name = f"{take.named()} ({score.name})" if counts[take.named()] > 1 else take.named()
                 measure = measure_name(take, breakdown, score)

@@ -138,15 +138,15 @@ class Conditions:
             entry = self._questions[key] = (plain, question)
         return entry[1]
 
-    def sample(self, wanted: int, seed: int, repeats: int) -> Codes:
+    def sample(self, size: int, seed: int, repeats: int) -> Codes:
         """The plain study's sample of as many requests as there are for each condition, in all of them."""
         conditions = 1 + len(self.variants)
-        share = wanted // conditions
+        share = size // conditions
         try:
             numbers = np.sort(self.study.sample(share, seed, repeats))
         except DataError as error:
             raise DataError(
-                f"{wanted:,} requests are {share:,} for each of {conditions} conditions (with the plain one). {error}"
+                f"{size:,} requests are {share:,} for each of {conditions} conditions (with the plain one). {error}"
             ) from error
         offsets = self.study.design.offsets
         at = _block(offsets, numbers)

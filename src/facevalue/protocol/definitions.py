@@ -101,9 +101,9 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
             reach = 1.0 if kind == TALLY else reach
             limits = (score.low, score.high) if kind == MEAN else (0.0 if kind in BETWEEN else -reach, reach)
-            named = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
+            phrase = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
-                name, title.format(named), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
+                name, title.format(phrase), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
                 OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in BETWEEN,
                 comparison=kind not in (MEAN, FLIP), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip

@@ -97,7 +97,7 @@ class Estimator:
     def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
         """What was asked about these stimuli and came back, by unit and cell."""
         assert self.answers is not None
-        return Replies(*(self.cells(part[at], at, rows, columns).sums for part in self.answers.totals))
+        return Replies(*(self.cells(total[at], at, rows, columns).sums for total in self.answers.totals))
 
     def cut(self, by: Sequence[str]) -> tuple[Slicing, Slicing]:
         """Partition what is varied, and the items, by factors."""
@@ -125,9 +125,9 @@ class Estimator:
         if self.answers is None:  # of several models together there is no reply
             return
         answers, sets = self.answers, self.breakdown.sets
-        asked = answers.by_prompt(answers.reasons != NOT_ASKED)
+        is_asked = answers.by_prompt(answers.reasons != NOT_ASKED)
         weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
-        of = flips.flips(weights.astype(np.float64), mass, asked, sets.base_of, sets.varied)
+        of = flips.flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
         rows, columns = self.cut(take.by)
 
         def cells(values: Array) -> shift.Cells:
@@ -136,7 +136,7 @@ class Estimator:
         beyond, keep = cells(of.beyond), cells(of.rate).shown > 0
         means = cluster_bootstrap.means(beyond.sums, beyond.counts, SEED, largest=1.0)
         self._enter(table, take, measure, beyond.labels, means, keep=keep)
-        bounds = phi_bounds(Replies(*(cells(part).sums for part in (of.chosen, of.valid, of.asked))))
+        bounds = phi_bounds(Replies(*(cells(total).sums for total in (of.chosen, of.valid, of.asked))))
         for name, values, ends in zip(flip_names(measure.name), (of.rate, of.floor), (bounds, None), strict=True):
             share = cells(values)
             level = cluster_bootstrap.means(share.sums, share.counts, SEED, level=True)
@@ -172,11 +172,11 @@ class Estimator:
         poles, replies, base = self._poles, None, None
         if poles is not None and self.answers is not None:
             totals = [total[at] for total in self.answers.totals]
-            replies = [self._split(part, at, rows, columns, levels, take)[0] for part in totals]
+            replies = [self._split(total, at, rows, columns, levels, take)[0] for total in totals]
             if on_shift:
                 of = self.breakdown.sets.base_of
-                bases = [np.where(of[:, None] >= 0, part[of], 0.0) for part in self.answers.totals]
-                base = [self._split(part, at, rows, columns, levels, take)[0] for part in bases]
+                bases = [np.where(of[:, None] >= 0, total[of], 0.0) for total in self.answers.totals]
+                base = [self._split(total, at, rows, columns, levels, take)[0] for total in bases]
         gaps, keep, bounds, gap_labels = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
         rest = (OTHERS, LEVELS_MEAN)
         scale = 1 - 1 / len(levels) if take.versus == LEVELS_MEAN else 1.0  # x less (x + (k - 1) y) / k
@@ -242,25 +242,25 @@ class Estimator:
 
     def _tally(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         scores, groups = self.by_unit(take.of)
-        asked = [name for name in self.breakdown.asked if name not in take.any]
-        questions, parts = self.breakdown.columns(asked), self.breakdown.columns(take.by)
-        part_of = np.zeros(len(questions), dtype=np.int64)
-        part_of[questions.codes] = parts.codes
-        classes = [np.flatnonzero(part_of == part) for part in range(len(parts))]
+        factors = [name for name in self.breakdown.asked if name not in take.any]
+        questions, cells = self.breakdown.columns(factors), self.breakdown.columns(take.by)
+        cell_of = np.zeros(len(questions), dtype=np.int64)
+        cell_of[questions.codes] = cells.codes
+        classes = [np.flatnonzero(cell_of == cell) for cell in range(len(cells))]
         shares = group_findings.findings(scores, groups.codes, len(groups), questions.codes, classes, SEED)
-        labels = {DIMENSION: [take.of] * len(parts), **parts.labels}
+        labels = {DIMENSION: [take.of] * len(cells), **cells.labels}
         bounds = None
         if self._poles is not None and self.answers is not None:
             at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
             totals, unit = [total[at] for total in self.answers.totals], self.breakdown.sets.identity[at]
             ends = group_bounds(totals, unit, groups, items, self._poles)
             bounds = group_findings.tally_bounds(scores, groups.codes, ends, questions.codes, classes)
-        floor, least, family = shares.floor, shares.least, take.named() if take.tested else None
+        floor, p_least, family = shares.floor, shares.least, take.named() if take.tested else None
         if family is None:
-            floor, least = replace(floor, p=np.full(len(parts), np.nan)), np.full(len(parts), np.nan)
+            floor, p_least = replace(floor, p=np.full(len(cells), np.nan)), np.full(len(cells), np.nan)
         table.add(
             measure, labels, shares.estimates,
-            p_least=least, family=family, floor=floor, bounds=bounds,
+            p_least=p_least, family=family, floor=floor, bounds=bounds,
         )  # fmt: skip
 
     def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
@@ -291,12 +291,12 @@ def _gap_bounds(
     """Bounds of a gap between means, or, with bases, between shifts from them."""
 
     def replies(totals: Sequence[Array], of_side: list[int]) -> Replies:
-        return Replies(*(part[:, of_side].sum(axis=1) for part in totals))
+        return Replies(*(total[:, of_side].sum(axis=1) for total in totals))
 
-    one, two = (replies(varied, of_side) for of_side in sides)
+    level, contrast = (replies(varied, of_side) for of_side in sides)
     if base is None:
-        return shift_bounds(two, one, poles, paired=paired)
-    return contrast_bounds([one, replies(base, sides[0]), two, replies(base, sides[1])], [1, -1, -1, 1], poles)
+        return shift_bounds(contrast, level, poles, paired=paired)
+    return contrast_bounds([level, replies(base, sides[0]), contrast, replies(base, sides[1])], [1, -1, -1, 1], poles)
 
 
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, scale: float, *, pooled: bool) -> Estimates:

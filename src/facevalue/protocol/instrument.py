@@ -92,9 +92,9 @@ def add_missing(
     cells = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
     per_unit = cluster_bootstrap.ratio(cells.sums, cells.counts)
     n = np.array([cells.counts.sum()], dtype=np.int64)
-    for dimension, part in groups.items():
-        found = group_spread.spreads(per_unit, part.codes, len(part), SEED)
-        add_spreads(table, measure, dimension, per_unit, part, Slicing.whole(1), found, mean=False, family=family, n=n)
+    for dimension, cut in groups.items():
+        spreads = group_spread.spreads(per_unit, cut.codes, len(cut), SEED)
+        add_spreads(table, measure, dimension, per_unit, cut, Slicing.whole(1), spreads, mean=False, family=family, n=n)
 
 
 def by_group(breakdown: Breakdown, dimension: str) -> Slicing:

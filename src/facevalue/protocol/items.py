@@ -73,5 +73,5 @@ def factor_of(items: Sequence[Item], slots: Collection[str]) -> Factor:
     """
     texts = texts_of(items)
     name = next(iter(texts))
-    coarser = {column: tuple(own.values()) for column, own in texts.items() if column not in {name, *slots}}
+    coarser = {column: tuple(by_item.values()) for column, by_item in texts.items() if column not in {name, *slots}}
     return Factor(name, tuple(texts[name]), coarser)

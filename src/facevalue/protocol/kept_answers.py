@@ -48,27 +48,27 @@ class KeptAnswers:
 
     def add(self, chunk: pl.DataFrame, *, to_disk: bool = False) -> None:
         """Keep a chunk."""
-        named = self._units.add_to(chunk)
-        self.rows += named.height
-        self._trials.append(named["trial"].unique().to_numpy())
-        self._pairs.append(named.select(pl.col("block").cast(pl.String), *COLUMNS).unique())
+        coded = self._units.add_to(chunk)
+        self.rows += coded.height
+        self._trials.append(coded["trial"].unique().to_numpy())
+        self._pairs.append(coded.select(pl.col("block").cast(pl.String), *COLUMNS).unique())
         if not to_disk:
-            self._parts.append(named)
+            self._parts.append(coded)
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{len(self._parts)}.arrow"
-        named.write_ipc(path)
+        coded.write_ipc(path)
         self._parts.append(path)
 
     def raw(self) -> Iterator[pl.DataFrame]:
         """All chunks that count, with their units."""
-        for part in self._parts:
-            chunk = part if isinstance(part, pl.DataFrame) else pl.read_ipc(part.read_bytes())
+        for stored in self._parts:
+            chunk = stored if isinstance(stored, pl.DataFrame) else pl.read_ipc(stored.read_bytes())
             if self._only is not None:
                 chunk = chunk.filter(np.isin(chunk["trial"].to_numpy(), self._only))
             if self._shared is not None:
-                one, two = (self._shared[chunk[name].to_numpy()] for name in COLUMNS)
-                chunk = chunk.filter(one & two)
+                first, second = (self._shared[chunk[name].to_numpy()] for name in COLUMNS)
+                chunk = chunk.filter(first & second)
             if chunk.height:
                 yield chunk
 
@@ -90,42 +90,42 @@ class KeptAnswers:
 
     def pairs(self) -> Codes:
         """Distinct pairs of units that its answers are about, shape (pairs, 2)."""
-        every = [np.zeros((0, 2), dtype=np.int64), *(part.select(COLUMNS).to_numpy() for part in self._pairs)]
-        out = np.unique(np.concatenate(every), axis=0)
+        tables = [np.zeros((0, 2), dtype=np.int64), *(table.select(COLUMNS).to_numpy() for table in self._pairs)]
+        out = np.unique(np.concatenate(tables), axis=0)
         return out if self._shared is None else out[self._shared[out].all(axis=1)]
 
     def units_by_block(self) -> dict[str, Codes]:
         """Units that the answers to each block are about, by code."""
-        every = pl.concat(self._pairs).unique()
-        return {str(block): np.unique(part.select(COLUMNS).to_numpy()) for (block,), part in every.group_by("block")}
+        pairs = pl.concat(self._pairs).unique()
+        return {str(block): np.unique(table.select(COLUMNS).to_numpy()) for (block,), table in pairs.group_by("block")}
 
     def chunks(self) -> Iterator[pl.DataFrame]:
         """All chunks that count, as the study's `analyse` takes them."""
         for chunk in self.raw():
             yield chunk.drop(COLUMNS)
 
-    def estimates(self, wanted: Iterable[str] | None = None) -> pl.DataFrame:
+    def estimates(self, measures: Iterable[str] | None = None) -> pl.DataFrame:
         """Estimates of the study; of these measures at least, where they are named."""
-        with measures_wanted(wanted):
+        with measures_wanted(measures):
             return self.study.analyse({self.model: self.chunks()})
 
-    def without(self, groups: Groups, wanted: Iterable[str] | None = None) -> Iterator[pl.DataFrame]:
+    def without(self, groups: Groups, measures: Iterable[str] | None = None) -> Iterator[pl.DataFrame]:
         """Values of the estimates (`reduced`) without each group of what was sampled; as `estimates`."""
         for group in range(len(groups.layers)):
-            parts = (chunk.filter(groups.kept(chunk, group)).drop(COLUMNS) for chunk in self.raw())
-            with values_only(), measures_wanted(wanted):
-                taken = self.study.analyse({self.model: (part for part in parts if part.height)})
+            chunks = (chunk.filter(groups.kept(chunk, group)).drop(COLUMNS) for chunk in self.raw())
+            with values_only(), measures_wanted(measures):
+                taken = self.study.analyse({self.model: (rest for rest in chunks if rest.height)})
             yield reduced(taken)
 
 
 def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
     """What was sampled for some conditions, dealt into groups; `paired` where all are about the same units."""
-    rows = sum(one.rows for one in conditions)
-    pairs = [one.pairs() for one in conditions]
+    rows = sum(answers.rows for answers in conditions)
+    pairs = [answers.pairs() for answers in conditions]
     return Groups([np.concatenate(pairs)] if paired else pairs, GROUPS if rows <= MANY_ROWS else FEWER_GROUPS, SEED)
 
 
 def left_out(first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame], groups: Groups) -> Iterator[LeftOut]:
     """Both conditions without each group, from the estimates of either."""
-    for (layer, _), one, two in zip(groups.layers, first, second, strict=True):
-        yield LeftOut(layer, one, two)
+    for (layer, _), before, after in zip(groups.layers, first, second, strict=True):
+        yield LeftOut(layer, before, after)

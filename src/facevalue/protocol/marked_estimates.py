@@ -43,16 +43,16 @@ class MarkedWords:
     rank: Measure
     unmarked: dict[str, str]
 
-    def add(self, table: EstimateTable, words: WordTables, one: Dimension) -> None:
+    def add(self, table: EstimateTable, words: WordTables, dimension: Dimension) -> None:
         """Add marked words of a dimension. Without an unmarked group, that of most images is it."""
         placed = words.images.with_row_index("_at")
-        units = one.of(placed)
+        units = dimension.of(placed)
         if units.is_empty():
             return
         sizes = units.group_by(GROUP).len().sort("len", GROUP, descending=[True, False])
-        unmarked = self.unmarked.get(one.factors[0], sizes[GROUP][0])
+        unmarked = self.unmarked.get(dimension.factors[0], sizes[GROUP][0])
         grouped = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
-        label = {"task": self.task, "dimension": one.name}
+        label = {"task": self.task, "dimension": dimension.name}
         if sizes.height < 2:
             not_measurable(table, self.odds, label, "only one group was described")
         elif unmarked not in sizes[GROUP]:
@@ -65,15 +65,15 @@ class MarkedWords:
             self._tested(table, words.strict, grouped, label, unmarked)
 
     def _tested(
-        self, table: EstimateTable, counts: WordCounts, shown: pl.DataFrame, label: dict[str, str], unmarked: str
+        self, table: EstimateTable, counts: WordCounts, images: pl.DataFrame, label: dict[str, str], unmarked: str
     ) -> None:
         # Images of one person together, where they are in one group.
-        unit = shown[UNIT].fill_null("")
+        unit = images[UNIT].fill_null("")
         names = unit.unique(maintain_order=True)
         code = unit.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
         merged = counts.merged(code, len(names))
-        missing = np.bincount(code, shown["missing"].to_numpy(), len(names)).astype(np.int64)
-        firsts = shown.with_columns(unit).unique(UNIT, keep="first", maintain_order=True)
+        missing = np.bincount(code, images["missing"].to_numpy(), len(names)).astype(np.int64)
+        firsts = images.with_columns(unit).unique(UNIT, keep="first", maintain_order=True)
         groups = firsts[GROUP].to_list()
         strata = firsts["occupation"].to_list() if "occupation" in firsts.columns else None
         people = firsts[PERSON].fill_null("").to_list() if PERSON in firsts.columns else None
@@ -101,6 +101,6 @@ class MarkedWords:
         enter(table, self.z, _labels(strict, label), statistics)
 
 
-def _labels(found: pl.DataFrame, label: dict[str, str]) -> dict[str, Any]:
+def _labels(words: pl.DataFrame, label: dict[str, str]) -> dict[str, Any]:
     names = {"group": "group", "other_group": "against", "word": "word"}
-    return {**label, **{name: found[column].to_list() for name, column in names.items()}}
+    return {**label, **{name: words[column].to_list() for name, column in names.items()}}

@@ -85,7 +85,7 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], wit
     if leads_out(like, path.parent, within):
         raise DataError(_OUT.format(path.name, like))
     if base_file.resolve() in seen:
-        chain = " is like ".join(one.name for one in (*seen, base_file.resolve()))
+        chain = " is like ".join(file.name for file in (*seen, base_file.resolve()))
         raise DataError(f"{chain}: a study cannot be like itself.")
     if len(seen) >= MOST_LIKE:
         raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
@@ -110,9 +110,9 @@ def leads_out(name: str, folder: Path, within: Path | None) -> bool:
         return True
 
 
-def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def _over(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(base)
-    for key, value in own.items():
+    for key, value in overrides.items():
         before = out.get(key)
         out[key] = _over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return out
@@ -140,7 +140,7 @@ def _narrowed(top: TomlTable, published: Lookup) -> Protocol:
 def _default(table: TomlTable, setting: Setting) -> OptionValue:
     key, now = setting.name, setting.default
     if isinstance(now, list):
-        return [str(one) for one in (table.wholes(key, ()) if key == "seeds" else table.names(key))]
+        return [str(item) for item in (table.wholes(key, ()) if key == "seeds" else table.names(key))]
     if isinstance(now, bool):
         return table.flag(key, now)
     if isinstance(now, int):
@@ -172,7 +172,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items), {})
     replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
-    takes = tuple(_take(one) for one in top.tables("take"))
+    takes = tuple(_take(table) for table in top.tables("take"))
     titles = top.table("titles", needed=False)
     canonical = tomli_w.dumps(top.document())
     if len(canonical.encode()) > MAX_KEPT:
@@ -181,7 +181,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
         return Protocol(
             name=name,
             title=top.text("title", name),
-            version=top.whole("version", 1, least=1),
+            version=top.whole("version", 1, low=1),
             citation=top.text("citation", ""),
             content_note=top.text("note", ""),
             stimuli=stimuli,

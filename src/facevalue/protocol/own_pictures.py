@@ -35,8 +35,8 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
             return Rows(rows, UNITS[unit], cue, base)
         of = table.text("of", Kind.UNSTATED.value)
         with table.at("of"):
-            if of not in [one.value for one in Kind]:
-                raise UnknownNameError("what pictures are", of, [one.value for one in Kind])
+            if of not in [k.value for k in Kind]:
+                raise UnknownNameError("what pictures are", of, [k.value for k in Kind])
         if kind == "folder":
             return _folder(table, UNITS[unit], of, placed)
         table.known("kind", "unit", "cue", "base", "of", "manifest")

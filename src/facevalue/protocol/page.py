@@ -276,8 +276,8 @@ def worded(words: Words, sections: Mapping[str, tuple[Block, ...]], **declared: 
     texts: dict[str, Any] = {name: kind(**words(name)) for name, kind in _WORDED.items() if name in words}
     texts |= {name: tuple(kind(**row) for row in words.rows(name)) for name, kind in _LISTED.items() if name in words}
     declared["titles"] = {**(words.titles() if "titles" in words else {}), **declared.get("titles", {})}
-    named = tuple(Section(name, blocks=blocks, **words(name)) for name, blocks in sections.items())
-    return Page(sections=named, **{**texts, **declared})
+    titled = tuple(Section(name, blocks=blocks, **words(name)) for name, blocks in sections.items())
+    return Page(sections=titled, **{**texts, **declared})
 
 
 _WORDED: Mapping[str, type[Any]] = {
@@ -286,16 +286,16 @@ _WORDED: Mapping[str, type[Any]] = {
 _LISTED: Mapping[str, type[Any]] = {"rates": Rate, "stated": StatedCard}
 
 
-def selections(part: object) -> Iterator[Of]:
+def selections(content: object) -> Iterator[Of]:
     """Every selection of estimates in a page or a part of one."""
-    if isinstance(part, Of):
-        yield part
-    elif isinstance(part, tuple | list):
-        for one in part:
-            yield from selections(one)
-    elif is_dataclass(part):
-        for one in fields(part):
-            yield from selections(getattr(part, one.name))
+    if isinstance(content, Of):
+        yield content
+    elif isinstance(content, tuple | list):
+        for item in content:
+            yield from selections(item)
+    elif is_dataclass(content):
+        for item in fields(content):
+            yield from selections(getattr(content, item.name))
 
 
 def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -> None:
@@ -304,8 +304,8 @@ def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -
     `page`: what is shown. `measures`: what the study takes. `labels`: what its estimates may be broken down by.
     """
     names = {*(measure.name for measure in measures), *page.added}
-    for place, part in _parts(page):
-        for of in selections(part):
+    for place, content in _parts(page):
+        for of in selections(content):
             for name in of.measures:
                 if name not in names:
                     raise DataError(f"The page's {place} shows {name}, which is not measured.{_nearest(name, names)}")
@@ -327,6 +327,6 @@ def _parts(page: Page) -> Iterator[tuple[str, object]]:
     yield "examples", (page.examples, page.quoted)
 
 
-def _nearest(name: str, known: Sequence[str] | set[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
+def _nearest(name: str, names: Sequence[str] | set[str]) -> str:
+    near = get_close_matches(name, list(names), n=1)
     return f" Did you mean {near[0]}?" if near else ""

@@ -39,21 +39,21 @@ def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -
 def pooled_spread(groups: list[Array], source: str, growth: float = 0.0) -> Spread:
     """Spread between the rows of each part, (units, items), pooled; NaN where no part has two rows."""
     means, withins, items = [], [], []
-    for part in groups:
-        seen = np.isfinite(part)
+    for scores in groups:
+        seen = np.isfinite(scores)
         k = seen.sum(axis=1)
-        own, seen, k = part[k > 0], seen[k > 0], k[k > 0]
+        answered, seen, k = scores[k > 0], seen[k > 0], k[k > 0]
         if k.size < 2:
             continue
-        unit = np.where(seen, own, 0).sum(axis=1) / k
+        unit = np.where(seen, answered, 0).sum(axis=1) / k
         means.append(unit.var(ddof=1))
         items.append(k.mean())
         if (k > 1).any():
-            squares = np.where(seen, (own - unit[:, None]) ** 2, 0).sum()
+            squares = np.where(seen, (answered - unit[:, None]) ** 2, 0).sum()
             withins.append(squares / (k - 1).sum())
     if not means:
         return Spread(np.nan, np.nan, 0, source)
-    mean, within = (float(np.sqrt(np.mean(each))) if each else np.nan for each in (means, withins))
+    mean, within = (float(np.sqrt(np.mean(squares_of))) if squares_of else np.nan for squares_of in (means, withins))
     return Spread(mean, within, float(np.mean(items)), source, growth)
 
 
@@ -137,6 +137,6 @@ def _spread(phi: Array, breakdown: Breakdown, take: Take, source: str, between: 
     if not between:
         return pooled_spread([unit_means], source)
     level = sets.level(take.of)
-    groups = [unit_means[[name == own for own in level]] for name in breakdown.levels(take.of)]
+    groups = [unit_means[[name == of_unit for of_unit in level]] for name in breakdown.levels(take.of)]
     pooled = pooled_spread(groups, source)
     return Spread(2 * pooled.mean, 2 * pooled.within, pooled.items, pooled.source)

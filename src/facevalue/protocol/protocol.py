@@ -113,8 +113,8 @@ class Protocol:
             from facevalue.protocol.stimuli import columns_of  # noqa: PLC0415 - it draws portraits, with NumPy
 
             object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self._of_pictures))
-        asked = (factor.name for ask in self.asks.values() for factor in ask.named_factors)
-        chosen = list(dict.fromkeys([*(["task"] if self.tasks else []), *asked]))
+        factors = (factor.name for ask in self.asks.values() for factor in ask.named_factors)
+        chosen = list(dict.fromkeys([*(["task"] if self.tasks else []), *factors]))
         if not self.settings:
             choices = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
             sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
@@ -161,8 +161,8 @@ class Protocol:
         """
         options = self.options(given or {})
         if manifest is not None:
-            earlier = (one for one in self.settings if one.formerly is not None and one.name not in (given or {}))
-            options |= {one.name: one.formerly for one in earlier if one.formerly is not None}
+            earlier = (s for s in self.settings if s.formerly is not None and s.name not in (given or {}))
+            options |= {s.name: s.formerly for s in earlier if s.formerly is not None}
             return self._built(options, manifest)
         try:
             return self._checked(options)

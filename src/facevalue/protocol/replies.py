@@ -73,9 +73,9 @@ class Scale:
         """Columns of items that name options."""
         return [name for key in self.values for name in slots(key)]
 
-    def value(self, option: str, named: Mapping[str, str]) -> float:
+    def value(self, option: str, texts: Mapping[str, str]) -> float:
         """What an option counts where the slots name these."""
-        values = {named[key[1:-1]] if slots(key) else key: value for key, value in self.values.items()}
+        values = {texts[key[1:-1]] if slots(key) else key: value for key, value in self.values.items()}
         value = values.get(option, self.rest)
         assert value is not None
         return float(value)
@@ -154,7 +154,7 @@ class Options:
         if self.letters and self.order == ALL and len(names) == 2:
             pair = (self.texts[names[0]], self.texts[names[1]])
             levels = (_level(names[0]), _level(names[1]))
-            return {one.name: one.options(pair, levels) for one in ORDERINGS}
+            return {ordering.name: ordering.options(pair, levels) for ordering in ORDERINGS}
         orders: list[tuple[str, ...]] = [tuple(names)]
         if self.order == BOTH:
             orders.append(tuple(reversed(names)))
@@ -199,27 +199,27 @@ class Options:
         """The options in this order."""
         return self._orders[ordering]
 
-    def read(self, frame: pl.DataFrame, shown: Shown | None = None) -> pl.DataFrame:
+    def read(self, frame: pl.DataFrame, slotted: Shown | None = None) -> pl.DataFrame:
         """Expected scores of each answer, its mass, and how much of it is the option shown first or labelled (a).
 
-        `shown`: what was shown where options or scales have slots.
+        `slotted`: what was shown where options or scales have slots.
         """
         orderings = frame["ordering"].cast(pl.Enum(list(self._orders))).to_physical().to_numpy().astype(np.int64)
         codes, lists = orderings, [(options, dict[str, str]()) for options in self._orders.values()]
-        if shown is not None:
+        if slotted is not None:
             codes, lists = (
-                frame[shown[0]].to_numpy(),
-                [(options, dict(named)) for options, named in zip(shown[1], shown[2], strict=True)],
+                frame[slotted[0]].to_numpy(),
+                [(options, dict(texts)) for options, texts in zip(slotted[1], slotted[2], strict=True)],
             )
         names = {_level(name): name for name in self.texts}
         tables = {
             scale.score.name: np.array(
-                [[scale.value(names[o.level], named) for o in options] for options, named in lists]
+                [[scale.value(names[o.level], texts) for o in options] for options, texts in lists]
             )
             for scale in self.scales
         }
         letter = np.array([self._place(name, self.letters) for name in self._orders])
-        parsed = self._parsed(frame, shown)
+        parsed = self._parsed(frame, slotted)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
         at = np.maximum(choice, 0)
         seen = choice >= 0
@@ -246,7 +246,7 @@ class Options:
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
-    def _parsed(self, frame: pl.DataFrame, shown: Shown | None) -> pl.DataFrame:
+    def _parsed(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
         if self.parser == "yes-no":
             parsed = yes_no.parse_column(frame, "text")
             names = list(self.texts)
@@ -261,9 +261,9 @@ class Options:
             return parsed.with_columns(choice.alias("choice"))
         if self.parser == "rating":
             frame = frame.with_columns(pl.col("text").str.replace_all(self._scale, "$1"))
-        if shown is None:
+        if slotted is None:
             return parse_column(frame, "text", "ordering", self._orders)
-        return parse_column(frame, "text", shown[0], shown[1])
+        return parse_column(frame, "text", slotted[0], slotted[1])
 
     @cached_property
     def _scale(self) -> str:

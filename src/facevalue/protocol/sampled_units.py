@@ -34,11 +34,11 @@ class UnitNames:
         """Read them from answers of a study."""
         return StudyUnits(study, self)
 
-    def coded(self, named: pl.Series) -> pl.Series:
+    def coded(self, units: pl.Series) -> pl.Series:
         """Names as codes."""
-        names = named.unique(maintain_order=True)
+        names = units.unique(maintain_order=True)
         codes = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
-        return named.replace_strict(names, codes, return_dtype=pl.Int64)
+        return units.replace_strict(names, codes, return_dtype=pl.Int64)
 
 
 class StudyUnits:
@@ -55,7 +55,7 @@ class StudyUnits:
         rest = sides[0].is_null()
         if rest.any():
             pictured = self._shown(answers)
-            sides = [side.zip_with(~rest, other) for side, other in zip(sides, pictured, strict=True)]
+            sides = [side.zip_with(~rest, picture) for side, picture in zip(sides, pictured, strict=True)]
         return answers.with_columns(
             self._names.coded(side).alias(name) for side, name in zip(sides, COLUMNS, strict=True)
         )
@@ -69,7 +69,7 @@ class StudyUnits:
         lacking = {name for expression in declared for name in expression.meta.root_names()} - set(answers.columns)
         frame = answers.with_columns(pl.lit(None, pl.String).alias(name) for name in sorted(lacking))
         sides = frame.with_columns(
-            one.cast(pl.String).alias(name) for one, name in zip((declared[0], declared[-1]), COLUMNS, strict=True)
+            e.cast(pl.String).alias(name) for e, name in zip((declared[0], declared[-1]), COLUMNS, strict=True)
         )
         return [sides[name] for name in COLUMNS]
 
@@ -156,10 +156,10 @@ class Groups:
 
     def kept(self, answers: pl.DataFrame, left_out: int) -> npt.NDArray[np.bool_]:
         """Which answers remain without a group, by its place in `layers`."""
-        one, two = (answers[name].to_numpy() for name in COLUMNS)
+        first, second = (answers[name].to_numpy() for name in COLUMNS)
         if self.layers[left_out][0] != PAIRS:
-            return (self._unit[one] != left_out) & (self._unit[two] != left_out)
-        key = np.minimum(one, two) * self._size + np.maximum(one, two)
+            return (self._unit[first] != left_out) & (self._unit[second] != left_out)
+        key = np.minimum(first, second) * self._size + np.maximum(first, second)
         return self._pair_group[np.searchsorted(self._pairs, key)] != left_out
 
 

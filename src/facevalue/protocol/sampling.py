@@ -38,7 +38,7 @@ class WholeUnits:
         pictures = np.bincount(self.sets.identity, minlength=units) * repeats
         orderings = np.repeat(*np.array(list(self.asked.values()), dtype=np.int64).T[::-1])
         items = orderings.size
-        least = int(pictures.min() * orderings.min())
+        smallest = int(pictures.min() * orderings.min())
         turns = Permutation(units, seed)(np.arange(units))
         item_order = Permutation(items, seed + 1)(np.arange(items))
         is_asked = np.zeros((units, items), dtype=np.bool_)
@@ -49,10 +49,10 @@ class WholeUnits:
             fits = fitting(costs, left)
             is_asked[turns[fits], item[fits]] = True
             left -= int(costs[fits].sum())
-            if left < least:
+            if left < smallest:
                 break
         if not is_asked.any():
-            raise DataError(f"A sample of {size:,} requests is too small: {self.what}, takes {least:,}. {self.mend}")
+            raise DataError(f"A sample of {size:,} requests is too small: {self.what}, takes {smallest:,}. {self.mend}")
         rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
         firsts = dict(zip(self.asked, np.cumsum([0, *(many for many, _ in self.asked.values())]), strict=False))
         numbers = []

@@ -129,8 +129,8 @@ class Sets:
 
     def level(self, dimension: str) -> list[str | None]:
         """Level of each unit; None where its stimuli have none."""
-        known = pl.DataFrame({"unit": self.identity, "level": self.manifest[dimension]}).drop_nulls()
-        levels = dict(known.unique("unit", keep="first").iter_rows())
+        rows = pl.DataFrame({"unit": self.identity, "level": self.manifest[dimension]}).drop_nulls()
+        levels = dict(rows.unique("unit", keep="first").iter_rows())
         return [levels.get(number) for number in range(len(self.identities))]
 
     def groups(self, rows: Codes, dimension: str) -> Slicing:

@@ -85,16 +85,16 @@ def check_together(settings: Sequence[Setting], options: Options) -> None:
         for excluded in setting.excludes:
             if _is(options, excluded):
                 raise SettingError(f"{option} has no effect beside {_option(excluded)}: leave out one of the two.")
-        if setting.needs and not any(_is(options, other) for other in setting.needs):
-            *others, last = [_option(other) for other in setting.needs]
-            needed = f"{', '.join(others)} or {last}" if others else last
+        if setting.needs and not any(_is(options, condition) for condition in setting.needs):
+            *rest, last = [_option(condition) for condition in setting.needs]
+            needed = f"{', '.join(rest)} or {last}" if rest else last
             raise SettingError(
-                f"{option} has no effect without {needed}: give {'one' if others else 'it'} too, or leave out {option}."
+                f"{option} has no effect without {needed}: give {'one' if rest else 'it'} too, or leave out {option}."
             )
 
 
-def _is(options: Options, other: str) -> bool:
-    name, _, value = other.partition("=")
+def _is(options: Options, condition: str) -> bool:
+    name, _, value = condition.partition("=")
     chosen_value = options[name]
     if not value:
         return bool(chosen_value)
@@ -102,8 +102,8 @@ def _is(options: Options, other: str) -> bool:
     return not listed or folded(value) in map(folded, listed)
 
 
-def _option(other: str) -> str:
-    name, _, value = other.partition("=")
+def _option(condition: str) -> str:
+    name, _, value = condition.partition("=")
     return f"--{name.replace('_', '-')}{' ' if value else ''}{value}"
 
 
@@ -135,14 +135,14 @@ def temperature_setting(default: float) -> Setting:
 def names(options: Options, name: str) -> list[str]:
     """A setting that is a list of names."""
     value = options[name]
-    return [str(v) for v in value] if isinstance(value, list) else [part for part in str(value).split(",") if part]
+    return [str(v) for v in value] if isinstance(value, list) else [text for text in str(value).split(",") if text]
 
 
-def whole(options: Options, name: str, least: int) -> int:
-    """A setting that is a whole number of at least `least`."""
+def whole(options: Options, name: str, low: int) -> int:
+    """A setting that is a whole number of at least `low`."""
     value = options[name]
-    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
-        raise DataError(f"The setting {name} is a whole number from {least}, not {value!r}.")
+    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < low:
+        raise DataError(f"The setting {name} is a whole number from {low}, not {value!r}.")
     return int(value)
 
 
@@ -176,7 +176,7 @@ def temperature(options: Options, name: str = "temperature") -> float:
     return float(value)
 
 
-def chosen(kind: str, names_wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+def chosen(kind: str, names_wanted: Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
     """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
 
     Examples
@@ -185,14 +185,14 @@ def chosen(kind: str, names_wanted: Iterable[str], known: Sequence[str]) -> tupl
     ('physical traits',)
     """
     names_wanted = list(names_wanted)
-    if not known:
+    if not allowed:
         return tuple(names_wanted)
-    places = {folded(name): name for name in known}
+    places = {folded(name): name for name in allowed}
     for name in names_wanted:
         if folded(name) not in places:
-            raise UnknownNameError(kind, name, known)
+            raise UnknownNameError(kind, name, allowed)
     positions = {places[folded(name)] for name in names_wanted}
-    return tuple(name for name in known if name in positions)
+    return tuple(name for name in allowed if name in positions)
 
 
 def folded(name: str) -> str:
@@ -213,7 +213,7 @@ def typed(setting: Setting, value: object) -> OptionValue:
         raise UnknownNameError(setting.name, str(value), setting.choices)
     if isinstance(default, list):
         texts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
-        return [str(part).strip() for part in texts if str(part).strip()]
+        return [str(text).strip() for text in texts if str(text).strip()]
     if isinstance(default, bool) is isinstance(value, bool):
         if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
             return str(value)

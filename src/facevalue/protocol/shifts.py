@@ -85,10 +85,10 @@ class Shifts:
             corrected.append(
                 (columns_of_row, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest))
             )
-        for columns_of_row, part in corrected:
+        for columns_of_row, estimates in corrected:
             for name in ("low", "high", "method", "se", "p_zero"):
                 if getattr(out, name) is not None:
-                    getattr(out, name)[columns_of_row] = getattr(part, name)
+                    getattr(out, name)[columns_of_row] = getattr(estimates, name)
         return out
 
     def bounds(
@@ -103,7 +103,7 @@ class Shifts:
 
         def about(at: npt.NDArray[np.int64]) -> Replies:
             totals = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
-            return Replies(*(self.cells(rows, columns, values=part).sums for part in totals))
+            return Replies(*(self.cells(rows, columns, values=values).sums for values in totals))
 
         return about(base), about(self.sets.varied)
 

@@ -24,7 +24,7 @@ def add_spreads(
     scores: Array,
     groups: Slicing,
     items: Slicing,
-    found: group_spread.Spreads,
+    spreads: group_spread.Spreads,
     *,
     mean: bool,
     family: str | None,
@@ -43,13 +43,13 @@ def add_spreads(
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, DEALT, dtype=object)
-    estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
-    floor, least = found.floor.at(which), found.least[which]
+    estimates = Estimates(spreads.value[which], spreads.low[which], spreads.high[which], n, clusters, method, se)
+    floor, p_least = spreads.floor.at(which), spreads.least[which]
     if family is None:
-        floor, least = replace(floor, p=np.full(n.size, np.nan)), np.full(n.size, np.nan)
+        floor, p_least = replace(floor, p=np.full(n.size, np.nan)), np.full(n.size, np.nan)
     table.add(
         measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
-        p_least=least, family=family, floor=floor, bounds=bounds, p_paper=published,
+        p_least=p_least, family=family, floor=floor, bounds=bounds, p_paper=published,
     )  # fmt: skip
 
 
@@ -86,6 +86,6 @@ def group_bounds(
 ) -> list[Bounds]:
     """Bounds of each group's mean in each item; parameters as in `limits`."""
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
-    replies = Replies(*(shift.cells(part, unit, rows, items, units).sums for part in totals))
+    replies = Replies(*(shift.cells(total, unit, rows, items, units).sums for total in totals))
     cells = phi_bounds(replies, poles)
     return [cells.at(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

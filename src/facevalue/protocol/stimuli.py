@@ -159,8 +159,8 @@ class Listed:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Where they are, and what they are."""
-        where, root, kind = _FILES
-        return replace(where, default=self.manifest), root, replace(kind, default=self.kind)
+        manifest, root, kind = _FILES
+        return replace(manifest, default=self.manifest), root, replace(kind, default=self.kind)
 
     def table(self, options: Options) -> pl.DataFrame:
         """The list of pictures."""
@@ -297,7 +297,7 @@ class Rows:
         return NoPicture()
 
 
-def checked(table: pl.DataFrame, stimuli: "Listed | Rows", where: str) -> pl.DataFrame:
+def checked(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.DataFrame:
     """A table that has the units and bases that are declared."""
     column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
     if table[column].null_count():
@@ -310,7 +310,7 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows", where: str) -> pl.Dat
     if stimuli.base and stimuli.base not in levels:
         raise UnknownNameError(f"level of {stimuli.cue}", stimuli.base, levels)
     is_base = (pl.col(stimuli.cue) == stimuli.base) if stimuli.base else pl.col(stimuli.cue).is_null()
-    check_bases(table, column, is_base, where)
+    check_bases(table, column, is_base, place)
     return table
 
 

@@ -195,10 +195,10 @@ class Breakdown:
             raise DataError(
                 f"A {take.measure} is between groups of units; {take.of!r} is not a factor in which units differ."
             )
-        if take.measure == TALLY and (other := next((n for n in take.by if n not in self.of_prompt), "")):
-            raise DataError(f"A tally is a share of questions, and {other!r} is no factor of the questions.")
-        if other := next((name for name in take.any if name not in self.asked), ""):
-            raise UnknownNameError("factor of the questions", other, self.asked)
+        if take.measure == TALLY and (stray := next((n for n in take.by if n not in self.of_prompt), "")):
+            raise DataError(f"A tally is a share of questions, and {stray!r} is no factor of the questions.")
+        if stray := next((name for name in take.any if name not in self.asked), ""):
+            raise UnknownNameError("factor of the questions", stray, self.asked)
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
         levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []
@@ -279,7 +279,7 @@ class Breakdown:
             ordered = [level for level in take.ends if level in levels]
             return [(ordered[-1], ordered[0])]
         if take.versus == EACH_OTHER:
-            return [(level, other) for other, level in combinations(levels, 2)]
+            return [(level, rival) for rival, level in combinations(levels, 2)]
         if take.versus:
             return [(level, take.versus) for level in levels if level != take.versus]
         return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]

@@ -141,7 +141,7 @@ def allotted(
     """
     out: dict[str, list[Take]] = {name: [] for name in breakdowns}
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
-    if sides and len({(score.unit, score.span) for own in scores.values() for score in own}) > 1:
+    if sides and len({(score.unit, score.span) for task_takes in scores.values() for score in task_takes}) > 1:
         raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
     refused: list[UnknownNameError] = []
     for take in takes:
@@ -153,15 +153,15 @@ def allotted(
                 raise
             refused.append(error)
             continue
-        for task, own in of_tasks:
-            out[task].append(own)
-    if refused and not any(take.tested for of_task in out.values() for take in of_task):
+        for task, task_takes in of_tasks:
+            out[task].append(task_takes)
+    if refused and not any(take.tested for ts in out.values() for take in ts):
         raise refused[0]  # nothing that compares is left: these are not the pictures that were meant
-    for name, task_takes in out.items():
-        if not task_takes:
-            what = f"the answers to {name!r}" if name else "the answers"
-            raise DataError(f"Nothing is taken of {what}: leave the task out, or say what is to be measured of it.")
-    return {name: tuple(own) for name, own in out.items()}
+    for name, of_task in out.items():
+        if not of_task:
+            answers = f"the answers to {name!r}" if name else "the answers"
+            raise DataError(f"Nothing is taken of {answers}: leave the task out, or say what is to be measured of it.")
+    return {name: tuple(task_takes) for name, task_takes in out.items()}
 
 
 def _of_tasks(

@@ -59,24 +59,24 @@ class TextEstimates:
         for score, measure in measures.items():
             self.add(measure, rates.select(GROUP, "n", "clusters", value=pl.col(score) * 100, method=method))
 
-    def add(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, **more: Any) -> None:
+    def add(self, measure: Measure, rates: pl.DataFrame, prefix: str | None = None, **more: Any) -> None:
         """Add the rows of `word_rates`, whose measures are lists with a prefix where there is one."""
         labels: dict[str, str | Sequence[str | None] | None] = dict(self.label)
         if self.one is not None:
-            labels["group"] = found[GROUP].to_list()
+            labels["group"] = rates[GROUP].to_list()
         if prefix is not None:
-            labels["word_list"] = found["measure"].str.strip_prefix(prefix).to_list()
-        if "against" in found.columns:
-            labels["other_group"] = found["against"].to_list()
-        enter(self.table, measure, labels, estimates(found), **more)
+            labels["word_list"] = rates["measure"].str.strip_prefix(prefix).to_list()
+        if "against" in rates.columns:
+            labels["other_group"] = rates["against"].to_list()
+        enter(self.table, measure, labels, estimates(rates), **more)
 
-    def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, whose: str = "") -> None:
+    def _between(self, measure: Measure, rates: pl.DataFrame, prefix: str | None = None, whose: str = "") -> None:
         family = f"{measure.name} by {self.label['dimension']}{whose}"
-        self.add(measure, found, prefix, p=to_array(found["p"]), family=family, bounds=bounds_of(found))
+        self.add(measure, rates, prefix, p=to_array(rates["p"]), family=family, bounds=bounds_of(rates))
 
-    def nothing(self, measure: Measure, why: str) -> None:
+    def nothing(self, measure: Measure, reason: str) -> None:
         """Say why it could not be measured."""
-        not_measurable(self.table, measure, self.label, why)
+        not_measurable(self.table, measure, self.label, reason)
 
 
 def _counts(listed: Lexicon, prefix: str) -> list[str]:

@@ -46,7 +46,7 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 def _parts(name: str) -> Path:
-    return tuple(next(filter(None, part.groups()), "") for part in _PART.finditer(name))
+    return tuple(next(filter(None, match.groups()), "") for match in _PART.finditer(name))
 
 
 class TomlTable:
@@ -96,14 +96,14 @@ class TomlTable:
                 with self.at(key):
                     raise UnknownNameError("key", key, keys)
 
-    def _get(self, key: str, what: str, fits: Callable[[Any], bool], default: T | None) -> Any:
+    def _get(self, key: str, form: str, fits: Callable[[Any], bool], default: T | None) -> Any:
         if key not in self._data:
             if default is None:
-                raise self.error(f"{key!r} is missing: {what}.")
+                raise self.error(f"{key!r} is missing: {form}.")
             return default
         value = self._data[key]
         if not fits(value):
-            raise self.error(f"{key!r} is {what}, not {_short(value)}.", key)
+            raise self.error(f"{key!r} is {form}, not {_short(value)}.", key)
         return value
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -114,11 +114,11 @@ class TomlTable:
         """A number."""
         return float(self._get(key, "a number", _is_number, default))
 
-    def whole(self, key: str, default: int | None = None, least: int | None = None) -> int:
-        """A whole number, of at least `least` where that is said."""
-        lowest = 1 - 2**53 if least is None else least
+    def whole(self, key: str, default: int | None = None, low: int | None = None) -> int:
+        """A whole number, of at least `low` where that is said."""
+        lowest = 1 - 2**53 if low is None else low
         fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and lowest <= value < 2**53  # noqa: E731
-        return int(self._get(key, "a whole number" + ("" if least is None else f" from {least}"), fits, default))
+        return int(self._get(key, "a whole number" + ("" if low is None else f" from {low}"), fits, default))
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
@@ -129,13 +129,13 @@ class TomlTable:
 
         def fits(value: object) -> bool:
             return isinstance(value, str) or (
-                isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
+                isinstance(value, list) and all(isinstance(text, str) and text.strip() for text in value)
             )
 
         value = self._get(key, "a list of texts in quotes", fits, default)
         names = (value,) if isinstance(value, str) else tuple(value)
         if len(set(names)) < len(names):
-            twice = next(one for one, many in Counter(names).items() if many > 1)
+            twice = next(text for text, many in Counter(names).items() if many > 1)
             raise self.error(f"{key!r} names {twice!r} twice.", key)
         return names
 
@@ -143,7 +143,7 @@ class TomlTable:
         """A list of whole numbers."""
 
         def fits(value: object) -> bool:
-            return isinstance(value, list) and all(isinstance(one, int) and 0 <= one < 2**31 for one in value)
+            return isinstance(value, list) and all(isinstance(number, int) and 0 <= number < 2**31 for number in value)
 
         return tuple(self._get(key, "a list of whole numbers", fits, default))
 
@@ -169,10 +169,10 @@ class TomlTable:
         """Tables of one name, `[[key]]` each."""
 
         def fits(value: object) -> bool:
-            return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+            return isinstance(value, list) and all(isinstance(table, dict) for table in value)
 
         value = self._get(key, f"written as [[{key}]] tables", fits, [])
-        return [TomlTable(self._name, self._lines, (*self._path, key, at), one) for at, one in enumerate(value)]
+        return [TomlTable(self._name, self._lines, (*self._path, key, at), table) for at, table in enumerate(value)]
 
 
 def _is_number(value: object) -> bool:

@@ -35,15 +35,15 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
     """
     study = conditions.study
     with TemporaryDirectory(prefix="facevalue-") as folder:
-        kept = {
+        by_model = {
             model: _split(conditions, model, chunks, Path(folder) / str(at))
             for at, (model, chunks) in enumerate(answers.items())
         }
-        parts = [study.analyse({model: conditions_of[0].chunks() for model, conditions_of in kept.items()})]
-        for model, conditions_of in kept.items():
-            plain = parts[0].filter(pl.col("model") == model) if parts[0].height else parts[0]
-            parts += _model(conditions, model, conditions_of, plain)
-    return stacked([part for part in parts if part.height] or parts[:1])
+        tables = [study.analyse({model: conditions_of[0].chunks() for model, conditions_of in by_model.items()})]
+        for model, conditions_of in by_model.items():
+            plain = tables[0].filter(pl.col("model") == model) if tables[0].height else tables[0]
+            tables += _model(conditions, model, conditions_of, plain)
+    return stacked([table for table in tables if table.height] or tables[:1])
 
 
 def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], folder: Path) -> list[KeptAnswers]:
@@ -55,9 +55,9 @@ def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], f
         plain = conditions.plain(chunk)
         condition = pl.Series(conditions.of(chunk))
         for c, answers in enumerate(out):
-            part = plain.filter(condition == c)
-            if part.height:
-                answers.add(part, to_disk=sum(one.rows for one in out) > MOST_ROWS)
+            of_condition = plain.filter(condition == c)
+            if of_condition.height:
+                answers.add(of_condition, to_disk=sum(a.rows for a in out) > MOST_ROWS)
     return out
 
 
@@ -69,35 +69,35 @@ def _model(
     base = by_condition[0]
     groups = grouped(by_condition, paired=True)
     plain_taken: dict[bytes, tuple[pl.DataFrame, list[pl.DataFrame]]] = {}
-    parts = []
+    tables = []
     for variant, changed in zip(conditions.variants, by_condition[1:], strict=True):
         if not changed.rows:
             continue
         name = variant.name
         estimates = changed.estimates()
-        parts.append(estimates.with_columns(pl.lit(name).alias("intervention")))
+        tables.append(estimates.with_columns(pl.lit(name).alias("intervention")))
         table = EstimateTable(study.name, model, (READING,) if variant.cipher else (), name)
         if variant.cipher:
             _add_readings(table, changed, unit)
         if base.rows:
-            both = np.intersect1d(base.trials(), changed.trials())
-            whole = both.size == base.trials().size == changed.trials().size
-            first, second = (base, changed) if whole else (base.of_trials(both), changed.of_trials(both))
-            if both.tobytes() not in plain_taken:
-                plain_taken[both.tobytes()] = _taken(first, groups, plain if whole else None)
-            before, after = plain_taken[both.tobytes()], _taken(second, groups, estimates if whole else None)
+            shared = np.intersect1d(base.trials(), changed.trials())
+            is_whole = shared.size == base.trials().size == changed.trials().size
+            first, second = (base, changed) if is_whole else (base.of_trials(shared), changed.of_trials(shared))
+            if shared.tobytes() not in plain_taken:
+                plain_taken[shared.tobytes()] = _taken(first, groups, plain if is_whole else None)
+            before, after = plain_taken[shared.tobytes()], _taken(second, groups, estimates if is_whole else None)
             changes = Changes(before[0], after[0], left_out(before[1], after[1], groups))
-            parts.append(changes.table(study.estimates.measures, study.name, model, name))
+            tables.append(changes.table(study.estimates.measures, study.name, model, name))
             add_missing_change(table, first, second, unit)
             if study.changes.alike is not None:
-                parts.append(study.changes.alike(model, name, first.chunks(), second.chunks()))
-        parts.append(table.frame())
-    return parts
+                tables.append(study.changes.alike(model, name, first.chunks(), second.chunks()))
+        tables.append(table.frame())
+    return tables
 
 
-def _taken(answers: KeptAnswers, groups: Groups, whole: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+def _taken(answers: KeptAnswers, groups: Groups, ready: pl.DataFrame | None) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """The estimates of one condition, and their values without each group."""
-    estimates = answers.estimates() if whole is None else whole
+    estimates = answers.estimates() if ready is None else ready
     return reduced(estimates), list(answers.without(groups))
 
 
@@ -109,19 +109,19 @@ def add_missing_change(table: EstimateTable, first: KeptAnswers, second: KeptAns
 
 def _totals(answers: KeptAnswers) -> pl.DataFrame:
     """Replies and those without a valid answer, by pair of units."""
-    parts = []
+    totals = []
     for rows in answers.raw():
         valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
         mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
         pair = rows.select(unit_1=pl.min_horizontal(COLUMNS), unit_2=pl.max_horizontal(COLUMNS), missing=1 - mass)
         sums = pair.group_by("unit_1", "unit_2").agg(replies=pl.len().cast(pl.Float64), missing=pl.col("missing").sum())
-        parts.append(sums)
-    return pl.concat(parts).group_by("unit_1", "unit_2").agg(pl.all().sum()).sort("unit_1", "unit_2")
+        totals.append(sums)
+    return pl.concat(totals).group_by("unit_1", "unit_2").agg(pl.all().sum()).sort("unit_1", "unit_2")
 
 
 def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None:
-    parts = [chunk.filter(pl.col(READING).is_not_null()).group_by(_UNIT, READING).len() for chunk in answers.raw()]
-    counted = pl.concat(parts).group_by(_UNIT, READING).agg(pl.col("len").sum()).sort(_UNIT)
+    counts_of = [chunk.filter(pl.col(READING).is_not_null()).group_by(_UNIT, READING).len() for chunk in answers.raw()]
+    counted = pl.concat(counts_of).group_by(_UNIT, READING).agg(pl.col("len").sum()).sort(_UNIT)
     if not counted.height:
         return
     kinds = [kind.value for kind in caesar.CipherKind]

@@ -133,12 +133,12 @@ class Fields(_Written):
     @property
     def scores(self) -> tuple[Score, ...]:
         """A score per field."""
-        return tuple(Score(name, f"Field {name}", one.unit, one.low, one.high) for name, one in self.fields.items())
+        return tuple(Score(name, f"Field {name}", f.unit, f.low, f.high) for name, f in self.fields.items())
 
     @property
     def told(self) -> Mapping[str, str]:
         """The values and ranges that simulated models answer in."""
-        ranges = {name: list(one.values) or _range(one.low, one.high) for name, one in self.fields.items()}
+        ranges = {name: list(field.values) or _range(field.low, field.high) for name, field in self.fields.items()}
         return {STATED: json.dumps(ranges)}
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -165,11 +165,11 @@ class Fields(_Written):
         joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
         return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
 
-    def _value(self, name: str, found: json_fields.ReplyField | None) -> float | None:
+    def _value(self, name: str, reply: json_fields.ReplyField | None) -> float | None:
         field = self.fields[name]
-        if found is None or len(found.values) != 1:
+        if reply is None or len(reply.values) != 1:
             return None
-        text = found.values[0].strip().casefold()
+        text = reply.values[0].strip().casefold()
         if field.values:
             return {value.casefold(): score for value, score in field.values.items()}.get(text)
         return numbers.parse(text, field.low, field.high)[0]

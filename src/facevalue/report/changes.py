@@ -30,10 +30,10 @@ _FORMAL = ("_z", "_published")
 """Endings of names of measures whose changes are those of another measure."""
 
 
-def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
+def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], limit: int = 3) -> list[str]:
     """Say per model and intervention how many estimates changed, which clearest, and what became of missing answers.
 
-    `numbers`, `titles`, `measures`: estimates, wording of levels, definitions. `most`: how many changes to name.
+    `numbers`, `titles`, `measures`: estimates, wording of levels, definitions. `limit`: how many changes to name.
 
     Returns lines; none where there was no intervention.
     """
@@ -51,7 +51,7 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
             f"{model}: {len(changes) or 'none'} of {len(tests):,} estimates changed (q < .05 within each measure). "
             f"Replies without a valid answer: {_value(missing) if missing else 'not measured'}."
         )
-        for e in changes[:most]:
+        for e in changes[:limit]:
             title = measure_titles.get(e.measure, e.measure)
             out.append(f"  {title}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.q)}")
     return out

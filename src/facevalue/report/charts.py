@@ -39,7 +39,7 @@ class AxisScale:
         return round(min(max(100 * (value - self.low) / (self.high - self.low), 0), 100), 2)
 
 
-def scale(low: float, high: float, most: int = 7) -> AxisScale:
+def scale(low: float, high: float, ticks_wanted: int = 7) -> AxisScale:
     """Choose an axis over at least this range, with round ticks.
 
     Examples
@@ -49,7 +49,7 @@ def scale(low: float, high: float, most: int = 7) -> AxisScale:
     """
     if not high > low:
         low, high = low - 0.01, low + 0.01
-    rough = (high - low) / (most - 1)
+    rough = (high - low) / (ticks_wanted - 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
     ticks = tuple(round(i * step, 12) for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1))

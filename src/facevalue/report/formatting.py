@@ -221,9 +221,9 @@ class Titles:
     def __init__(
         self,
         published: Mapping[str, Mapping[str, str]] | None = None,
-        own: Mapping[str, Mapping[str, str]] | None = None,
+        titles: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        self._own = own or {}
+        self._own = titles or {}
         self._study = published or {}
 
     def known(self, column: str, level: str) -> str | None:

@@ -88,10 +88,10 @@ def _reduced(
     units = _units(study)
     pictures = study.manifest.filter(pl.col(units.name).is_in(units.head(_FEW).implode())).height
     repeats = min(study.repeats, _SEEDS)
-    named = {factor.name: list(factor.levels) for ask in protocol.asks.values() for factor in ask.named_factors}
-    for name in sorted(named, key=lambda name: -max(factors.get(name, 0) for factors in sizes)):
+    levels_of = {factor.name: list(factor.levels) for ask in protocol.asks.values() for factor in ask.named_factors}
+    for name in sorted(levels_of, key=lambda name: -max(factors.get(name, 0) for factors in sizes)):
         chosen = small.get(name)
-        levels = (chosen if isinstance(chosen, list) else []) or named[name]
+        levels = (chosen if isinstance(chosen, list) else []) or levels_of[name]
         per_picture = sum(prod(factors.values()) for factors in sizes) * repeats
         fits = max(2, min(len(levels), MOST * len(levels) // (per_picture * pictures)))
         small[name] = levels[:fits]

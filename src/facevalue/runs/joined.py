@@ -23,11 +23,11 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
     for run in runs:
         _check_same(run, first, (*first.study.planned.parts, *first.study.reading.read_by))
         runs_by_part = out.setdefault(run.model, {})
-        part = _part(run)
+        levels = _part(run)
         for other_part, already in runs_by_part.items():
-            if not part or not other_part or set(part) & set(other_part):
-                _refuse_twice(run, already, set(part) & set(other_part))
-        runs_by_part[part] = run
+            if not levels or not other_part or set(levels) & set(other_part):
+                _refuse_twice(run, already, set(levels) & set(other_part))
+        runs_by_part[levels] = run
     reference = out[first.model]
     for model, runs_by_part in out.items():
         if set(runs_by_part) != set(reference):
@@ -35,13 +35,13 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
                 f"{model} and {first.model} were not asked the same parts: "
                 f"{_listed(runs_by_part)} and {_listed(reference)}."
             )
-        for part, run in runs_by_part.items():
-            same = reference[part]
+        for levels, run in runs_by_part.items():
+            same = reference[levels]
             _check_same(run, same, first.study.reading.read_by)
             if (run.facts.sample, run.facts.seed) != (same.facts.sample, same.facts.seed):
                 folders = f"{run.folder} and {same.folder}"
                 raise RunError(f"{folders} asked about different samples: compare models on the same pictures.")
-    return {model: [runs_by_part[part] for part in reference] for model, runs_by_part in out.items()}
+    return {model: [runs_by_part[levels] for levels in reference] for model, runs_by_part in out.items()}
 
 
 def _part(run: StoredRun) -> tuple[str, ...]:
@@ -60,9 +60,9 @@ def _refuse_twice(run: StoredRun, earlier: StoredRun, shared: set[str]) -> None:
         raise RunError(
             f"{earlier.folder} and {run.folder} {alike} {run.model}. {_NAMES.format(earlier.folder, run.folder)}"
         )
-    setting, parts = run.study.planned.parts[0], ", ".join(sorted(shared)) or "every one"
+    setting, names = run.study.planned.parts[0], ", ".join(sorted(shared)) or "every one"
     raise RunError(
-        f"{earlier.folder} and {run.folder} both asked {run.model} about the same {setting} ({parts}): runs of "
+        f"{earlier.folder} and {run.folder} both asked {run.model} about the same {setting} ({names}): runs of "
         f"one model are put together where each asks another part. {_NAMES.format(earlier.folder, run.folder)}"
     )
 
@@ -100,7 +100,7 @@ def _check_scores(run: StoredRun, reference: StoredRun) -> None:
 
 
 def _listed(runs_by_part: Mapping[tuple[str, ...], StoredRun]) -> str:
-    return ", ".join(sorted(" and ".join(part) or "all" for part in runs_by_part))
+    return ", ".join(sorted(" and ".join(levels) or "all" for levels in runs_by_part))
 
 
 def study_of(runs: Sequence[StoredRun]) -> Study:
@@ -139,18 +139,18 @@ def estimate(
     from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.measures.judgment import judge  # noqa: PLC0415
 
-    seen = {model: Followed.of(parts) for model, parts in runs_by_model.items()}
+    seen = {model: Followed.of(of_model) for model, of_model in runs_by_model.items()}
     estimates = first.study.analyse(
-        {model: joined(parts, tallies, seen[model]) for model, parts in runs_by_model.items()}
+        {model: joined(of_model, tallies, seen[model]) for model, of_model in runs_by_model.items()}
     )
     if offer := first.study.extras.word_lists:
         flagged = [
-            offer.beside(estimates.filter(model=model), judged_by([run.folder for run in parts]))
-            for model, parts in runs_by_model.items()
+            offer.beside(estimates.filter(model=model), judged_by([run.folder for run in of_model]))
+            for model, of_model in runs_by_model.items()
         ]
         estimates = stacked([estimates, *flagged])
-    for model, parts in runs_by_model.items():
-        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(parts))])
+    for model, of_model in runs_by_model.items():
+        estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(of_model))])
     declared = first.declared()
     if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes
         declared = declared.measured(estimates)

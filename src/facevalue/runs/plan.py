@@ -187,11 +187,11 @@ def plan(
 
 def _pictures(design: Design, numbers: npt.NDArray[np.int64] | None = None) -> int:
     """Count what is shown: pictures by their name where blocks of the design share them, else stimuli."""
-    named = [block.stimulus[0].columns()[0] for block in design.blocks if len(block.stimulus) == 1]
-    if len(named) < len(design.blocks) or any(column.name != "image" for column in named):
+    columns = [block.stimulus[0].columns()[0] for block in design.blocks if len(block.stimulus) == 1]
+    if len(columns) < len(design.blocks) or any(column.name != "image" for column in columns):
         return int(design.stimulus_offsets[-1] if numbers is None else np.unique(design.stimulus_numbers(numbers)).size)
     if numbers is None:
-        return len({image for column in named for image in column.values})
+        return len({image for column in columns for image in column.values})
     return design.trials(numbers, ["image"])["image"].n_unique()
 
 

@@ -241,8 +241,8 @@ class _Driver(RunSession):
         return super()._incomplete(silent)
 
     def _drawn(self) -> str:
-        drawn = sum(unit.drawn for unit in self._units)
-        return f"{drawn:,} replies were drawn, as over 1% of their probability could not be read." if drawn else ""
+        replies = sum(unit.drawn for unit in self._units)
+        return f"{replies:,} replies were drawn, as over 1% of their probability could not be read." if replies else ""
 
     def _close(self, complete: bool) -> None:
         if not self._lease.lost:

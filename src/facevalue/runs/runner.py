@@ -250,9 +250,9 @@ class _FolderSession(RunSession):
         return self._completion.unasked()
 
     def _drawn(self) -> str:
-        if not self._before.exact or not (drawn := count_drawn(self._folder)):
+        if not self._before.exact or not (replies := count_drawn(self._folder)):
             return ""
         return (
-            f"{drawn:,} of {self._requests:,} replies were drawn, as over 1% of their probability could not be read: "
+            f"{replies:,} of {self._requests:,} replies were drawn, as over 1% of their probability could not be read: "
             f"'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
         )

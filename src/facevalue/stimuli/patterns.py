@@ -115,7 +115,7 @@ class PathPattern:
                 raise UnknownNameError("field of the pattern", name, self.fields)
         self._levels = levels
         self._segments = [_parsed(segment) for segment in text.split("/")]
-        self._nested = any(callable(one.spellings) for one in levels.values())
+        self._nested = any(callable(level.spellings) for level in levels.values())
         self._folded = lru_cache(maxsize=None)(self._table)
         self._read = lru_cache(maxsize=2**16)(self._match)
         for name in self.fields:

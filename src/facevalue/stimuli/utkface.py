@@ -52,7 +52,7 @@ def read_utkface(root: Path) -> Listing:
         else:
             rows.append((path, str(age), GENDERS[gender], RACES[race]))
     if not rows:
-        reasons = "".join(f" {files}: {why}" for files, why in _omitted(left_out))
+        reasons = "".join(f" {files}: {reason}" for files, reason in _omitted(left_out))
         raise DataError(f"{root}: holds no face of UTKFace, named age_gender_race_date.jpg, that is shown.{reasons}")
     return _listing(rows, ("age", "gender", "race"), left_out)
 
@@ -113,7 +113,7 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
 def _omitted(left_out: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """How many files are left out for each reason."""
     paths: dict[str, list[str]] = {}
-    for path, why in left_out:
-        paths.setdefault(why, []).append(path)
-    counts = {why: f"{len(files):,} {'file' if len(files) == 1 else 'files'}" for why, files in paths.items()}
-    return tuple((f"{counts[why]} such as {files[0]}", f"{why}.") for why, files in paths.items())
+    for path, reason in left_out:
+        paths.setdefault(reason, []).append(path)
+    counts = {reason: f"{len(files):,} {'file' if len(files) == 1 else 'files'}" for reason, files in paths.items()}
+    return tuple((f"{counts[reason]} such as {files[0]}", f"{reason}.") for reason, files in paths.items())

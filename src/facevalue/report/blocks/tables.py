@@ -150,7 +150,7 @@ def _line(
     )
 
 
-def outermost(row: str, view: View, moved: Sequence[Estimate], *, up: bool, most: int = 3) -> list[str]:
+def outermost(row: str, view: View, moved: Sequence[Estimate], *, up: bool, limit: int = 3) -> list[str]:
     """The outermost findings of a direction, in words."""
     side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
-    return [view.said(row, e) for e in side[:most]]
+    return [view.said(row, e) for e in side[:limit]]

@@ -18,12 +18,12 @@ def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[A
     if declared.each not in manifest.columns:
         return []
     first = _first_trials(run)
-    asked = manifest.filter(pl.col("image").is_in(list(first)))
-    bases = asked.filter(pl.col(declared.each).is_null())
+    stimuli = manifest.filter(pl.col("image").is_in(list(first)))
+    bases = stimuli.filter(pl.col(declared.each).is_null())
     bases = bases.unique(declared.by, keep="first", maintain_order=True) if declared.by in bases.columns else bases
     out = []
     for base in bases.head(declared.units).iter_rows(named=True):
-        unit_rows = asked.filter(pl.col(declared.unit) == base[declared.unit])
+        unit_rows = stimuli.filter(pl.col(declared.unit) == base[declared.unit])
         rows = unit_rows.unique(declared.each, keep="first", maintain_order=True).sort(
             pl.col(declared.each).is_not_null(),
             pl.col(declared.each).is_in(list(declared.last)).fill_null(value=False),
