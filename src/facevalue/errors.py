@@ -43,8 +43,8 @@ class UnknownNameError(FaceValueError):
     "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
     """
 
-    def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
-        names = sorted(allowed)
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.lower() in near]

@@ -23,7 +23,7 @@ ROWS = {"Female": "female", "Male": "male", "Asian": "asian", "Black": "black", 
 
 def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> tuple[Estimates, Shuffled]:
     """Of one set of groups, everybody somebody else."""
-    return d.divergences([d.Groups(choices)], seed, resamples)[0]
+    return d.divergences([d.ChoiceGroups(choices)], seed, resamples)[0]
 
 
 def released_answers() -> pl.DataFrame:

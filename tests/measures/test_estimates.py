@@ -10,7 +10,7 @@ from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition, label_columns, schema, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
-from facevalue.measures.paired_changes import Changes, LeftOut, reduced
+from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, PartContent
@@ -106,8 +106,8 @@ def test_a_studys_own_label_tells_rows_apart_in_families_and_verdicts() -> None:
 
 def test_a_studys_own_label_tells_rows_apart_in_intervention_effects() -> None:
     plain, other = (reduced(described(values)) for values in ([1.0, 2.0], [4.0, 10.0]))
-    without = [LeftOut("units 3", plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
-    moved = Changes(plain, other, without).table([GAP], "mine", "m", "cipher")
+    without = [Deletion("units 3", plain.with_columns(pl.col("value") + d), other) for d in (0.1, -0.1, 0.2)]
+    moved = ChangeSet(plain, other, without).table([GAP], "mine", "m", "cipher")
     rows = moved.select("measure", "model", "intervention", "descriptor", "value").rows()
     assert rows == [("change: gap", "m", "cipher", "old", 3.0), ("change: gap", "m", "cipher", "young", 8.0)]
 

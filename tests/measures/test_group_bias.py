@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.group_bias import Choices, agreement_by_chance, bias_scores
+from facevalue.measures.group_bias import GroupChoices, agreement_by_chance, bias_scores
 
 
-def choices(chosen: Array, shown: Array, valid: Array, asked: Array) -> Choices:
+def choices(chosen: Array, shown: Array, valid: Array, asked: Array) -> GroupChoices:
     """Of one attribute, in units that share nobody."""
     units = np.arange(len(chosen))
-    return Choices(chosen, shown, valid, asked, 0.5, (units, units), np.repeat(asked[:, :, None], chosen.shape[2], 2))
+    return GroupChoices(
+        chosen, shown, valid, asked, 0.5, (units, units), np.repeat(asked[:, :, None], chosen.shape[2], 2)
+    )
 
 
-def of(shares: list[float], valid: float = 1.0, clusters: int = 2) -> Choices:
+def of(shares: list[float], valid: float = 1.0, clusters: int = 2) -> GroupChoices:
     """Two groups, one instance per share, the same in all clusters."""
     p = np.tile(np.array(shares), (clusters, 1)) * valid
     chosen = np.stack([p, valid - p], axis=2)

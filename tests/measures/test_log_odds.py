@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.log_odds import Counts, log_odds, log_odds_between
+from facevalue.measures.log_odds import Tallies, log_odds, log_odds_between
 
 
-def counts(x: np.ndarray, n: np.ndarray) -> Counts:
+def counts(x: np.ndarray, n: np.ndarray) -> Tallies:
     p = x / n
-    return Counts(x, n, np.sqrt(p * (1 - p) / (n - 1)), n)
+    return Tallies(x, n, np.sqrt(p * (1 - p) / (n - 1)), n)
 
 
 def test_value_is_the_formula_of_section_5() -> None:
@@ -31,10 +31,10 @@ def test_swapping_activity_and_rest_turns_the_sign(x: int, y: int) -> None:
 def test_one_pair_gives_no_interval_and_no_option_no_value() -> None:
     one, none = np.array([1.0]), np.array([0.0])
     rest = counts(np.array([20.0]), np.array([90.0]))
-    value, _, low, _, _ = log_odds(Counts(one, one, np.array([np.nan]), one), rest)
+    value, _, low, _, _ = log_odds(Tallies(one, one, np.array([np.nan]), one), rest)
     assert np.isfinite(value[0])
     assert np.isnan(low[0])
-    assert np.isnan(log_odds(Counts(none, none, np.array([np.nan]), none), rest)[0][0])
+    assert np.isnan(log_odds(Tallies(none, none, np.array([np.nan]), none), rest)[0][0])
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

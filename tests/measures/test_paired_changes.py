@@ -10,7 +10,7 @@ from facevalue.measures import cluster_bootstrap, paired_changes
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.paired_changes import PAIRS, Changes, LeftOut, change_of, deal, reduced
+from facevalue.measures.paired_changes import PAIRS, ChangeSet, Deletion, change_of, deal, reduced
 
 SHARE = Measure("share", "Share", "n / N", "%", "face", "", limits=(0.0, 100.0))
 SPREAD = Measure("gap", "Gap", "|n / N|", "%", "face", "", signed=False)
@@ -38,13 +38,13 @@ def compared(plain: Array, other: Array, measure: Measure = SHARE, groups: int =
     """Changes of every cell's mean, both conditions having the same clusters."""
     group = deal(len(plain), groups, seed=3)
 
-    def without() -> Iterator[LeftOut]:
+    def without() -> Iterator[Deletion]:
         for g in range(int(group.max()) + 1):
             keep = group != g
-            yield LeftOut("units 3", table(plain, keep, measure), table(other, keep, measure))
+            yield Deletion("units 3", table(plain, keep, measure), table(other, keep, measure))
 
     whole = table(plain, None, measure), table(other, None, measure)
-    return Changes(*whole, without()).table([measure], "s", "m", "x")
+    return ChangeSet(*whole, without()).table([measure], "s", "m", "x")
 
 
 def drawn(clusters: int, cells: int, shift: float, seed: int) -> tuple[Array, Array]:
@@ -161,13 +161,13 @@ def of_pairs(rng: np.random.Generator, people: int, liked: float, cells: int = 3
     plain = rng.normal(0.0, 5.0, (one.size, 1)) + np.zeros_like(moved)
     groups, pairs = deal(people, 20, 1), deal(one.size, 20, 2)
 
-    def without() -> Iterator[LeftOut]:
+    def without() -> Iterator[Deletion]:
         for layer, number, member in (("units 3", groups, (one, two)), (PAIRS, pairs, None)):
             for g in range(int(number.max()) + 1):
                 keep = number != g if member is None else (number[one] != g) & (number[two] != g)
-                yield LeftOut(layer, table(plain, keep), table(plain + moved, keep))
+                yield Deletion(layer, table(plain, keep), table(plain + moved, keep))
 
-    return Changes(table(plain), table(plain + moved), without()).table([SHARE], "s", "m", "x")
+    return ChangeSet(table(plain), table(plain + moved), without()).table([SHARE], "s", "m", "x")
 
 
 @pytest.mark.parametrize("liked", [0.0, 0.3, 2.0])
@@ -181,14 +181,14 @@ def test_two_conditions_of_different_units_are_each_taken_with_their_own() -> No
     rng = np.random.default_rng(8)
     first, second = rng.normal(50, 5, (12, 1500)), rng.normal(50, 10, (30, 1500))
 
-    def without() -> Iterator[LeftOut]:
+    def without() -> Iterator[Deletion]:
         for layer, group in (("units 1", deal(12, 20, 1)), ("units 2", deal(30, 20, 1))):
             for g in range(int(group.max()) + 1):
                 sides = [table(side, group != g if layer[-1] == name else None)
                          for name, side in (("1", first), ("2", second))]  # fmt: skip
-                yield LeftOut(layer, *sides)
+                yield Deletion(layer, *sides)
 
-    found = Changes(table(first), table(second), without()).table([SHARE], "s", "m", "x")
+    found = ChangeSet(table(first), table(second), without()).table([SHARE], "s", "m", "x")
     expected = np.sqrt(first.var(axis=0, ddof=1) / 12 + second.var(axis=0, ddof=1) / 30)
     assert np.median(found["se"].to_numpy() / expected) == pytest.approx(1.0, abs=0.02)
     assert ((found["low"] <= 0) & (found["high"] >= 0)).mean() == pytest.approx(0.95, abs=0.02)
@@ -198,5 +198,5 @@ def test_bounds_of_a_change_follow_from_those_of_both() -> None:
     known = {"bound_low": [10.0], "bound_high": [30.0]}
     one = table(np.full((4, 1), 20.0)).with_columns(**{name: pl.Series(x) for name, x in known.items()})
     two = table(np.full((4, 1), 25.0)).with_columns(bound_low=pl.Series([24.0]), bound_high=pl.Series([29.0]))
-    bounds = Changes(one, two, ()).bounds(np.array([0]))
+    bounds = ChangeSet(one, two, ()).bounds(np.array([0]))
     assert (bounds.low[0], bounds.high[0]) == (-6.0, 19.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.paired_changes import Changes, LeftOut, deal
+from facevalue.measures.paired_changes import ChangeSet, Deletion, deal
 from facevalue.measures.run_differences import BALANCED, LARGEST, MEAN, RMS, SIZE, Summary, summaries
 from tests.measures.test_paired_changes import SHARE, table
 
@@ -15,11 +15,11 @@ def summarised(first: Array, second: Array) -> dict[str, Summary]:
     """Statistics of the differences of all cells, columns, over units, rows."""
     group = deal(len(first), 20, seed=3)
 
-    def without() -> Iterator[LeftOut]:
+    def without() -> Iterator[Deletion]:
         for g in range(int(group.max()) + 1):
-            yield LeftOut("units 3", table(first, group != g), table(second, group != g))
+            yield Deletion("units 3", table(first, group != g), table(second, group != g))
 
-    changes = Changes(table(first), table(second), without())
+    changes = ChangeSet(table(first), table(second), without())
     return {one.name: one for one in summaries(changes, np.arange(first.shape[1]), SHARE)}
 
 

@@ -33,7 +33,7 @@ def test_intervals_of_divergences_cover_at_140_images(groups: int, items: int, s
     truth = 1000 * d.js(true, true.mean(axis=0)[None, :])
     held, agrees = [], []
     for audit in range(160):
-        found, tests = d.divergences([d.Groups(drawn(true, items, rng))], audit, 400)[0]
+        found, tests = d.divergences([d.ChoiceGroups(drawn(true, items, rng))], audit, 400)[0]
         held.append((found.low <= truth + 1e-9) & (truth <= found.high))
         agrees.append((found.low > 0) == (tests.p < 0.05))
     assert np.all(agrees)
@@ -42,14 +42,14 @@ def test_intervals_of_divergences_cover_at_140_images(groups: int, items: int, s
 
 def test_what_would_be_found_is_found() -> None:
     rng, found = np.random.default_rng(4), 0
-    _, null = d.divergences([d.Groups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
+    _, null = d.divergences([d.ChoiceGroups(drawn(tilted(FEW, 2, 0.0), 100, rng))], 1)[0]
     reach = unsigned.detectable(null.floor.mean[0], null.floor.high[0], 0.05).item()
     scale = np.linspace(0, 2, 4001)[:, None, None] * np.array([[0.3, -0.2, 0.1, -0.2], [-0.3, 0.2, -0.1, 0.2]])
     true = np.exp(np.log(FEW) + scale)
     true /= true.sum(axis=2, keepdims=True)
     at = np.abs(1000 * d.js(true[:, 0], true.mean(axis=1)) - reach).argmin()
     for audit in range(200):
-        _, tests = d.divergences([d.Groups(drawn(true[at], 100, rng))], audit, 199)[0]
+        _, tests = d.divergences([d.ChoiceGroups(drawn(true[at], 100, rng))], audit, 199)[0]
         found += int(tests.p[0] < 0.05)
     assert 0.7 < found / 200 < 0.9
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.paired_changes import LeftOut, reduced
+from facevalue.measures.paired_changes import Deletion, reduced
 from facevalue.protocol.offers import CellComparison, Extras
 from facevalue.protocol.study import About, Estimated, Study
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits, compare_estimates
@@ -37,7 +37,7 @@ def declared(
     )
 
 
-def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> Iterator[LeftOut]:
+def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> Iterator[Deletion]:
     """Both tables again without each group: differences then have the standard error of the second table."""
     rng = np.random.default_rng(seed)
     se = second["se"].fill_null(0.0).to_numpy()
@@ -47,7 +47,7 @@ def without_groups(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0) -> 
     for move in moves:
         values = pl.Series(second["value"].to_numpy() + move).fill_nan(None)
         left = second.with_columns(values.alias("value"), n=pl.col("n") - 1)
-        yield LeftOut("units 3", reduced(first), reduced(left))
+        yield Deletion("units 3", reduced(first), reduced(left))
 
 
 def compared_tables(

@@ -33,14 +33,14 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Layout:
+class UnitLayout:
     """Design of blocks whose units are drawn whole.
 
     Examples
     --------
     >>> from facevalue.design import Factor
     >>> block = Block("all", (Factor("image", ("a", "b", "c")),), (Factor("prompt", ("p", "q")),), {})
-    >>> layout = Layout((Units(block, 2, (0, 0, 1)),))
+    >>> layout = UnitLayout((Units(block, 2, (0, 0, 1)),))
     >>> len(layout.sample(4, seed=1, repeats=1)), layout.design.size
     (4, 6)
     """

@@ -80,7 +80,7 @@ class ChosenAmong:
         low, high = (float(ends.low[0]), float(ends.high[0])) if ends else (np.nan, np.nan)
         return {"bound_low": low, "bound_high": high, "bound_se": error}
 
-    def spread(self, seed: int) -> pair_moments.Spread:
+    def spread(self, seed: int) -> pair_moments.PairSpread:
         """How far they lie apart; see `pair_moments.spread_of`."""
         return pair_moments.spread_of(self.selected, self.se, self.related, self.df, self.scenes, seed)
 

@@ -209,7 +209,7 @@ def jsd(counts: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class ChoiceGroups:
     """Groups that are compared with each other."""
 
     choices: Choices
@@ -220,7 +220,7 @@ class Groups:
 
 
 def divergences(
-    several: Sequence[Groups], seed: int, resamples: int | None = None, *, ordered: Sequence[bool] | None = None
+    several: Sequence[ChoiceGroups], seed: int, resamples: int | None = None, *, ordered: Sequence[bool] | None = None
 ) -> list[tuple[Estimates, Shuffled]]:
     """Divergence of every group at every question, with interval, noise floor and tests, of one family.
 
@@ -273,7 +273,7 @@ def divergences(
 class _Compared:
     """One set of groups: observed statistics, and those under labels dealt out anew."""
 
-    def __init__(self, groups: Groups, ordered: Sequence[bool] | None) -> None:
+    def __init__(self, groups: ChoiceGroups, ordered: Sequence[bool] | None) -> None:
         choices = groups.choices
         inside = choices.group >= 0
         self._group, self._weights, self._valid = choices.group[inside], choices.weights[inside], choices.valid[inside]

@@ -19,7 +19,7 @@ _ABOVE_ZERO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class GroupChoices:
     """Choices between groups, summed over pairs of people or scenes."""
 
     chosen: Array
@@ -42,7 +42,7 @@ class Choices:
         return ratio(self.chosen.sum(axis=0), self.shown.sum(axis=0))
 
 
-def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict[str, Inference]:
+def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) -> dict[str, Inference]:
     r"""ModSCAN's bias score in four forms, each one estimate.
 
     Parameters
@@ -82,7 +82,7 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     --------
     >>> chosen = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
     >>> one, both, scenes = np.ones((4, 1)), np.ones((4, 1, 2)), np.arange(4)
-    >>> found = bias_scores(Choices(chosen, both, one, one, 0.5, (scenes, scenes), both), seed=1)
+    >>> found = bias_scores(GroupChoices(chosen, both, one, one, 0.5, (scenes, scenes), both), seed=1)
     >>> [found[name].estimates.value.item() for name in ("all", "valid")], found["valid"].estimates.low.item()
     ([0.25, 0.25], 0.0)
     """
@@ -103,7 +103,7 @@ def bias_scores(choices: Choices, seed: int, resamples: int = RESAMPLES) -> dict
     return {**out, "corrected": Inference(corrected, bounds=bounds)}
 
 
-def _bounds(c: Choices) -> Bounds:
+def _bounds(c: GroupChoices) -> Bounds:
     """Smallest and largest score, group by group, had the missing answers been given."""
     chosen, shown, asked = (x.sum(axis=0) for x in (c.chosen, c.shown, c.open))
     lost = np.maximum(asked - shown, 0.0)

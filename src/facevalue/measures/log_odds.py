@@ -16,7 +16,7 @@ _FEWEST = 4  # activities from which their scatter says what a single one may di
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Tallies:
     """What was chosen on one side, and how well that is known; arrays of one length."""
 
     chosen: Array
@@ -26,7 +26,7 @@ class Counts:
     clusters: Array
 
 
-def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Array, Array]:
+def log_odds(inside: Tallies, outside: Tallies) -> tuple[Array, Array, Array, Array, Array]:
     """Log-odds ratio with its interval.
 
     Returns value, standard error, low, high, p; NaN where a side was not an option, no interval where one has a single
@@ -41,7 +41,7 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
 
     Examples
     --------
-    >>> side = lambda x, n: Counts(*(np.array([v]) for v in (x, n, (x / n * (1 - x / n) / n) ** 0.5, n)))
+    >>> side = lambda x, n: Tallies(*(np.array([v]) for v in (x, n, (x / n * (1 - x / n) / n) ** 0.5, n)))
     >>> [round(float(v[0]), 2) for v in log_odds(side(8.0, 10.0), side(5.0, 10.0))]
     [1.1, 0.98, -1.13, 3.33, 0.29]
     """
@@ -67,7 +67,7 @@ def log_odds_between(
     For designs with one picture of each identity in each activity. Such a picture can't be told from the activity: what
     is found is that identity *or picture* stands out.
 
-    `chosen` and `options`: x and n of each activity, as in `Counts`. `group`: whose they are (identity and question):
+    `chosen` and `options`: x and n of each activity, as in `Tallies`. `group`: whose they are (identity and question):
     activities of one group are compared. Numbered from 0. `beside`: x of each where it is one of the others.
     Returns value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer
     than four activities with an answer.
@@ -115,7 +115,7 @@ def log_odds_cells(
 ) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
     """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
 
-    `chosen`, `options`, `se`, `df`: of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of
+    `chosen`, `options`, `se`, `df`: of each cell: x and n as in `Tallies`, the standard error of x/n and its degrees of
     freedom. `beside`: x of each where it is one of the others, if that is not the same.
     Returns value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
     `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
@@ -132,8 +132,8 @@ def log_odds_cells(
         squares = (np.nan_to_num(options) * finite_se) ** 2
         rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(options) ** 2
     rest = np.where(others(np.where(np.isfinite(finite_se), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
-    inside = Counts(chosen, options, finite_se, df + 1)
-    outside = Counts(np.maximum(others(reference), 0.0), others(options), rest, others(df) + 1)
+    inside = Tallies(chosen, options, finite_se, df + 1)
+    outside = Tallies(np.maximum(others(reference), 0.0), others(options), rest, others(df) + 1)
     effective = log_odds(inside, outside)
     replicated = np.isfinite(effective[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
     error, low, high, p = (

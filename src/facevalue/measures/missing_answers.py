@@ -142,7 +142,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> N
         for part in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
         if part["missing"].sum() > 0 and part["group"].n_unique() > 1 and (not reason or _apart(part))
     ]
-    compared = [_Compared.of(part, reason) for reason, part in gaps]
+    compared = [_Excess.of(part, reason) for reason, part in gaps]
     compared = [one for one in compared if one.size]
     if compared:
         _add_gaps(table, compared, partly)
@@ -174,7 +174,7 @@ def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _Excess:
     """Groups of one dimension: what each unit's replies about each group are short of, or beyond, by prompt."""
 
     dimension: str
@@ -198,7 +198,7 @@ class _Compared:
     crossed: bool
 
     @classmethod
-    def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Compared":
+    def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
         """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
         cells = cells.filter((pl.col("missing").sum() > 0).over("prompt"))
         several = (pl.col("group").n_unique() > 1).over("unit")
@@ -333,7 +333,7 @@ def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
     return np.stack([np.bincount(place, weights=column, minlength=places) for column in values.T], axis=-1)
 
 
-def _add_gaps(table: EstimateTable, compared: Sequence[_Compared], partly: bool) -> None:
+def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool) -> None:
     """One family over all dimensions, groups and prompts: labels dealt anew, and the largest compared (max-T)."""
     rng = np.random.default_rng(_SEED)
     work = sum(one.label.size * one.excess.shape[1] for one in compared)
@@ -351,17 +351,17 @@ def _add_gaps(table: EstimateTable, compared: Sequence[_Compared], partly: bool)
         _add_gap(table, one, tested, rows_of_one, partly)
 
 
-def _add_gap(table: EstimateTable, one: _Compared, tested: Shuffled, rows: slice, partly: bool) -> None:
+def _add_gap(table: EstimateTable, one: _Excess, tested: Shuffled, rows: slice, partly: bool) -> None:
     """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
 
     Equation
     --------
     value ± t(.975) |value| / t(p), t with one degree of freedom less than units: it leaves out zero exactly where
     p < .05. Where p is no guide (above one half) the width is that of dealt labels; where no shuffle came near, p is
-    smaller than can be told, and the width that of `_Compared.limits` if that is smaller.
+    smaller than can be told, and the width that of `_Excess.limits` if that is smaller.
 
     Dealt labels know the scatter of all groups together. A group that is declined more often varies more, so that the
-    interval is nowhere narrower than `_Compared.limits`. Only where p < .05 its end towards zero is where a gap of that
+    interval is nowhere narrower than `_Excess.limits`. Only where p < .05 its end towards zero is where a gap of that
     size would be rejected: (value - x)² = V_0 + (V_1 - V_0) x / value, between the squared reach of dealt labels, which
     have no gap (V_0), and that of gaps as large as the one observed (V_1).
     """

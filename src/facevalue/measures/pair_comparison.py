@@ -8,7 +8,7 @@ import polars as pl
 from facevalue.measures import selection
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.proportions import Side, difference
+from facevalue.measures.proportions import Portion, difference
 from facevalue.measures.selection import FEWEST, UNIT, to_array
 
 _NOTHING = 1e-9
@@ -62,7 +62,7 @@ def _coded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compared(
-    counts: pl.DataFrame, by: Sequence[str], first: Side, second: Side, covariance: Array, four: Sequence[str]
+    counts: pl.DataFrame, by: Sequence[str], first: Portion, second: Portion, covariance: Array, four: Sequence[str]
 ) -> pl.DataFrame:
     """Differences of two shares with their interval and tests, in percentage points.
 
@@ -81,7 +81,7 @@ def _with_bounds(
     frame: pl.DataFrame,
     by: Sequence[str],
     sums: pl.DataFrame,
-    compare: Callable[[pl.DataFrame], tuple[pl.DataFrame, Side, Side, Array]],
+    compare: Callable[[pl.DataFrame], tuple[pl.DataFrame, Portion, Portion, Array]],
 ) -> pl.DataFrame:
     """Add `bound_low`, `bound_high` and `bound_se` of a difference of two shares, whatever is missing of either.
 
@@ -112,7 +112,7 @@ def _with_bounds(
 
 def _beside(
     units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
-) -> tuple[pl.DataFrame, Side, Side, Array]:
+) -> tuple[pl.DataFrame, Portion, Portion, Array]:
     """Counts of each couple, its share, that of the same identity beside all others, and their covariance."""
     key, couple = [*by, "identity"], [*by, "identity", "other_identity"]
     answered = selection.add(units.filter(pl.col("n") > _NOTHING), [*couple, *UNIT], ("n", "s"))
@@ -146,7 +146,7 @@ def _beside(
     if excess is not None and excess.height:
         more = _partners(couples, couple, by, excess)
         first, second = (
-            Side(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
+            Portion(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
         )
     return couples, first, second, covariance
 
@@ -201,7 +201,7 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return _with_bounds(joined, by, sums, lambda filled: _by_valence(filled, by))
 
 
-def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Side, Side, Array]:
+def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Portion, Portion, Array]:
     """Counts of each score, its share for high terms, that for low ones, and their covariance."""
     key = [*by, "pair"]
     rows = sums.filter(pl.col("n") > _NOTHING)
@@ -234,9 +234,9 @@ def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Si
     return counts, first, second, column["cross"] * _correction(both_seen)
 
 
-def _side(share: Array, squares: Array, units: Array) -> Side:
+def _side(share: Array, squares: Array, units: Array) -> Portion:
     """A share with its standard error over units; none of fewer than three."""
-    return Side(share, np.sqrt(_correction(units) * squares), units)
+    return Portion(share, np.sqrt(_correction(units) * squares), units)
 
 
 def _correction(units: Array) -> Array:

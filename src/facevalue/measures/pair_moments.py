@@ -23,7 +23,7 @@ _SLACK = 1e-9  # values that are closer are ties
 _BLOCK = 2**16  # numbers held at once: what fits a processor's cache
 
 
-class Spread(NamedTuple):
+class PairSpread(NamedTuple):
     """A spread with its interval, floor and test."""
 
     value: float
@@ -310,7 +310,7 @@ def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
     return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
 
 
-def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int) -> Spread:
+def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int) -> PairSpread:
     """Take the spread of selection frequencies with all that goes with it.
 
     `scenes`: answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
@@ -324,7 +324,7 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
     none = float("nan")
     if selected.size < 2 or not np.isfinite(se).all() or only_values():
         value = float(spread(selected)) if selected.size else none
-        return Spread(value, none, none, none, none, none, none, none)
+        return PairSpread(value, none, none, none, none, none, none, none)
     value, error = float(spread(selected)), spread_error(selected, se, related)
     if scenes is None:
         null = spread(drawn(se, related, df, DRAWS * 10, seed))
@@ -335,7 +335,7 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
         p, least = _dealt_p(scenes, value, seed)
         freedom = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
     low, high = spread_interval(value, null, selected.size, freedom, p)
-    return Spread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
+    return PairSpread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
 
 
 def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:

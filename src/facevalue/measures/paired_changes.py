@@ -88,7 +88,7 @@ def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Deletion:
     """Estimates of both conditions, taken again without a group of what was sampled."""
 
     layer: str
@@ -109,7 +109,7 @@ class Change:
     """How many groups of units hold any of it."""
 
 
-class Changes:
+class ChangeSet:
     """Change of every estimate from one condition to another.
 
     Parameters
@@ -136,7 +136,7 @@ class Changes:
     count of steps, its interval is a rough one.
     """
 
-    def __init__(self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[LeftOut]) -> None:
+    def __init__(self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion]) -> None:
         self.frame = _joined(first, second)
         """A row per estimate of the first condition: labels, and what was `reduced` of both."""
         names = _keys(self.frame)
@@ -277,7 +277,7 @@ def interval(
     measure: Measure,
     bare: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Estimates, Array]:
-    """Intervals and p-values of changes in a measure, by t; see `Changes.estimates`."""
+    """Intervals and p-values of changes in a measure, by t; see `ChangeSet.estimates`."""
     se, d = change.se, change.value
     alike = (se == 0) & (change.groups > 1) & np.isfinite(d) & bool(np.isfinite(measure.limits).all())
     reasons = np.full(d.size, None, dtype=object)

@@ -117,7 +117,7 @@ def square_and_add(
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Portion:
     """A share and how well it is known; arrays of one length."""
 
     share: Array
@@ -133,7 +133,9 @@ class Side:
             return p * (1 - p) / self.clusters
 
 
-def difference(first: Side, second: Side, covariance: npt.ArrayLike = 0.0) -> tuple[Array, Array, Array, Array, Array]:
+def difference(
+    first: Portion, second: Portion, covariance: npt.ArrayLike = 0.0
+) -> tuple[Array, Array, Array, Array, Array]:
     """Difference of two shares over the same clusters, with its interval and the test that agrees with it.
 
     `covariance`: of their errors: clusters that add to one may add to the other.
@@ -153,7 +155,7 @@ def difference(first: Side, second: Side, covariance: npt.ArrayLike = 0.0) -> tu
 
     Examples
     --------
-    >>> one, other = (Side(*(np.array([x]) for x in (p, 0.05, 100.0))) for p in (0.6, 0.45))
+    >>> one, other = (Portion(*(np.array([x]) for x in (p, 0.05, 100.0))) for p in (0.6, 0.45))
     >>> [float(x[0].round(3)) for x in difference(one, other)]
     [0.15, 0.071, 0.01, 0.29, 0.036]
     """

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, single
 from facevalue.measures.pair_moments import share_beyond, spread_interval
-from facevalue.measures.paired_changes import PREFIX, Changes, change_of, interval
+from facevalue.measures.paired_changes import PREFIX, ChangeSet, change_of, interval
 from facevalue.measures.run_comparison import STATISTICS
 from facevalue.measures.selection import to_array
 
@@ -57,7 +57,7 @@ def _named(one: Measure, name: str, how: str, *, signed: bool) -> Measure:
     )  # fmt: skip
 
 
-def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -> list[Summary]:
+def summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure) -> list[Summary]:
     """Take all statistics of some cells.
 
     `rows`: cells of `changes` whose difference is measurable.
@@ -67,7 +67,7 @@ def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -
     With d_c the difference of cell c of C: the mean difference Σ d_c / C, by the jackknife of `paired_changes` over
     what was sampled, so that cells that share units are not taken for independent ones. The mean size Σ |d_c| / C, the
     root mean square sqrt(Σ d_c² / C) and the largest |d_c| stand beside what they would be had nothing differed:
-    `Changes.drawn` draws all d_c together, with their errors and correlations. The interval of the root mean square is
+    `ChangeSet.drawn` draws them together, with their errors and correlations. The interval of the root mean square is
     of what lies beyond that noise (`pair_moments.spread_interval`). Limits of the largest: max_c (|d_c| ± k se_c), k
     the 95% quantile of max_c |d_c| / se_c over the draws (simultaneous intervals): no cell differs by more than the
     upper one.
@@ -111,7 +111,7 @@ def summaries(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure) -
     return out
 
 
-def _mean(changes: Changes, rows: npt.NDArray[np.int64], measure: Measure, n: int, clusters: int) -> Summary:
+def _mean(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure, n: int, clusters: int) -> Summary:
     change = changes.mean(rows)
     typical = np.nanmean(np.append(changes.each.se[rows], 0.0))
     if abs(change.value[0]) <= _ZERO and change.se[0] <= _ZERO * typical and typical > 0:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.paired_changes import GROUPS, LeftOut, reduced
+from facevalue.measures.paired_changes import GROUPS, Deletion, reduced
 from facevalue.measures.wanted import measures_wanted
 from facevalue.protocol.sampled_units import COLUMNS, Codes, Groups, StudyUnits
 from facevalue.protocol.study import Study
@@ -125,7 +125,7 @@ def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
     return Groups([np.concatenate(pairs)] if paired else pairs, GROUPS if rows <= MANY_ROWS else FEWER_GROUPS, SEED)
 
 
-def left_out(first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame], groups: Groups) -> Iterator[LeftOut]:
+def left_out(first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame], groups: Groups) -> Iterator[Deletion]:
     """Both conditions without each group, from the estimates of either."""
     for (layer, _), before, after in zip(groups.layers, first, second, strict=True):
-        yield LeftOut(layer, before, after)
+        yield Deletion(layer, before, after)

@@ -60,7 +60,7 @@ class Reproduction:
         return {"cells": [asdict(cell) for cell in self.cells]}
 
 
-class Reading(NamedTuple):
+class PrintedNumber(NamedTuple):
     """A number as printed, and half a unit of its last digit."""
 
     value: float
@@ -79,7 +79,7 @@ def is_number(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch(r"[+-]?[\d,]+(\.\d+)?", text) is not None
 
 
-def readings(printed: str) -> tuple[Reading, ...]:
+def readings(printed: str) -> tuple[PrintedNumber, ...]:
     """The numbers that a printed one may stand for: one, unless the scan has damaged it.
 
     Examples
@@ -95,8 +95,8 @@ def readings(printed: str) -> tuple[Reading, ...]:
         note = LOST_POINT
     else:
         value = printed.replace(",", "")
-        return (Reading(float(value), _half(value)),)
-    return tuple(Reading(float(form), _half(form), note.format(value=form)) for form in forms)
+        return (PrintedNumber(float(value), _half(value)),)
+    return tuple(PrintedNumber(float(form), _half(form), note.format(value=form)) for form in forms)
 
 
 def _half(form: str) -> float:

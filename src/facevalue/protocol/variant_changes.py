@@ -11,7 +11,7 @@ from facevalue.measures import intervention_effects
 from facevalue.measures.base import Measure
 from facevalue.measures.clusters import unit_of
 from facevalue.measures.estimates import EstimateTable, stacked
-from facevalue.measures.paired_changes import Changes, change_of, reduced
+from facevalue.measures.paired_changes import ChangeSet, change_of, reduced
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
 from facevalue.protocol.kept_answers import MOST_ROWS, SEED, KeptAnswers, grouped, left_out
@@ -86,7 +86,7 @@ def _model(
             if shared.tobytes() not in plain_taken:
                 plain_taken[shared.tobytes()] = _taken(first, groups, plain if is_whole else None)
             before, after = plain_taken[shared.tobytes()], _taken(second, groups, estimates if is_whole else None)
-            changes = Changes(before[0], after[0], left_out(before[1], after[1], groups))
+            changes = ChangeSet(before[0], after[0], left_out(before[1], after[1], groups))
             tables.append(changes.table(study.estimates.measures, study.name, model, name))
             add_missing_change(table, first, second, unit)
             if study.changes.alike is not None:

@@ -13,7 +13,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
 from facevalue.measures.judgment import judge
 from facevalue.measures.page_error import leads
-from facevalue.measures.paired_changes import Changes, LeftOut, reduced
+from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import family_names
@@ -133,7 +133,7 @@ class Differences:
     measure: Measure
     compared: CellComparison
     units: SharedUnits
-    changes: Changes
+    changes: ChangeSet
     alone: tuple[pl.DataFrame, pl.DataFrame]
     rows: pl.DataFrame
     """Table of estimates: differences of cells, their mean and size, and further rows of the page."""
@@ -150,7 +150,7 @@ class Differences:
 def compare_estimates(
     study: Study,
     tables: tuple[pl.DataFrame, pl.DataFrame],
-    without: Iterable[LeftOut],
+    without: Iterable[Deletion],
     units: SharedUnits,
     margin: float | None = None,
     besides: pl.DataFrame | None = None,
@@ -180,7 +180,7 @@ def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin
 def cell_differences(
     study: Study,
     tables: tuple[pl.DataFrame, pl.DataFrame],
-    without: Iterable[LeftOut],
+    without: Iterable[Deletion],
     units: SharedUnits,
     besides: pl.DataFrame | None = None,
     definitions: Sequence[Measure] = (),
@@ -203,7 +203,7 @@ def cell_differences(
     if not (rows_of_first["measure"] == measure.name).any():
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
-    changes = Changes(rows_of_first, estimates[1], without)
+    changes = ChangeSet(rows_of_first, estimates[1], without)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
     for name in (measure.name, *also):
         _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
@@ -267,7 +267,7 @@ def _family(measure: Measure) -> str:
     return f"differences in {measure.name}"
 
 
-def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, within: Sequence[str]) -> None:
+def _enter_cells(table: EstimateTable, changes: ChangeSet, measure: Measure, within: Sequence[str]) -> None:
     rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
     definition = difference_of(measure)
     estimates, p = changes.estimates(rows, definition)
@@ -281,7 +281,7 @@ def _enter_cells(table: EstimateTable, changes: Changes, measure: Measure, withi
     )
 
 
-def _overall(table: EstimateTable | None, changes: Changes, measure: Measure, within: Sequence[str]) -> pl.DataFrame:
+def _overall(table: EstimateTable | None, changes: ChangeSet, measure: Measure, within: Sequence[str]) -> pl.DataFrame:
     """Statistics of all cells by level; the mean and the root mean square are entered into the table, to be judged."""
     usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
     frame = changes.frame.with_row_index("row").filter(usable)
@@ -319,7 +319,7 @@ def _with_verdicts(
     return overall.join(verdicts, on=["statistic", *within], how="left", nulls_equal=True, maintain_order="left")
 
 
-def _with_sides(judged: pl.DataFrame, changes: Changes, measure: Measure, compared: CellComparison) -> pl.DataFrame:
+def _with_sides(judged: pl.DataFrame, changes: ChangeSet, measure: Measure, compared: CellComparison) -> pl.DataFrame:
     """The cells with what either run measured."""
     sides = changes.frame.filter(measure=measure.name).select(
         *compared.cells,

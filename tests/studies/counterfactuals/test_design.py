@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.studies.counterfactuals.design import Layout, layout
+from facevalue.studies.counterfactuals.design import SetLayout, layout
 
 COLUMNS = ("image", "path", "subset", "set", "group", "occupation", "gender")
 
@@ -31,7 +31,7 @@ def images(*sizes: int, subset: str = "s", occupation: str | None = "cook") -> p
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
 
 
-def laid(frame: pl.DataFrame, asked: Asked | None = None) -> Layout:
+def laid(frame: pl.DataFrame, asked: Asked | None = None) -> SetLayout:
     return layout(frame, asked or Asked())  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from facevalue.protocol.settings import check_together
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.pictures import (
     PUBLISHED,
-    Pictures,
+    SetPictures,
     groups,
     located,
     published,
@@ -29,7 +29,7 @@ def options(**given: OptionValue) -> dict[str, OptionValue]:
     return located({setting.name: setting.default for setting in SETTINGS} | given)
 
 
-def read(**given: OptionValue) -> Pictures:
+def read(**given: OptionValue) -> SetPictures:
     return read_pictures(options(**given))
 
 

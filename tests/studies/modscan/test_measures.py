@@ -10,7 +10,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.group_bias import Choices, bias_scores
+from facevalue.measures.group_bias import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.real_world import read_real
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
@@ -233,7 +233,7 @@ def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_muc
             men = (rng.random((24, 10)) < liked).astype(float)
             chosen, shown, one_each = np.stack([men, 1 - men], axis=2), np.ones((24, 10, 2)), np.ones((24, 10))
             pairs = np.arange(24), 24 + np.arange(24)
-            score = bias_scores(Choices(chosen, shown, one_each, one_each, 0.5, pairs, shown), 1, 400)["valid"]
+            score = bias_scores(GroupChoices(chosen, shown, one_each, one_each, 0.5, pairs, shown), 1, 400)["valid"]
             estimates, floor = score.estimates, score.floor
             assert floor is not None
             held += estimates.low.item() - 1e-9 <= truth <= estimates.high.item()

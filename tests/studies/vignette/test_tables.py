@@ -11,7 +11,7 @@ from facevalue.studies.vignette.tables import (
     CONTRASTS,
     GENDERS,
     PARADIGMS,
-    Identity,
+    SocialIdentity,
     activities,
     dimensions,
     identities,
@@ -66,7 +66,7 @@ def row_of_table_8(n: int) -> tuple[int, ...]:
     return n, k * n, k * comb(n, 2), n * comb(k, 2), comb(n, 2) * k * (k - 1)
 
 
-def everyone() -> list[Identity]:
+def everyone() -> list[SocialIdentity]:
     return [identity for dimension in dimensions() for identity in identities(dimension.name)]
 
 

@@ -17,7 +17,7 @@ from facevalue.measures.estimates import EstimateTable, schema
 from facevalue.measures.group_dimensions import Dimension
 from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import Aggregate, Asked
+from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
 from facevalue.studies.visbias.analysis import add_choices, both_orders
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.measures import LABELS
@@ -210,7 +210,7 @@ def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
         task=pl.lit("description"), weight=1.0, mass=1.0, na=pl.lit(None, pl.String),
     )  # fmt: skip
     images, lists = tuple(said["image"].unique()), str(path.with_name("stereotype_words.json"))
-    gathered = Aggregate(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
+    gathered = TaskAnswers(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
     gathered.add(said)
     table = EstimateTable("visbias", "gpt-4o", LABELS)
     add_texts(table, gathered)
@@ -340,12 +340,12 @@ def test_forms_say_which_value_shifts_another() -> None:
 
 def test_answers_that_lack_a_column_are_refused() -> None:
     with pytest.raises(DataError, match="'mass'"):
-        Aggregate(Asked((), (), (), "")).add(pl.DataFrame({"task": ["mcq"], "weight": [1.0]}))
+        TaskAnswers(Asked((), (), (), "")).add(pl.DataFrame({"task": ["mcq"], "weight": [1.0]}))
 
 
 def divergences(seed: int) -> pl.DataFrame:
     study = build(task=["mcq"])
-    gathered = Aggregate(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
+    gathered = TaskAnswers(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
     gathered.add(answered(study, f"null@{seed}"))
     table = EstimateTable("visbias", "sim", LABELS)
     add_choices(table, gathered)

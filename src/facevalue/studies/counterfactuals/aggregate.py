@@ -21,7 +21,7 @@ COUNTED = {"reason": "reason: ", "note": "note: "}
 """How sums of replies begin that have no valid answer, by their reason, or a number with a note."""
 
 
-class Answers:
+class SetAnswers:
     """One model's answers: numbers of each trial and repeat, replies by reason and note, and the words of texts."""
 
     def __init__(self, blocks: Sequence[Part], chunks: Iterator[pl.DataFrame], lists: Lists) -> None:

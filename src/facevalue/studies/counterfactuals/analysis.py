@@ -18,7 +18,7 @@ from facevalue.measures.table_entries import enter
 from facevalue.measures.table_entries import values as values_of
 from facevalue.protocol.estimands import Estimand, Row, estimated
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, Answers
+from facevalue.studies.counterfactuals.aggregate import COUNTED, REFUSED, SCORE, VALUE, WORDS, SetAnswers
 from facevalue.studies.counterfactuals.analysis_occupations import of_occupations
 from facevalue.studies.counterfactuals.analysis_words import of_words
 from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
@@ -59,7 +59,7 @@ def estimates(
     least = least or Least()
     tables = []
     for model, chunks in answers.items():
-        gathered = Answers(blocks, chunks, lists)
+        gathered = SetAnswers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
         of_blocks = (_of_block(block, gathered, least, longest) for block in blocks if gathered.were_asked(block))
         of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
@@ -69,13 +69,13 @@ def estimates(
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _of_block(block: Part, gathered: Answers, least: Least, longest: int) -> Iterator[Row]:
+def _of_block(block: Part, gathered: SetAnswers, least: Least, longest: int) -> Iterator[Row]:
     for at in range(len(block.prompts)):
         yield from _of_prompt(block, gathered, at, longest)
     yield from of_occupations(block, gathered, least.sets)
 
 
-def _of_prompt(block: Part, gathered: Answers, at: int, longest: int) -> Iterator[Row]:
+def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[Row]:
     """All estimates of the replies to one prompt that are not of words."""
     refused = gathered.number(block, REFUSED, at)
     are_asked, about = np.isfinite(refused), {"subset": block.subset, "prompt": block.prompts[at]}
@@ -115,7 +115,7 @@ def _means(
     block: Part,
     values: Array,
     about: Mapping[str, str],
-    quantity: m.Compared,
+    quantity: m.GroupMeasures,
     are_asked: Asked | None,
     limits: tuple[float, float] | None = None,
 ) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_b
 from facevalue.measures.set_spread import group_deviation
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import REFUSED, SCORE, Answers
+from facevalue.studies.counterfactuals.aggregate import REFUSED, SCORE, SetAnswers
 from facevalue.studies.counterfactuals.contrasts import SEED
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
@@ -30,7 +30,7 @@ def told_prompt(block: Part, answered: Sequence[int]) -> int:
     return next((at for at in answered if block.prompts[at] == BY_OCCUPATION), answered[0])
 
 
-def of_occupations(block: Part, gathered: Answers, least_sets: int) -> Iterator[Row]:
+def of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Iterator[Row]:
     """Each score of each group in each occupation of enough sets, and the spread between groups there.
 
     Nothing is tested: occupations are told, and groups are judged over all of them together.

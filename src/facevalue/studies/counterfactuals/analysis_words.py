@@ -26,7 +26,7 @@ from facevalue.measures.word_bounds import association_bounds
 from facevalue.measures.word_limits import METHOD, Limits, listed_limits
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import Answers
+from facevalue.studies.counterfactuals.aggregate import SetAnswers
 from facevalue.studies.counterfactuals.analysis_occupations import told_prompt
 from facevalue.studies.counterfactuals.contrasts import SEED, contrasts, levels
 from facevalue.studies.counterfactuals.design import OPEN
@@ -40,7 +40,7 @@ _SLACK = 1e-12
 _NO_INTERVAL = "no interval: one image alone, or no other, has the word"
 
 
-def of_words(blocks: Sequence[Part], gathered: Answers, lists: Lists, frequency: int, sets: int) -> Iterator[Row]:
+def of_words(blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequency: int, sets: int) -> Iterator[Row]:
     """Words of groups and of lists."""
     for block in blocks:
         if block.task == OPEN and gathered.texts.counted[id(block)].any():
@@ -57,7 +57,7 @@ def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
     return cells.reshape(block.images, len(block.prompts))[:, prompt]
 
 
-def _texts_of_groups(block: Part, gathered: Answers) -> tuple[Array, Array]:
+def _texts_of_groups(block: Part, gathered: SetAnswers) -> tuple[Array, Array]:
     """Texts about each group that there are, and that are missing."""
     requested = [gathered.replies(block, at).numbers["asked"] for at in range(len(block.prompts))]
     texts_of_image = gathered.texts.counted[id(block)].reshape(block.images, -1).sum(axis=1)
@@ -68,7 +68,7 @@ def _texts_of_groups(block: Part, gathered: Answers) -> tuple[Array, Array]:
     return known, np.maximum(every - known, 0.0)
 
 
-def _associated(block: Part, gathered: Answers, frequency: int) -> Iterator[Row]:
+def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[Row]:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
     texts = gathered.texts
     tokens, words = texts.tokens(block), texts.vocabulary.words
@@ -154,7 +154,7 @@ def _masked(block: Part) -> list[str]:
     return [*words, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
 
 
-def _of_lists(block: Part, gathered: Answers, lists: Lists, prompt: int) -> Iterator[Row]:
+def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> Iterator[Row]:
     """Words of each list: share of a text's words, and how many, by group; and each group beside the others."""
     about = {"subset": block.subset, "prompt": block.prompts[prompt]}
     size = _of_prompt(block, gathered.texts.counted[id(block)], prompt)

@@ -30,7 +30,7 @@ def contrasts(
     groups: tuple[str, ...],
     values: Array,
     about: Mapping[str, str],
-    quantity: m.Compared,
+    quantity: m.GroupMeasures,
     are_asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
 ) -> Iterator[Row]:

@@ -22,7 +22,7 @@ _NOT_CARRIED = ("image", "path", "subset")
 
 
 @dataclass(frozen=True)
-class Layout:
+class SetLayout:
     """A design of images in counterfactual sets, and how it is sampled."""
 
     design: Design
@@ -78,7 +78,7 @@ class Layout:
             yield (start[:, None] + np.arange(replies[at])).ravel()
 
 
-def layout(frame: pl.DataFrame, chosen: "Selection") -> Layout:
+def layout(frame: pl.DataFrame, chosen: "Selection") -> SetLayout:
     """Lay the blocks out. An image of no set is one by itself; of an unknown occupation no rating is asked.
 
     Raises
@@ -99,7 +99,7 @@ def layout(frame: pl.DataFrame, chosen: "Selection") -> Layout:
                 blocks.append(Block(f"{subset} {task}", (_images(rows),), prompt_factors, facts))
     if not blocks:
         raise DataError("Nothing is left to ask: ratings name an occupation, and no picture has one.")
-    return Layout(Design(tuple(blocks)))
+    return SetLayout(Design(tuple(blocks)))
 
 
 def _images(rows: pl.DataFrame) -> Factor:

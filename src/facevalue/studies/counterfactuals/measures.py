@@ -47,7 +47,7 @@ def score_limits(scores: Array) -> tuple[float, float] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class GroupMeasures:
     """Measures of one quantity: its level, and each group beside the others of its sets."""
 
     level: Measure
@@ -62,7 +62,7 @@ class Compared:
 
 def _compared(
     level: Measure, name: str, title: str, score: str, family: str, span: tuple[float, float] | None = None
-) -> Compared:
+) -> GroupMeasures:
     limits = span or (-float("inf"), float("inf"))
     gap = Measure(
         f"{name}_gap", f"{title} of a group, from the groups that are alike",
@@ -77,7 +77,7 @@ def _compared(
         f"{name}_apart", f"{title}: groups that stand apart from the others", "number of groups with q < .05", "groups",
         UNIT, OURS, signed=False, limits=(0.0, float("inf")),
     )  # fmt: skip
-    return Compared(level, gap, mean, apart, family)
+    return GroupMeasures(level, gap, mean, apart, family)
 
 
 def _level(

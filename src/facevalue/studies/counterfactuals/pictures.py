@@ -53,7 +53,7 @@ _TAKEN = ("task", "shown", "draw", "words", "value", "reason", "note", "mass")
 
 
 @dataclass(frozen=True)
-class Pictures:
+class SetPictures:
     """What is shown.
 
     Attributes
@@ -102,7 +102,7 @@ located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN
 """The options with folders and files spelled out, so that the study can be built again from anywhere."""
 
 
-def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
+def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> SetPictures:
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
 
     Raises
@@ -123,7 +123,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
             partial[str(subset)] = checked.partial
             sets_checked = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
             lost = (*lost, LeftOut(sets_checked, f"Not each group once: {checked.told}."))
-    return Pictures(manifest, lost, partial)
+    return SetPictures(manifest, lost, partial)
 
 
 def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import PEOPLE, Codes, Sums
-from facevalue.measures.group_bias import Choices
+from facevalue.measures.group_bias import GroupChoices
 from facevalue.measures.sum_table import TrialSums
 from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import VISION
@@ -71,11 +71,11 @@ class AskedBlock:
         return 1 / self.options
 
     @cached_property
-    def _replies(self) -> "_Cells":
-        return _Cells.of(self.about, [*_KEYS])
+    def _replies(self) -> "_SumRows":
+        return _SumRows.of(self.about, [*_KEYS])
 
     @cached_property
-    def _chosen(self) -> "_Cells":
+    def _chosen(self) -> "_SumRows":
         """Rows of options, one after the other, each with the group beside it where there are two."""
         tables = []
         for at in range(self.options):
@@ -83,7 +83,7 @@ class AskedBlock:
             tables.append(
                 self.about.select(*_KEYS, pl.col(f"group_{at + 1}").alias("group"), beside.alias("other_group"))
             )
-        return _Cells.of(pl.concat(tables), [*_KEYS, "group", "other_group"])
+        return _SumRows.of(pl.concat(tables), [*_KEYS, "group", "other_group"])
 
     @cached_property
     def _outcomes(self) -> tuple[Sums, Codes, Codes]:
@@ -98,7 +98,7 @@ class AskedBlock:
         first = np.unique(self._chosen.row, return_index=True)[1]
         return Sums({}, units, labels), row, reply[first] * size + self._chosen.sums.labels["group"][1]
 
-    def sums(self, answers: "Answers", only: _Taken | None = None) -> dict[str, Sums]:
+    def sums(self, answers: "TrialAnswers", only: _Taken | None = None) -> dict[str, Sums]:
         """Tables of sums.
 
         `replies`, by instance: `asked`, `valid`, `lost`, `first` (choices of the first option), by reason, and, of two
@@ -126,7 +126,7 @@ class AskedBlock:
         """Values of trials, added up by unit and instance."""
         return self._replies.added(**values)
 
-    def choices(self, sums: dict[str, Sums]) -> Choices:
+    def choices(self, sums: dict[str, Sums]) -> GroupChoices:
         """The same as arrays by unit, instance and group."""
         units = self._replies.sums.units
         first = np.unique(units["unit"], return_index=True)[1]
@@ -140,18 +140,18 @@ class AskedBlock:
 
         of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "asked")]
         valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "asked"))
-        return Choices(of_group[0], of_group[1], valid, requests, self.even, people, of_group[2])
+        return GroupChoices(of_group[0], of_group[1], valid, requests, self.even, people, of_group[2])
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _SumRows:
     """Rows that differ in what they are about, and the row of each answer."""
 
     sums: Sums
     row: Codes
 
     @classmethod
-    def of(cls, about: pl.DataFrame, keys: list[str]) -> "_Cells":
+    def of(cls, about: pl.DataFrame, keys: list[str]) -> "_SumRows":
         distinct = about.select(keys).unique(maintain_order=True)
         row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
         labels = [name for name in keys if name not in PEOPLE]
@@ -193,7 +193,7 @@ def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     return AskedBlock({name: labels[name] for name in ("modality", "attribute", "scenario_kind")}, trials, about)
 
 
-class Answers:
+class TrialAnswers:
     """One model's answers by trial: weights of options, valid answers, replies, reasons, and what was chosen first."""
 
     def __init__(self, trials: int, chunks: Iterator[pl.DataFrame]) -> None:

@@ -22,11 +22,11 @@ from facevalue.measures.estimators import (
     apart_from,
     pair_share,
 )
-from facevalue.measures.group_bias import Choices, agreement_by_chance, bias_scores
+from facevalue.measures.group_bias import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import Derived, Estimand, estimated
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, Answers, AskedBlock
+from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers
 from facevalue.studies.modscan.real_world import real_shares
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GENDERS
@@ -102,7 +102,7 @@ def estimates(
 ) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks."""
     size = blocks[-1].trials.stop
-    gathered = {model: Answers(size, chunks) for model, chunks in answers.items()}
+    gathered = {model: TrialAnswers(size, chunks) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else {}
     entries = {model: Entries() for model in gathered}
     for block in blocks:
@@ -123,14 +123,14 @@ def alike(
 ) -> pl.DataFrame:
     """Similarity of a model's answers with and without an intervention (Table 13)."""
     entries = Entries()
-    gathered = [Answers(blocks[-1].trials.stop, chunks) for chunks in (plain, changed)]
+    gathered = [TrialAnswers(blocks[-1].trials.stop, chunks) for chunks in (plain, changed)]
     for block in blocks:
         with_and_without = [answers.groups_chosen(block) for answers in gathered]
         _add_similarity(entries, block, with_and_without, {})
     return entries.enter(EstimateTable(STUDY, model, m.LABELS, intervention))
 
 
-def _add_block(entries: Entries, block: AskedBlock, answers: Answers, real: Real) -> None:
+def _add_block(entries: Entries, block: AskedBlock, answers: TrialAnswers, real: Real) -> None:
     sums = block.sums(answers)
     _add_scores(entries, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]
@@ -139,7 +139,7 @@ def _add_block(entries: Entries, block: AskedBlock, answers: Answers, real: Real
 
 
 @takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
-def _add_scores(entries: Entries, block: AskedBlock, choices: Choices) -> None:
+def _add_scores(entries: Entries, block: AskedBlock, choices: GroupChoices) -> None:
     scores = bias_scores(choices, SEED)
     empty = [name for name, n in zip(block.instances, choices.valid.sum(axis=0), strict=True) if not n]
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
@@ -151,7 +151,7 @@ def _add_scores(entries: Entries, block: AskedBlock, choices: Choices) -> None:
         entries.add(measure, block.labels, replace(scores[name], estimates=estimates), family)
 
 
-def _add_agreement(entries: Mapping[str, Entries], block: AskedBlock, gathered: Mapping[str, Answers]) -> None:
+def _add_agreement(entries: Mapping[str, Entries], block: AskedBlock, gathered: Mapping[str, TrialAnswers]) -> None:
     """Add the similarity of each two models, and the scores where all agree."""
     chosen = {model: answers.groups_chosen(block) for model, answers in gathered.items()}
     for first, second in combinations(chosen, 2):

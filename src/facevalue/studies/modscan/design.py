@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.design import Block, Factor
-from facevalue.design.whole_units import Layout, Units
+from facevalue.design.whole_units import UnitLayout, Units
 from facevalue.errors import DataError
-from facevalue.studies.modscan.pictures import PERSONA, Pictures
+from facevalue.studies.modscan.pictures import PERSONA, PairPictures
 from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
 from facevalue.studies.modscan.tables import GROUPS, KINDS, instances
 
@@ -23,7 +23,7 @@ LEFT = "left"
 _OF_SCENES = {"instance": PERSONA, "identity": "identity"}
 
 
-def layout(pictures: Pictures, chosen: Selection) -> Layout:
+def layout(pictures: PairPictures, chosen: Selection) -> UnitLayout:
     """Lay the blocks out: one for each modality, attribute and kind.
 
     A unit is one question about a pair, on both sides where it is shown so, or a scene with all orders of terms; strata
@@ -36,7 +36,7 @@ def layout(pictures: Pictures, chosen: Selection) -> Layout:
     return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
 
 
-def paper_layout(chosen: Selection) -> Layout:
+def paper_layout(chosen: Selection) -> UnitLayout:
     """The same for the paper's pictures, of which nothing but their number is known."""
     pairs = {
         attribute: Factor("pair", tuple(map(str, range(PAPER_PAIRS[attribute])))) for attribute in chosen.attributes
@@ -51,10 +51,10 @@ def paper_layout(chosen: Selection) -> Layout:
     return _checked([*_vision(seen, chosen), *_language(_scene_axis(pictured, chosen), chosen)])
 
 
-def _checked(units: list[Units]) -> Layout:
+def _checked(units: list[Units]) -> UnitLayout:
     if not units:
         raise DataError("Nothing is left to ask: scenes are asked about for persona traits alone.")
-    return Layout(tuple(units))
+    return UnitLayout(tuple(units))
 
 
 def _columns(frame: pl.DataFrame, *without: str) -> dict[str, tuple[str | None, ...]]:

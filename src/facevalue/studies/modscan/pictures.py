@@ -59,7 +59,7 @@ _SCENE = ("image", "path", PERSONA, "identity", "set")
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PairPictures:
     """All pictures; faces or composed pairs, and scenes, of them; pairs by attribute; and what is short or left out."""
 
     frame: pl.DataFrame
@@ -71,7 +71,7 @@ class Pictures:
 
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
-) -> Pictures:
+) -> PairPictures:
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
     lost: tuple[LeftOut, ...] = ()
     if manifest is None:
@@ -82,7 +82,7 @@ def read_pictures(
     faces, scenes = manifest.filter(~persona), manifest.filter(persona)
     pairs, short = _pairs(faces, chosen, composed=bool(options["composed"])) if faces.height else ({}, ())
     lacking = _lacking(scenes, chosen) if LANGUAGE in chosen.modalities else ()
-    return Pictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
+    return PairPictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
 
 
 def _joined(individuals: Individuals) -> Source:

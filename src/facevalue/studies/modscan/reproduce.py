@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.group_bias import Choices, bias_scores
+from facevalue.measures.group_bias import GroupChoices, bias_scores
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.studies.modscan.tables import RACES
@@ -50,7 +50,7 @@ def _score(shares: Sequence[float]) -> float:
     """Bias score of shares of one of two groups (equation 2), all answers valid."""
     chosen = np.array([[[share, 1 - share] for share in shares]])
     ones, people, times = np.ones((1, len(shares))), np.zeros(1, dtype=np.int64), np.ones(chosen.shape)
-    scores = bias_scores(Choices(chosen, times, ones, ones, 0.5, (people, people), times), 0, 1)
+    scores = bias_scores(GroupChoices(chosen, times, ones, ones, 0.5, (people, people), times), 0, 1)
     return float(scores["all"].estimates.value[0])
 
 

@@ -14,7 +14,7 @@ from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, 
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, Pictures, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, read_pictures, scene_source
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
@@ -57,7 +57,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     chosen = selection(options)
     if chosen.paper:
         nothing = pl.DataFrame(schema=dict.fromkeys(_FORM, pl.String()))
-        pictures = Pictures(nothing, nothing, {}, nothing, ())
+        pictures = PairPictures(nothing, nothing, {}, nothing, ())
         laid = paper_layout(chosen)
     else:
         pictures = read_pictures(options, chosen, manifest)

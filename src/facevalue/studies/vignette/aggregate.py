@@ -90,7 +90,7 @@ class Tables:
     """gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s)."""
 
 
-class Aggregate:
+class RoleAnswers:
     """Takes one model's answers in, in the order of trials.
 
     `variant` says which variant of the questions to take, by column; those of `Main` by default.
@@ -159,7 +159,7 @@ class Aggregate:
 
 def collect(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
     """Reduce all chunks, which come in the order of trials."""
-    out = Aggregate(variant)
+    out = RoleAnswers(variant)
     for chunk in chunks:
         out.add(chunk)
     return out.tables()

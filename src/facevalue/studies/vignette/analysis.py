@@ -21,7 +21,7 @@ from facevalue.measures.selection import balanced, to_array
 from facevalue.measures.wanted import takes, wanted
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Aggregate, Tables, sided
+from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, RoleAnswers, Tables, sided
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import Profiles, compare
 from facevalue.studies.vignette.variants import Variants
@@ -31,7 +31,7 @@ POOLED = "(all models)"
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
 SPREAD = "noncentral F, from identities dealt anew to the pictures"
-_SPREAD = (*pair_moments.Spread._fields, "bound_low", "bound_high", "bound_se")
+_SPREAD = (*pair_moments.PairSpread._fields, "bound_low", "bound_high", "bound_se")
 Frequencies = Callable[..., pl.DataFrame]
 """`by_identity` of one model's tables, taken once."""
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
@@ -64,7 +64,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """
     tables = []
     for model, chunks in answers.items():
-        aggregate, profiles, variants = Aggregate(), Profiles(), Variants()
+        aggregate, profiles, variants = RoleAnswers(), Profiles(), Variants()
         for chunk in whole_stimuli(_passing(chunks, aggregate), SHOWN_AS):
             profiles.add(chunk)
             variants.add(chunk)
@@ -92,7 +92,7 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
     add_shares(table, tables, RATES)
 
 
-def _passing(chunks: Iterable[pl.DataFrame], aggregate: Aggregate) -> Iterator[pl.DataFrame]:
+def _passing(chunks: Iterable[pl.DataFrame], aggregate: RoleAnswers) -> Iterator[pl.DataFrame]:
     for chunk in chunks:
         aggregate.add(chunk)
         yield chunk

@@ -12,7 +12,7 @@ from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
 from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, Question, overlaps, questions, term_pairs
+from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, WordedQuestion, overlaps, questions, term_pairs
 
 DECISIONS = ("ability", "sociability", "morality", "agency", "status", "appearance")
 """What decisions are asked for (section 4.4)."""
@@ -67,7 +67,7 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
             yield Prompt(f"decision irrelevant {number}", "decision", f"irrelevant {number}", trait="ability")
 
 
-def _asks_both(question: Question, contrast: str) -> bool:
+def _asks_both(question: WordedQuestion, contrast: str) -> bool:
     """Whether a question is asked about each person, or about each person's activity."""
     return question.paradigm == "factuality" or (question.paradigm == "perception" and contrast == "identity-activity")
 

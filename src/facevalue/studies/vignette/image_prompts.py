@@ -4,7 +4,7 @@ import polars as pl
 
 from facevalue.errors import UnknownNameError
 from facevalue.prompts.articles import with_article
-from facevalue.studies.vignette.tables import GENDERS, Identity, activities, dimensions, identities, wording
+from facevalue.studies.vignette.tables import GENDERS, SocialIdentity, activities, dimensions, identities, wording
 
 ENGAGED = "{an_identity} engaged in {activity}, with their face visible."
 """Section 3: the prompt for a person doing something; `{an_identity}` stands for "An old man"."""
@@ -13,7 +13,7 @@ PORTRAIT = "{an_identity}, with their face visible."
 """Section 3: the prompt for a portrait without an activity."""
 
 
-def _opening(identity: Identity, gender: str) -> str:
+def _opening(identity: SocialIdentity, gender: str) -> str:
     phrase = with_article(wording(identity, gender))
     return phrase[0].upper() + phrase[1:]
 

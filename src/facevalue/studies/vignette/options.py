@@ -31,7 +31,7 @@ _NOBODY = re.compile(r"\b(?:none|neither|nobody|no one)\b", re.IGNORECASE)
 _ROLES = tuple(f"role_{code}" for code in range(4))
 
 
-class Form(IntEnum):
+class OptionForm(IntEnum):
     """What a question's options are. Role 0 is option 1, or the right answer."""
 
     PEOPLE = 0
@@ -46,12 +46,12 @@ class Form(IntEnum):
     """The two people, both, none (A.3)."""
 
 
-LEVELS: Mapping[Form, tuple[str, ...]] = {
-    Form.PEOPLE: ("1", "2"),
-    Form.ACTIVITIES: ("1", "2"),
-    Form.WHO: ("right", "swapped", "both", "none"),
-    Form.DOING: ("right", "wrong 1", "wrong 2", "wrong 3"),
-    Form.FOUR: ("1", "2", "both", "none"),
+LEVELS: Mapping[OptionForm, tuple[str, ...]] = {
+    OptionForm.PEOPLE: ("1", "2"),
+    OptionForm.ACTIVITIES: ("1", "2"),
+    OptionForm.WHO: ("right", "swapped", "both", "none"),
+    OptionForm.DOING: ("right", "wrong 1", "wrong 2", "wrong 3"),
+    OptionForm.FOUR: ("1", "2", "both", "none"),
 }
 """What each role means, in the order of the roles."""
 
@@ -63,7 +63,7 @@ class Offered:
     frame: pl.DataFrame
     """The rows: what is shown and asked, with all columns there are."""
     form: npt.NDArray[np.int8]
-    """Their `Form`."""
+    """Their `OptionForm`."""
     texts: pl.DataFrame
     """Wording of each role, four columns `role_0` ... `role_3`; null where there are but two."""
     place: npt.NDArray[np.int8]
@@ -78,7 +78,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class Options:
+class Offers:
     """Works out the options of trials.
 
     `words` says what an identity of each gender and dimension is called. With `composed`, pairs are put together by us,
@@ -95,7 +95,7 @@ class Options:
         self._seed = seed
         self._composed = composed
         self._released = prompts == RELEASED
-        self._people = Form.PEOPLE if prompts in (TWO, RELEASED) else Form.FOUR
+        self._people = OptionForm.PEOPLE if prompts in (TWO, RELEASED) else OptionForm.FOUR
         names = list(dict.fromkeys(p for b in layout.design.blocks for p in b.prompt[0].columns()[0].values))
         self._prompts = {name: code for code, name in enumerate(names)}
         self._activities = [activity.name for activity in activities()]
@@ -115,7 +115,7 @@ class Options:
         left = left_first(pairs, self._seed) if self._composed else np.ones(numbers.size, dtype=bool)
         form = self._forms(rows)
         place = np.full((numbers.size, 4), -1, dtype=np.int8)
-        four = form >= Form.WHO
+        four = form >= OptionForm.WHO
         place[four] = _ORDERS[(key[four] % np.uint64(len(_ORDERS))).astype(np.int64)]
         second = (key[~four] >> np.uint64(7)) & np.uint64(1)
         place[~four, 0], place[~four, 1] = second, 1 - second
@@ -140,8 +140,8 @@ class Options:
     def _forms(self, rows: pl.DataFrame) -> npt.NDArray[np.int8]:
         question = pl.col("question")
         form = (
-            pl.when(question == "doing").then(int(Form.DOING)).when(question == "who").then(int(Form.WHO))
-            .when(pl.col("contrast") == "activity").then(int(Form.ACTIVITIES)).otherwise(int(self._people))
+            pl.when(question == "doing").then(int(OptionForm.DOING)).when(question == "who").then(int(OptionForm.WHO))
+            .when(pl.col("contrast") == "activity").then(int(OptionForm.ACTIVITIES)).otherwise(int(self._people))
         )  # fmt: skip
         return rows.select(form.cast(pl.Int8)).to_series().to_numpy()
 
@@ -157,8 +157,8 @@ class Options:
         person = [pl.when(by_position).then(side[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1)]
         right = pl.when(second).then(person[1]).otherwise(person[0])
         swapped = pl.when(second).then(person[0]).otherwise(person[1])
-        people, doing = kind.is_in([int(Form.PEOPLE), int(Form.FOUR)]), kind == int(Form.DOING)
-        is_who = kind == int(Form.WHO)
+        people, doing = kind.is_in([int(OptionForm.PEOPLE), int(OptionForm.FOUR)]), kind == int(OptionForm.DOING)
+        is_who = kind == int(OptionForm.WHO)
 
         def role(i: int, two: pl.Expr, activity: pl.Expr, named: pl.Expr, done: pl.Expr) -> pl.Expr:
             chosen = pl.when(people).then(two).when(doing).then(done).when(is_who).then(named).otherwise(activity)
@@ -166,7 +166,7 @@ class Options:
 
         nothing = pl.lit(None, pl.String)
         both, none = (pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE))
-        more = [pl.when(kind == int(Form.FOUR)).then(text).otherwise(nothing) for text in (both, none)]
+        more = [pl.when(kind == int(OptionForm.FOUR)).then(text).otherwise(nothing) for text in (both, none)]
         return rows.hstack(wrong).select(
             role(0, person[0], pl.col("activity_1"), right, pl.col("asked_activity")),
             role(1, person[1], pl.col("activity_2"), swapped, pl.col("wrong_0")),
@@ -181,7 +181,7 @@ class Options:
         """
         out: list[tuple[str | None, ...]] = [(None,) * _DISTRACTORS] * rows.height
         activities = rows.select("asked_activity", "activity_1", "activity_2").rows()
-        for at in np.flatnonzero(form == Form.DOING).tolist():
+        for at in np.flatnonzero(form == OptionForm.DOING).tolist():
             asked_activity, *both_activities = activities[at]
             other = [name for name in both_activities if name != asked_activity]
             listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both_activities]
@@ -191,7 +191,7 @@ class Options:
     def _wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]) -> pl.DataFrame:
         """Three activities that nobody in the picture does, nor anything like them, at random (A.3)."""
         out = np.full((rows.height, _DISTRACTORS), None, dtype=object)
-        at = np.flatnonzero(form == Form.DOING)
+        at = np.flatnonzero(form == OptionForm.DOING)
         if at.size:
             size = len(self._activities)
             places = {name: i for i, name in enumerate(self._activities)}
@@ -236,8 +236,8 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     )
     read_answers = exact_or_drawn(frame, sampled, exact)
     weights = read_answers.select(_ROLES).to_numpy()
-    is_who, doing = offered.form == Form.WHO, offered.form == Form.DOING
-    four = is_who | (offered.form == Form.FOUR)
+    is_who, doing = offered.form == OptionForm.WHO, offered.form == OptionForm.DOING
+    four = is_who | (offered.form == OptionForm.FOUR)
     columns = {
         "weight": weights[:, 0],
         "other": np.where(is_who | doing, np.nan, weights[:, 1]),
@@ -296,17 +296,17 @@ def _parsed(
         key = (said, state, texts, form)
         if key not in parsed:
             shown = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
-            parsed[key] = _one(str(said), state, shown, texts, Form(form))
+            parsed[key] = _one(str(said), state, shown, texts, OptionForm(form))
         role[i], reasons[i] = parsed[key]
     return role, reasons
 
 
 def _one(
-    said: str, status: str | None, shown: list[str], texts: tuple[str | None, ...], form: Form
+    said: str, status: str | None, shown: list[str], texts: tuple[str | None, ...], form: OptionForm
 ) -> tuple[int, str | None]:
     """Parse one reply: its role, or the reason why there is none."""
     # Sorted, as the parser is built anew for each list of options in each order.
-    four = form in (Form.WHO, Form.FOUR)
+    four = form in (OptionForm.WHO, OptionForm.FOUR)
     people = sorted(text for text in shown if not four or text.lower() not in (BOTH, NONE))
     parsed = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
     if parsed.choice is not None:

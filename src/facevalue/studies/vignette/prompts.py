@@ -12,7 +12,7 @@ import numpy as np
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text, to_json
 from facevalue.prompts.articles import with_article
-from facevalue.studies.vignette.options import LEVELS, POSITIONS, Form, Offered
+from facevalue.studies.vignette.options import LEVELS, POSITIONS, Offered, OptionForm
 from facevalue.studies.vignette.tables import activities, questions, read, times
 from facevalue.types import Option, Question
 
@@ -179,7 +179,7 @@ class _Asked(NamedTuple):
 @lru_cache(maxsize=2**16)
 def _options(form: int, texts: tuple[str | None, ...], place: tuple[int, ...]) -> tuple[Option, ...]:
     """The options of a question in the order in which it lists them."""
-    levels = LEVELS[Form(form)]
+    levels = LEVELS[OptionForm(form)]
     return tuple(_option(texts[role] or "", levels[role]) for role in _listed(place))
 
 

@@ -103,7 +103,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Pictures:
+class RolePictures:
     """What can be shown."""
 
     frame: pl.DataFrame
@@ -123,7 +123,7 @@ class Pictures:
         return self.pairs is not None and "image_1" not in self.pairs.columns
 
 
-def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
+def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> RolePictures:
     """Read the pictures that were chosen, or list those that can be drawn."""
     if not source_of(SOURCES, options).setting:
         return _ours(options, manifest)
@@ -143,14 +143,14 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     if not frame.height:
         raise DataError("None of the pictures is of the genders, dimensions, identities and activities chosen.")
     if composed:
-        return Pictures(frame, chosen, frame.with_columns(pl.col("image").alias("pair")))
+        return RolePictures(frame, chosen, frame.with_columns(pl.col("image").alias("pair")))
     if frame.select(_COLUMNS[1:]).is_duplicated().any():
         pairs = _paired(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0))
-        return Pictures(frame, chosen, pairs, left_out)
-    return Pictures(frame, chosen, None, left_out)
+        return RolePictures(frame, chosen, pairs, left_out)
+    return RolePictures(frame, chosen, None, left_out)
 
 
-def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
+def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
     """Where the stimuli come from."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not source_of(SOURCES, options).setting:
@@ -217,18 +217,18 @@ def _crossed(people: Sequence[tuple[str, str, str]], activities: Sequence[str]) 
     return identities.join(activity, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
 
 
-def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Pictures:
+def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> RolePictures:
     chosen = selection(options)
     count = whole(options, "people", 1)
     if count > len(PEOPLE):
         raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
     if options["pictures"] == "none" or chosen.shown == ("text",):
-        return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
+        return RolePictures(everyone(chosen) if manifest is None else manifest, chosen)
     frame, left_out = _drawn(chosen, count)
     if not frame.height:
         nothing = f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
-        return Pictures(everyone(chosen), chosen, None, left_out, nothing)
-    return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
+        return RolePictures(everyone(chosen), chosen, None, left_out, nothing)
+    return RolePictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
 def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:

@@ -11,7 +11,7 @@ from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, 
 from facevalue.studies.vignette.aggregate import sampled
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.vignette.options import Options, answer
+from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import NAME, RELEASED, TITLE, Selection
@@ -76,7 +76,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
     words_of = words(pictures.frame, released)
-    options_shown = Options(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
+    options_shown = Offers(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
     prompt_builder = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:

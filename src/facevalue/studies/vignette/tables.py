@@ -21,7 +21,7 @@ CONTRASTS = ("identity", "activity", "identity-activity", "portrait")
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class IdentityKind:
     """A dimension of identity."""
 
     name: str
@@ -33,7 +33,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class SocialIdentity:
     """An identity of Table 6."""
 
     name: str
@@ -71,7 +71,7 @@ class TermPair:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchRates:
+class PrintedMatches:
     """Percent of cases in which all three, two, and no two answers to a question's wordings agree (Table 11)."""
 
     full: float
@@ -80,7 +80,7 @@ class MatchRates:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WordedQuestion:
     """A question with its two paraphrases."""
 
     paradigm: str
@@ -91,32 +91,32 @@ class Question:
     """Templates of identity, activity, activity_1, activity_2, term, role ("cook") and a_role ("a cook")."""
     ours: frozenset[int]
     """Numbers of the wordings that the paper does not print."""
-    match: MatchRates | None
+    match: PrintedMatches | None
     """Of Llama 3.2; None for forms that Table 11 does not list."""
     released: Mapping[str, str]
     """What the authors' code asks instead of wording 1, by contrast, where it differs."""
 
 
 @cache
-def dimensions() -> tuple[Dimension, ...]:
+def dimensions() -> tuple[IdentityKind, ...]:
     """The eight dimensions, in the order of Table 6."""
-    return tuple(Dimension(row["name"], row["title"], row["axis"]) for row in read("identities.toml")["dimension"])
+    return tuple(IdentityKind(row["name"], row["title"], row["axis"]) for row in read("identities.toml")["dimension"])
 
 
 @cache
-def _table_6() -> Mapping[str, tuple[Identity, ...]]:
+def _table_6() -> Mapping[str, tuple[SocialIdentity, ...]]:
     table = {}
     for row in read("identities.toml")["dimension"]:
         dimension = row["name"]
         table[dimension] = tuple(
-            Identity(one["name"], dimension, one.get("male"), one.get("female"), tuple(one.get("aliases", ())))
+            SocialIdentity(one["name"], dimension, one.get("male"), one.get("female"), tuple(one.get("aliases", ())))
             for one in row["identities"]
         )
     return MappingProxyType(table)
 
 
 @cache
-def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...]:
+def identities(dimension: str, gender: str | None = None) -> tuple[SocialIdentity, ...]:
     """The identities of a dimension, in the order of Table 6; with a gender, those with pictures of it.
 
     "Woman" and "man" of the dimension gender are both under "male", as in Table 8.
@@ -127,13 +127,13 @@ def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...
     return rows if gender is None else tuple(one for one in rows if _worded(one, gender) is not None)
 
 
-def _worded(identity: Identity, gender: str) -> str | None:
+def _worded(identity: SocialIdentity, gender: str) -> str | None:
     if gender not in GENDERS:
         raise UnknownNameError("gender", gender, GENDERS)
     return identity.male if gender == "male" else identity.female
 
 
-def wording(identity: Identity, gender: str) -> str:
+def wording(identity: SocialIdentity, gender: str) -> str:
     """What prompts call an identity, with its gender and without an article.
 
     Examples
@@ -148,7 +148,7 @@ def wording(identity: Identity, gender: str) -> str:
     return worded
 
 
-def released_word(identity: Identity, gender: str) -> str:
+def released_word(identity: SocialIdentity, gender: str) -> str:
     """What the authors' code calls an identity: its file name in their spelling, hyphens read as blanks.
 
     Examples
@@ -160,7 +160,7 @@ def released_word(identity: Identity, gender: str) -> str:
     return spelling.lower().replace("-", " ")
 
 
-def title(identity: Identity) -> str:
+def title(identity: SocialIdentity) -> str:
     """An identity's name for people: as its wording writes it, without the gender.
 
     Examples
@@ -200,7 +200,7 @@ def term_pairs() -> tuple[TermPair, ...]:
 
 
 @cache
-def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[Question, ...]:
+def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[WordedQuestion, ...]:
     """The questions of sections 4.1-4.4 with the paraphrases of Table 11, of a paradigm or kind of picture pair."""
     for kind, name, known in (("paradigm", paradigm, PARADIGMS), ("contrast", contrast, CONTRASTS)):
         if name is not None and name not in known:
@@ -213,15 +213,15 @@ def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple
 
 
 @cache
-def _questions() -> tuple[Question, ...]:
+def _questions() -> tuple[WordedQuestion, ...]:
     return tuple(
-        Question(
+        WordedQuestion(
             row["paradigm"],
             row["name"],
             tuple(row["contrasts"]),
             tuple(row["wordings"]),
             frozenset(row.get("ours", ())),
-            MatchRates(*row["match"]) if "match" in row else None,
+            PrintedMatches(*row["match"]) if "match" in row else None,
             MappingProxyType(row.get("released", {})),
         )
         for row in read("questions.toml")["question"]

@@ -15,7 +15,7 @@ from facevalue.errors import DataError
 from facevalue.measures.group_dimensions import PERSON
 from facevalue.protocol.marked_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
-from facevalue.studies.visbias.form_tables import Attribute
+from facevalue.studies.visbias.form_tables import FormField
 from facevalue.studies.visbias.parsing import CHOICES
 
 SEED = 0
@@ -36,14 +36,14 @@ class Asked:
 
     groups: tuple[str, ...]
     images: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[FormField, ...]
     words: str
     people: tuple[str, ...] = ()
     longest: int = 1024
 
 
 @dataclass
-class Aggregate:
+class TaskAnswers:
     """Collects one model's answers. `why_no_scores` says why sentiment is not measured, if it is not."""
 
     asked: Asked

@@ -23,7 +23,7 @@ from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
 from facevalue.measures.table_entries import codes, columns, enter, estimates, not_measurable
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
+from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.measures import LABELS
@@ -54,7 +54,7 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
     """Estimate everything, from the answers of each model in chunks."""
     tables = []
     for model, chunks in answers.items():
-        aggregate = Aggregate(asked)
+        aggregate = TaskAnswers(asked)
         for chunk in chunks:
             aggregate.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
@@ -75,7 +75,7 @@ def _add_rates(
     enter(table, measure, {**labels, **constant}, estimates)
 
 
-def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
     rows = aggregate.part("missing")
     if rows.is_empty():
@@ -96,7 +96,7 @@ def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
                 _add_rates(table, m.NA_RATE, replies, lost, ["task", GROUP, *more], UNIT, dimension=dimension.name)
 
 
-def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add choice shares and divergences, of each dimension."""
     rows = aggregate.part("choices")
     if rows.is_empty():
@@ -109,7 +109,7 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
         everyone = people.with_columns(pl.lit("").alias(GROUP))
         choices, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
         _add_shares(table, choices, [(None, None)], questions)
-    families: dict[str, list[tuple[Names, divergence.Groups]]] = {}
+    families: dict[str, list[tuple[Names, divergence.ChoiceGroups]]] = {}
     for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
         of_dimension = dimension.of(rows)
         if of_dimension.is_empty():
@@ -118,7 +118,7 @@ def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
         names: Names = [(dimension.name, group) for (group,) in groups]
         _add_shares(table, choices, names, questions)
         families.setdefault(_family("choices", dimension), []).append(
-            (names, divergence.Groups(choices, *sampled(of_dimension)))
+            (names, divergence.ChoiceGroups(choices, *sampled(of_dimension)))
         )
     for family, several in families.items():
         ordered = [question.name in ORDERED for question in questions]
@@ -152,7 +152,7 @@ def _add_shares(
     enter(table, m.SHARE, labels, divergence.shares(choices), keep=keep)
 
 
-def add_pairs(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
     rows = aggregate.part("pairs")
     if rows.is_empty():
@@ -246,7 +246,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimensio
     enter(table, m.ABOVE, labels, ranking.gap, **tests)
 
 
-def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
     fields = aggregate.part("forms")
     tasks = aggregate.part("missing")["task"].unique().to_list() if not aggregate.part("missing").is_empty() else []
@@ -262,7 +262,7 @@ def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
         _add_graph(table, task, aggregate, first_replies(of_task))
 
 
-def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl.DataFrame) -> None:
+def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: pl.DataFrame) -> None:
     categories = [(a.name, a.categories.names) for a in aggregate.asked.attributes]
     forms = conditional_kl.gather(fields, categories, lost=_lost_forms(aggregate, task, fields))
     for conditions in CONDITIONS:
@@ -312,7 +312,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         add(m.KEPT, prefilled, pl.col("kept"), by)
 
 
-def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the divergence between what forms and choices say, by question, and for each gender and race."""
     fields, rows = aggregate.part("forms"), aggregate.part("choices")
     if fields.is_empty() or rows.is_empty():
@@ -353,7 +353,7 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
     return fields.filter(pl.col("repeat") == pl.col("repeat").min().over("form"))
 
 
-def _lost_forms(aggregate: Aggregate, task: str, fields: pl.DataFrame) -> int:
+def _lost_forms(aggregate: TaskAnswers, task: str, fields: pl.DataFrame) -> int:
     """How many forms have no reply that is a form."""
     units = aggregate.part("missing").filter(pl.col("task") == task)["shown"]
     return units.n_unique() - fields["form"].n_unique()

@@ -14,7 +14,7 @@ from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, 
 from facevalue.protocol.marked_estimates import MarkedWords
 from facevalue.protocol.text_estimates import TextEstimates
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import TEXT, Aggregate
+from facevalue.studies.visbias.aggregate import TEXT, TaskAnswers
 from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.tables import genders, races
 
@@ -27,7 +27,7 @@ _PUBLISHED = {"pos": m.POSITIVE_PUBLISHED, "neg": m.NEGATIVE_PUBLISHED}
 _GENDERS = {"female": ("woman", "women"), "male": ("man", "men")}
 
 
-def add_texts(table: EstimateTable, aggregate: Aggregate) -> None:
+def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add lengths, sentiment and rates of words, over all, in each group and between groups; and marked words."""
     rows = aggregate.part("texts")
     if rows.is_empty():
@@ -49,11 +49,11 @@ def add_texts(table: EstimateTable, aggregate: Aggregate) -> None:
             MARKED.add(table, words, Dimension((name,)))
 
 
-def _plain(aggregate: Aggregate) -> Mapping[Measure, str]:
+def _plain(aggregate: TaskAnswers) -> Mapping[Measure, str]:
     return _LENGTHS if aggregate.why_no_scores is not None else _LENGTHS | _SCORES
 
 
-def _add_levels(texts: TextEstimates, aggregate: Aggregate) -> None:
+def _add_levels(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     for measure, column in _plain(aggregate).items():
         texts.level(measure, column)
     if aggregate.why_no_scores is not None:
@@ -63,7 +63,7 @@ def _add_levels(texts: TextEstimates, aggregate: Aggregate) -> None:
         texts.add(m.WORDS, texts.rates(listed), OURS)
 
 
-def _add_differences(texts: TextEstimates, aggregate: Aggregate) -> None:
+def _add_differences(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     several = texts.rows[GROUP].n_unique() > 1
     for measure, column in _plain(aggregate).items():
         if several:
@@ -75,7 +75,7 @@ def _add_differences(texts: TextEstimates, aggregate: Aggregate) -> None:
         texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.asked.longest)
 
 
-def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: Aggregate) -> None:
+def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: TaskAnswers) -> None:
     """Sentiment of all texts of a group joined into one, as in Table 7."""
     if aggregate.why_no_scores is not None or only_values():
         return  # they have no interval, so nothing is asked of them without some of the clusters
@@ -86,7 +86,7 @@ def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: Aggregate
         texts.nothing(measure, "all texts of a group are needed at once, and these are too many")
 
 
-def _add_own_words(texts: TextEstimates, aggregate: Aggregate) -> None:
+def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     """Each group's own words, where the user gave lists: Table 8 has no other words, and no crossed groups."""
     if aggregate.theirs is None:
         return

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design import Block, Factor
 from facevalue.design.pair_draws import draw_pairs
-from facevalue.design.whole_units import Layout, Units
+from facevalue.design.whole_units import UnitLayout, Units
 from facevalue.errors import DataError
 from facevalue.studies.visbias.settings import Selection
 from facevalue.studies.visbias.tables import comparisons
@@ -25,7 +25,7 @@ TOGETHER = ("occupation", "species")
 
 def layout(
     frames: Sequence[tuple[str, pl.DataFrame]], groups: Sequence[str], forms: Sequence[str], chosen: Selection
-) -> Layout:
+) -> UnitLayout:
     """Lay the tasks out: a block each, those of fictional species apart.
 
     Units are an image with its questions, a pair both ways round, a form; their strata are groups, occupations apart.
@@ -45,7 +45,7 @@ def layout(
     units += _forms(chosen.tasks, forms)
     if not units:
         raise DataError("Nothing is left to ask: the tasks that were chosen do not ask these questions.")
-    return Layout(tuple(units))
+    return UnitLayout(tuple(units))
 
 
 def _forms(tasks: Sequence[str], forms: Sequence[str]) -> Iterator[Units]:

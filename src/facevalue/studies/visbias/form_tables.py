@@ -11,7 +11,7 @@ from facevalue.studies.visbias.tables import read
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class FormField:
     """A field of the form: its label there (`title`), other names that replies use (`keys`), and what it may be."""
 
     name: str
@@ -21,7 +21,7 @@ class Attribute:
 
 
 @cache
-def attributes(table: str = "paper") -> tuple[Attribute, ...]:
+def attributes(table: str = "paper") -> tuple[FormField, ...]:
     """The form's 20 attributes with the categories of one of `TABLES`."""
     if table not in TABLES:
         raise UnknownNameError("table of categories", table, TABLES)
@@ -49,5 +49,5 @@ def attributes(table: str = "paper") -> tuple[Attribute, ...]:
             foreign=tuple(more.get("foreign", ())),
             plausible=(float(plausible[0]), float(plausible[1])),
         )
-        out.append(Attribute(row["name"], row["title"], tuple(row["keys"]), categories))
+        out.append(FormField(row["name"], row["title"], tuple(row["keys"]), categories))
     return tuple(out)

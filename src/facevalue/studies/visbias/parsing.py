@@ -18,8 +18,8 @@ from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.several_texts import parted
 from facevalue.answers.yes_no import Claim
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
-from facevalue.studies.visbias.form_tables import Attribute
-from facevalue.studies.visbias.tables import Comparison, choice_questions, comparisons
+from facevalue.studies.visbias.form_tables import FormField
+from facevalue.studies.visbias.tables import PairQuestion, choice_questions, comparisons
 
 CHOICES = tuple(f"weight_{number}" for number in range(1, 7))
 """Columns of the weights of a question's choices, in the order of its options."""
@@ -34,7 +34,7 @@ _PLACE = "row"
 
 
 def answer(
-    frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | None = None, *, released: bool = False
+    frame: pl.DataFrame, attributes: Sequence[FormField], judge: Judge | None = None, *, released: bool = False
 ) -> pl.DataFrame:
     """Read replies: the rows of a trial frame, with the columns that the module names in place of text and probs."""
     labels = {a.name: (a.title, *a.keys) for a in attributes}
@@ -92,7 +92,7 @@ def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
     return exact_or_chosen(frame, parsed, ("weight", "no")).drop("no").with_columns(choices["choice"])
 
 
-def claim(question: Comparison, *, swapped: bool) -> Claim:
+def claim(question: PairQuestion, *, swapped: bool) -> Claim:
     """What a yes says, for replies that state it in other words.
 
     Examples

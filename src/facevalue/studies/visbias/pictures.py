@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PeoplePictures:
     """What can be shown: a row for each image of a person or being, the factors compared, and what is left out."""
 
     frame: pl.DataFrame
@@ -65,11 +65,11 @@ class Pictures:
 
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
-) -> Pictures:
+) -> PeoplePictures:
     """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
     frame, left_out = list_pictures(SOURCES, options, manifest)
     if manifest is not None:
-        return Pictures(manifest, _groups(manifest, chosen), left_out)
+        return PeoplePictures(manifest, _groups(manifest, chosen), left_out)
     frame = _selected(frame, chosen)
     if options["species"]:
         beings = _beings(options)
@@ -77,11 +77,11 @@ def read_pictures(
         if twice:
             raise DataError(f"The image {min(twice)!r} is there of a person and of a being: rename one.")
         frame = pl.concat([frame, beings], how="diagonal")
-    return Pictures(frame, _groups(frame, chosen), left_out)
+    return PeoplePictures(frame, _groups(frame, chosen), left_out)
 
 
 def source(
-    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
+    options: Mapping[str, OptionValue], pictures: PeoplePictures, forms: tuple[Form, ...], chosen: Selection
 ) -> MixedSource:
     """Where all that the study shows comes from."""
     images = [(frozenset(part["image"]), _images(options, who, part)) for who, part in pictures.parts]

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.stimuli.forms import Form, text_form
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import SWAPPED
-from facevalue.studies.visbias.form_tables import Attribute
+from facevalue.studies.visbias.form_tables import FormField
 from facevalue.studies.visbias.settings import Selection
 from facevalue.types import Option, Question, Sampling
 
@@ -33,7 +33,7 @@ class PromptBuilder:
         chosen: Selection,
         sampling: Mapping[str, Sampling],
         forms: Sequence[Form],
-        attributes: Sequence[Attribute],
+        attributes: Sequence[FormField],
     ) -> None:
         self._composite = chosen.composite
         self._prompts = chosen.prompts

@@ -19,7 +19,7 @@ from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import Pictures, published, read_pictures, source, spelled_out
+from facevalue.studies.visbias.pictures import PeoplePictures, published, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
@@ -124,7 +124,7 @@ def _filled(forms: tuple[Form, ...]) -> list[str]:
     return [json.dumps(dict(form.filled)) for form in forms]
 
 
-def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precision | None:
+def _precision(design: Design, pictures: PeoplePictures, chosen: Selection) -> Precision | None:
     """Choices lead the page, those by the first of `PLANNED` that is compared."""
     people = next((part for who, part in pictures.parts if who == PEOPLE), pl.DataFrame())
     factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)

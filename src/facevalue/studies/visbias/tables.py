@@ -48,7 +48,7 @@ class ChoiceQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairQuestion:
     """A yes-no question about two images (section 2.1, II), and its negation about the same ones in the other order.
 
     `more` and `less` are phrases that say the one or the other of a person; sources are as of `ChoiceQuestion`.
@@ -110,7 +110,7 @@ D: University-Doctorate
     return tuple(out)
 
 
-def comparisons(wording: str = "paper") -> tuple[Comparison, ...]:
+def comparisons(wording: str = "paper") -> tuple[PairQuestion, ...]:
     """The two yes-no questions with their swapped negations; `comparison_prompt` asks them."""
     out = []
     for row in read("questions.toml")["comparison"]:
@@ -118,7 +118,7 @@ def comparisons(wording: str = "paper") -> tuple[Comparison, ...]:
         if wording == "released":
             plain, swapped, sources = row["released_plain"], row["released_swapped"], (wording, wording)
         more, less = tuple(row["more"]), tuple(row["less"])
-        out.append(Comparison(row["name"], row["title"], plain, swapped, *sources, more, less))
+        out.append(PairQuestion(row["name"], row["title"], plain, swapped, *sources, more, less))
     return tuple(out)
 
 
