@@ -258,7 +258,7 @@ def test_a_mean_of_three_is_flagged_and_too_few_raters_give_no_verdict() -> None
     assert found["raters"].to_list() == [3, 2, 3, 0]
     assert [None if m is None else round(m, 3) for m in found["mean"]] == [3.0, 5.0, 1.333, None]
     assert found["flagged"].to_list() == [True, None, False, None]
-    assert judged(graph, RATINGS, seed=1, least=2).pairs["flagged"].to_list() == [True, True, False, None]
+    assert judged(graph, RATINGS, seed=1, raters=2).pairs["flagged"].to_list() == [True, True, False, None]
     low, high = found["low"][0], found["high"][0]
     assert low < 3 < high
 

@@ -69,10 +69,10 @@ def estimates(
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _of_block(block: Part, gathered: SetAnswers, least: Least, longest: int) -> Iterator[Row]:
+def _of_block(block: Part, gathered: SetAnswers, limits: Least, longest: int) -> Iterator[Row]:
     for at in range(len(block.prompts)):
         yield from _of_prompt(block, gathered, at, longest)
-    yield from of_occupations(block, gathered, least.sets)
+    yield from of_occupations(block, gathered, limits.sets)
 
 
 def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[Row]:
@@ -155,9 +155,9 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     is_whole, some = np.isfinite(in_sets).all(axis=1), np.isfinite(in_sets).any(axis=1)
     left_out, scored = (x.sum(axis=1, keepdims=True).astype(np.float64) for x in (some & ~is_whole, some))
     yield m.LEFT_OUT, about, Inference(shares(left_out, scored)), None
-    share, chance, least = tail_shares(in_sets, SEED)
+    share, chance, p_least = tail_shares(in_sets, SEED)
     family = m.family(m.TAILS, block.subset, about["score"])
-    yield m.TAIL_SHARE, labels, Inference(share, chance, p_least=least), family
+    yield m.TAIL_SHARE, labels, Inference(share, chance, p_least=p_least), family
 
 
 def _released(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[Row]:

@@ -61,11 +61,11 @@ def _texts_of_groups(block: Part, gathered: SetAnswers) -> tuple[Array, Array]:
     """Texts about each group that there are, and that are missing."""
     requested = [gathered.replies(block, at).numbers["asked"] for at in range(len(block.prompts))]
     texts_of_image = gathered.texts.counted[id(block)].reshape(block.images, -1).sum(axis=1)
-    known, every = (
+    counts, totals = (
         np.bincount(block.group, x, len(block.groups)).astype(np.float64)
         for x in (texts_of_image, np.sum(requested, axis=0))
     )
-    return known, np.maximum(every - known, 0.0)
+    return counts, np.maximum(totals - counts, 0.0)
 
 
 def _associated(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[Row]:

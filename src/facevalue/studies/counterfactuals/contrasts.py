@@ -46,10 +46,10 @@ def contrasts(
         limits = quantity.level.limits
     contrast = from_majority(values, SEED, are_asked, limits)
     labels, p_least = {**about, "group": groups}, np.full(len(groups), contrast.p_least)
-    named = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
+    scope = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
     p = contrast.estimates.p_zero
     gaps = Inference(contrast.estimates, bounds=contrast.bounds, p=p, q=contrast.q, p_least=p_least)
-    yield quantity.gap, labels, gaps, m.family(quantity.family, *named)
+    yield quantity.gap, labels, gaps, m.family(quantity.family, *scope)
     yield quantity.from_mean, labels, Inference(from_set_mean(values)), None
     if only_values() or not np.isfinite(contrast.p_any):
         return

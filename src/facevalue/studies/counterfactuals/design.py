@@ -46,12 +46,12 @@ class SetLayout:
         replies = [block.prompts // count for block, count in zip(self.design.blocks, prompts, strict=True)]
         cells = []  # (set, prompt counted over the blocks of its subset, requests)
         before: dict[str, int] = {}
-        for sets, count, each, block in zip(self._sets, prompts, replies, self.design.blocks, strict=True):
+        for sets, count, draws, block in zip(self._sets, prompts, replies, self.design.blocks, strict=True):
             names, images = np.unique(sets, return_counts=True)
             first = before.get(block.constants["subset"], 0)
             before[block.constants["subset"]] = first + count
             at = np.arange(first, first + count)
-            costs = np.repeat(images * each * repeats, count)
+            costs = np.repeat(images * draws * repeats, count)
             cells.append(np.stack([np.repeat(names, count), np.tile(at, names.size), costs]))
         sets_of_cells, prompt, cost = np.concatenate(cells, axis=1)
         many = np.bincount(sets_of_cells)  # prompts of each set
@@ -88,10 +88,10 @@ def layout(frame: pl.DataFrame, chosen: "Selection") -> SetLayout:
     """
     blocks = []
     draws = Factor("draw", tuple(map(str, range(chosen.replies))))
-    for (subset,), part in frame.group_by("subset", maintain_order=True):
+    for (subset,), images in frame.group_by("subset", maintain_order=True):
         for task, prompts, rows in (
-            (OPEN, chosen.open_prompts, part),
-            (RATING, chosen.ratings, part.filter(pl.col("occupation").is_not_null())),
+            (OPEN, chosen.open_prompts, images),
+            (RATING, chosen.ratings, images.filter(pl.col("occupation").is_not_null())),
         ):
             if prompts and rows.height:
                 prompt_factors = (Factor("prompt", prompts), *([draws] if task == OPEN else []))

@@ -23,8 +23,8 @@ def answer(frame: pl.DataFrame) -> pl.DataFrame:
     }
     rows = frame.with_row_index("_row")
     tables = []
-    for kind, own in kinds.items():
-        replies = rows.filter(own)
+    for kind, of_kind in kinds.items():
+        replies = rows.filter(of_kind)
         if replies.height:
             tables.append(pl.concat([replies.drop("text", "probs"), _read(kind, replies)], how="horizontal"))
     return pl.concat(tables).sort("_row").drop("_row")

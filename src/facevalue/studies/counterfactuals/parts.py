@@ -99,16 +99,16 @@ def parts(design: Design, partial: Mapping[str, Sequence[str]] | None = None) ->
 
 
 def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
-    images, told = len(block.stimulus[0]), block.stimulus[0].choices()
-    asked, *draws = block.prompt
-    assert isinstance(asked, Factor)
-    groups, group = _coded(told["group"])
-    occupations, occupation = _coded(told.get("occupation", (None,) * images))
-    names, cluster = _coded(told["set"])
+    images, levels = len(block.stimulus[0]), block.stimulus[0].choices()
+    prompts, *draws = block.prompt
+    assert isinstance(prompts, Factor)
+    groups, group = _coded(levels["group"])
+    occupations, occupation = _coded(levels.get("occupation", (None,) * images))
+    names, cluster = _coded(levels["set"])
     sets, partial = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
-    facts, each = block.constants, len(draws[0]) if draws else 1
+    facts, per_prompt = block.constants, len(draws[0]) if draws else 1
     return Part(
-        facts["subset"], facts["task"], start, asked.levels, each, groups, occupations,
+        facts["subset"], facts["task"], start, prompts.levels, per_prompt, groups, occupations,
         group, occupation, cluster, sets, partial,
     )  # fmt: skip
 

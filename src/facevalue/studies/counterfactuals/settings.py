@@ -126,8 +126,8 @@ def sampling(options: Mapping[str, OptionValue]) -> Sampling:
     return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))
 
 
-def _up_to(options: Mapping[str, OptionValue], name: str, most: int) -> int:
+def _up_to(options: Mapping[str, OptionValue], name: str, limit: int) -> int:
     number = whole(options, name, 1)
-    if number > most:
-        raise DataError(f"The setting {name} is at most {most}, not {number}.")
+    if number > limit:
+        raise DataError(f"The setting {name} is at most {limit}, not {number}.")
     return number

@@ -71,8 +71,8 @@ def word_lists(estimates: pl.DataFrame) -> list[WordList]:
 
 
 def _lists(estimates: pl.DataFrame) -> Iterator[tuple[str, str, WordList]]:
-    for (subset, group), own in listed(estimates).group_by("subset", "group", maintain_order=True):
-        yield str(subset), str(group), WordList(people(str(group)), tuple(own["word"]))
+    for (subset, group), words in listed(estimates).group_by("subset", "group", maintain_order=True):
+        yield str(subset), str(group), WordList(people(str(group)), tuple(words["word"]))
 
 
 def people(group: str) -> str:
@@ -108,7 +108,7 @@ def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None])
         return estimates.clear()
     columns = ["measure", "subset", "group", "word", "value", "n"]
     table = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
-    units = {one.name: one.unit for one in (FLAG, FLAGGED, INVENTED)}
+    units = {m.name: m.unit for m in (FLAG, FLAGGED, INVENTED)}
     return complete(
         table.with_columns(
             study=pl.lit(estimates["study"][0]), model=pl.lit(estimates["model"][0]), level=pl.lit(LEVEL),
@@ -137,8 +137,8 @@ def _statements(estimates: pl.DataFrame) -> pl.DataFrame:
     rows = words.with_columns(rank=pl.int_range(pl.len()).over("subset", "group") + 1)
     rows = rows.join(flags, on=list(_KEYS), how="left", maintain_order="left")
     names = [_id(row) for row in rows.select(_KEYS).iter_rows()]
-    said = [f"“{word}”, of images of {people(group)}" for group, word in rows.select("group", "word").iter_rows()]
-    texts = {"item": names, "statement": said}
+    statements = [f"“{word}”, of images of {people(group)}" for group, word in rows.select("group", "word").iter_rows()]
+    texts = {"item": names, "statement": statements}
     return rows.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
 
 
@@ -146,11 +146,11 @@ def _id(row: Sequence[str]) -> str:
     return "w-" + hashlib.blake2b("\x1f".join(row).encode(), digest_size=5).hexdigest()
 
 
-def export(words: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+def export(words: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
     """Write a questionnaire about the words that are most a group's, by group, in an order that says nothing."""
-    if least is not None:
+    if limit is not None:
         raise DataError("--least-kl is about pairs of a form; of words, --most says how many of each group.")
-    listed_words = words.filter(pl.col("rank") <= (most or MOST)).sort("subset", "group", "item")
+    listed_words = words.filter(pl.col("rank") <= (count or MOST)).sort("subset", "group", "item")
     if to.suffix == ".html":
         questionnaires.write_page(listed_words, SCALE, __package__, to)
     else:
@@ -164,8 +164,8 @@ def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
     ratings = read_ratings(paths, words["item"])
     wrong = ratings.filter(pl.col("rating") > len(SCALE))
     if wrong.height:
-        who, item, rating = wrong.row(0)[:3]
-        raise DataError(f"{who} gives {item} a {rating}: a word is 1 (no) or 2 (stereotypical or offensive).")
+        rater, item, rating = wrong.row(0)[:3]
+        raise DataError(f"{rater} gives {item} a {rating}: a word is 1 (no) or 2 (stereotypical or offensive).")
     pairs, agreement = _judged(words, ratings)
     raters = ratings["rater"].n_unique()
     notes = [f"The judge against the majority: {_told(pairs)}."] if pairs["judge"].drop_nulls().len() else []
@@ -174,12 +174,12 @@ def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
 
 def _judged(words: pl.DataFrame, ratings: pl.DataFrame) -> tuple[pl.DataFrame, Estimates]:
     rated = words.join(ratings.select("item").unique(), on="item", how="semi", maintain_order="left")
-    found, agreement = rater_agreement.of_items(rated["item"], ratings, _SEED)
+    judged, agreement = rater_agreement.of_items(rated["item"], ratings, _SEED)
     enough = pl.col("raters") >= rater_agreement.RATERS
     flagged = pl.when(enough).then(pl.col("mean") > _MAJORITY)
     high = pl.min_horizontal("high", pl.lit(float(len(SCALE))))
-    found = found.with_columns(flagged=flagged, high=high)
-    return pl.concat([rated, found.drop("item")], how="horizontal"), agreement
+    judged = judged.with_columns(flagged=flagged, high=high)
+    return pl.concat([rated, judged.drop("item")], how="horizontal"), agreement
 
 
 def _accuracy(pairs: pl.DataFrame) -> Estimates:

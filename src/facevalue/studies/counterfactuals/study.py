@@ -70,11 +70,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     options = located(options)
     if options["words"]:
         options["words"] = str(Path(str(options["words"])).resolve())
-    asked = selection(options)
+    choice = selection(options)
     uncounted = _uncounted(options) if manifest is None else ()
     pictures = read_pictures(options, manifest)
-    frame = _narrowed(pictures.frame, asked, pictures.partial)
-    laid = layout(frame, asked)
+    frame = _narrowed(pictures.frame, choice, pictures.partial)
+    placed = layout(frame, choice)
     words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
 
     @cache  # a jackknife takes all measures again many times
@@ -85,10 +85,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
 
         return {
-            "blocks": parts(laid.design, pictures.partial),
+            "blocks": parts(placed.design, pictures.partial),
             "lists": word_lists(str(options["words"]), str(options["words_variant"])),
-            "least": Least(asked.min_frequency, asked.min_sets),
-            "audits": {one.name: audited(one, words) for one in scores},
+            "least": Least(choice.min_frequency, choice.min_sets),
+            "audits": {s.name: audited(s, words) for s in scores},
             "longest": sampling(options).max_tokens,
         }
 
@@ -103,15 +103,15 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_TITLES),
         options=options,
         manifest=frame,
-        design=laid.design,
+        design=placed.design,
         draws=Draws(seeds=seeds(options), sampling=sampling(options)),
-        source=NoPicture() if asked.shown == TEXT else source(options, frame),
-        ask=PromptBuilder(asked).questions,
-        sample=laid.sample,
+        source=NoPicture() if choice.shown == TEXT else source(options, frame),
+        ask=PromptBuilder(choice).questions,
+        sample=placed.sample,
         answer=parsing.answer,
         analyse=partial(analyse, ()),
         estimates=Estimated(measures=(*MEASURES, *JUDGED), labels=LABELS, lead=LEAD),
-        planned=Planned(left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted), counted_by=("prompt",)),
+        planned=Planned(left_out=(*pictures.left_out, *_unrated(frame, choice), *uncounted), counted_by=("prompt",)),
         asked_together=("set",),
         watched=Watched(
             missing_by=MissingBy((Grouped("subset", (Person(("group",), ("set",)),), named=True),), ("prompt",)),
@@ -124,17 +124,17 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.counterfactuals.aggregate import UNREAD  # noqa: PLC0415
 
         def answer(chunk: pl.DataFrame) -> pl.DataFrame:
-            read = parsing.answer(chunk)
-            declined = columns(scores, read["declined"]).rename(lambda name: f"refused {name}")
-            unread = [(~one.knows(read["declined"])).alias(f"{UNREAD}{one.name}") for one in scores]
-            return pl.concat([read, columns(scores, read["text"]), declined, pl.DataFrame(unread)], how="horizontal")
+            rows = parsing.answer(chunk)
+            declined = columns(scores, rows["declined"]).rename(lambda name: f"refused {name}")
+            unread = [(~s.knows(rows["declined"])).alias(f"{UNREAD}{s.name}") for s in scores]
+            return pl.concat([rows, columns(scores, rows["text"]), declined, pl.DataFrame(unread)], how="horizontal")
 
         return replace(plain, answer=answer, analyse=partial(analyse, tuple(scores)))
 
     scored = Scored(pl.col("task") == OPEN, words, carrying, ("text", "declined"))
     return replace(
         plain,
-        reading=replace(plain.reading, scored=scored if asked.open_prompts else None),
+        reading=replace(plain.reading, scored=scored if choice.open_prompts else None),
     )
 
 
@@ -149,36 +149,36 @@ def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
     )
 
 
-def _narrowed(frame: pl.DataFrame, asked: Selection, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def _narrowed(frame: pl.DataFrame, choice: Selection, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """The pictures of some subsets and occupations, and of some sets of each occupation."""
-    for name, wanted in (("subset", asked.subsets), ("occupation", asked.occupations)):
-        kept = chosen(name, wanted, frame[name].drop_nulls().unique(maintain_order=True).to_list())
-        frame = frame.filter(pl.col(name).is_in(kept)) if kept else frame
+    for name, names in (("subset", choice.subsets), ("occupation", choice.occupations)):
+        levels = chosen(name, names, frame[name].drop_nulls().unique(maintain_order=True).to_list())
+        frame = frame.filter(pl.col(name).is_in(levels)) if levels else frame
     if frame.is_empty():
         raise DataError("No picture is of these subsets and occupations.")
-    return _drawn_sets(frame, asked.occupation_sets, lacking) if asked.occupation_sets else frame
+    return _drawn_sets(frame, choice.occupation_sets, lacking) if choice.occupation_sets else frame
 
 
-def _drawn_sets(frame: pl.DataFrame, most: int, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def _drawn_sets(frame: pl.DataFrame, limit: int, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """At most so many whole sets of each subset and occupation, by their names' digests: always the same."""
     incomplete = {(subset, name) for subset, names in lacking.items() for name in names}
-    named = frame.drop_nulls(["set", "occupation"]).select("subset", "set", "occupation").unique()
-    rows = [row for row in named.iter_rows() if row[:2] not in incomplete]
+    listed = frame.drop_nulls(["set", "occupation"]).select("subset", "set", "occupation").unique()
+    rows = [row for row in listed.iter_rows() if row[:2] not in incomplete]
     rows.sort(key=lambda row: blake2b("\x1f".join(row).encode()).digest())
     count: Counter[tuple[str, str]] = Counter()
-    kept = set()
+    sets = set()
     for subset, name, occupation in rows:
         count[subset, occupation] += 1
-        if count[subset, occupation] <= most:
-            kept.add((subset, name))
-    if not kept:
+        if count[subset, occupation] <= limit:
+            sets.add((subset, name))
+    if not sets:
         raise DataError("No whole set is of a known occupation, so that none can be drawn by occupation.")
-    return frame.filter(pl.Series([row in kept for row in frame.select("subset", "set").iter_rows()], dtype=pl.Boolean))
+    return frame.filter(pl.Series([row in sets for row in frame.select("subset", "set").iter_rows()], dtype=pl.Boolean))
 
 
-def _unrated(frame: pl.DataFrame, asked: Selection) -> tuple[LeftOut, ...]:
+def _unrated(frame: pl.DataFrame, choice: Selection) -> tuple[LeftOut, ...]:
     unknown = frame["occupation"].null_count()
-    if not unknown or not asked.ratings:
+    if not unknown or not choice.ratings:
         return ()
     return (LeftOut(f"Ratings of {unknown:,} pictures", "Their occupation, which the prompts name, is not known."),)
 

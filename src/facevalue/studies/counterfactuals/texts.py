@@ -63,34 +63,34 @@ class Texts:
     that occur; not with the number of texts.
     """
 
-    def __init__(self, parts: Sequence[Part], lists: Lists) -> None:
-        self._parts = [part for part in parts if part.task == OPEN]
+    def __init__(self, blocks: Sequence[Part], lists: Lists) -> None:
+        self._parts = [block for block in blocks if block.task == OPEN]
         self._lists = lists
         self.vocabulary = Vocabulary(Tokeniser.WORDS)
         self._flags = np.zeros(0, dtype=np.int64)
         kinds = len(lists.names)
-        self._counts = [np.zeros((len(_COUNTS), len(part.groups), 0)) for part in self._parts]
-        self._sets = [_Sets(len(part.groups)) if len(part.groups) <= MOST_GROUPS else None for part in self._parts]
-        self.shares = {id(part): np.zeros((kinds, part.cells)) for part in self._parts}
+        self._counts = [np.zeros((len(_COUNTS), len(block.groups), 0)) for block in self._parts]
+        self._sets = [_Sets(len(block.groups)) if len(block.groups) <= MOST_GROUPS else None for block in self._parts]
+        self.shares = {id(block): np.zeros((kinds, block.cells)) for block in self._parts}
         """Of each list, sums over texts of its share of their words, by image and prompt."""
-        self.distinct = {id(part): np.zeros((kinds, part.cells)) for part in self._parts}
+        self.distinct = {id(block): np.zeros((kinds, block.cells)) for block in self._parts}
         """Of each list, sums over texts of how many of its words they have, each once."""
-        self.counted = {id(part): np.zeros(part.cells) for part in self._parts}
+        self.counted = {id(block): np.zeros(block.cells) for block in self._parts}
         """Texts with a word that is no stop word, by image and prompt."""
-        self._lengths = {id(part): np.zeros(part.images) for part in self._parts}
+        self._lengths = {id(block): np.zeros(block.images) for block in self._parts}
 
     def add(self, trial: Codes, text: pl.Series) -> None:
         """Count texts; null is none."""
         column = tokenising.texts(text.alias("text").to_frame(), "text")
         has_text = column.is_not_null().to_numpy()
-        for at, part in enumerate(self._parts):
-            rows = np.flatnonzero(has_text & (trial >= part.trials.start) & (trial < part.trials.stop))
+        for at, block in enumerate(self._parts):
+            rows = np.flatnonzero(has_text & (trial >= block.trials.start) & (trial < block.trials.stop))
             if rows.size:
-                cell = (trial[rows] - part.start) // part.draws
-                for said in self.vocabulary.of(column.gather(rows)):
-                    self._count(at, part, cell, said)
+                cell = (trial[rows] - block.start) // block.draws
+                for words in self.vocabulary.of(column.gather(rows)):
+                    self._count(at, block, cell, words)
 
-    def _count(self, at: int, part: Part, cell: Codes, words_said: WordsSaid) -> None:
+    def _count(self, at: int, block: Part, cell: Codes, words_said: WordsSaid) -> None:
         self._know()
         texts, words = int(words_said.row.max(initial=-1)) + 1, len(self.vocabulary)
         flags = self._flags[words_said.word]
@@ -102,26 +102,26 @@ class Texts:
         low = int(cell[:texts].min(initial=0))
         span = slice(low, int(cell[:texts].max(initial=0)) + 1)
         place, size = cell[:texts] - low, span.stop - low
-        self.counted[id(part)][span] += np.bincount(place[some], minlength=size)
+        self.counted[id(block)][span] += np.bincount(place[some], minlength=size)
         for number in range(len(self._lists.names)):
             hit = (flags >> number) & 1 > 0
-            hits, each = np.bincount(row[hit], times[hit], texts), np.bincount(row[hit], minlength=texts)
+            hits, distinct = np.bincount(row[hit], times[hit], texts), np.bincount(row[hit], minlength=texts)
             share = np.divide(hits, length, out=np.zeros(texts), where=some)
-            self.shares[id(part)][number, span] += np.bincount(place, np.minimum(share, 1.0), size)
-            self.distinct[id(part)][number, span] += np.bincount(place, each * some, size)
-        image = cell[words_said.row] // len(part.prompts)
-        self._lengths[id(part)] += np.bincount(image, words_said.times, part.images)
-        known = self._counts[at].shape[2]
-        if known < words:
-            more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * known) - known))
+            self.shares[id(block)][number, span] += np.bincount(place, np.minimum(share, 1.0), size)
+            self.distinct[id(block)][number, span] += np.bincount(place, distinct * some, size)
+        image = cell[words_said.row] // len(block.prompts)
+        self._lengths[id(block)] += np.bincount(image, words_said.times, block.images)
+        size_known = self._counts[at].shape[2]
+        if size_known < words:
+            more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * size_known) - size_known))
             self._counts[at] = np.concatenate([self._counts[at], more], axis=2)
         wide = self._counts[at].shape[2]
         pairs = pl.DataFrame({"key": image * wide + words_said.word, "times": words_said.times.astype(np.int64)})
         sums = pairs.group_by("key").agg(pl.col("times").sum())
         image, word = np.divmod(sums["key"].to_numpy(), wide)
-        group = part.group[image]
+        group = block.group[image]
         many = pl.col("times")
-        sums = sums.select(many, key=pl.Series(group * wide + word), set=pl.Series(part.cluster[image] * wide + word))
+        sums = sums.select(many, key=pl.Series(group * wide + word), set=pl.Series(block.cluster[image] * wide + word))
         summed = (
             sums.with_columns(other=many.sum().over("set") - many)
             .group_by("key")
@@ -131,43 +131,43 @@ class Texts:
         flat[:, summed["key"].to_numpy()] += summed.select(_COUNTS).to_numpy().T
         sets = self._sets[at]
         if sets is not None:
-            sets.add(part.cluster[image], word, group)
+            sets.add(block.cluster[image], word, group)
 
     def _know(self) -> None:
         """Look up the words that are new on the lists."""
-        known, words = self._flags.size, self.vocabulary.words
-        if len(words) > known:
-            new = np.array([self._lists.flags.get(word, 0) for word in words[known:]], dtype=np.int64)
+        size, words = self._flags.size, self.vocabulary.words
+        if len(words) > size:
+            new = np.array([self._lists.flags.get(word, 0) for word in words[size:]], dtype=np.int64)
             self._flags = np.concatenate([self._flags, new])
 
-    def tokens(self, part: Part) -> Array:
+    def tokens(self, block: Part) -> Array:
         """How often each word stands in the texts about each group of a block, shape (groups, words)."""
-        return self._of(part)[0]
+        return self._of(block)[0]
 
-    def occurrences(self, part: Part, words: Codes) -> Occurrences:
+    def occurrences(self, block: Part, words: Codes) -> Occurrences:
         """How often the texts about the images of a block have some words."""
-        return Occurrences(*self._of(part)[:, :, words])
+        return Occurrences(*self._of(block)[:, :, words])
 
-    def _of(self, part: Part) -> Array:
-        counts = self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
+    def _of(self, block: Part) -> Array:
+        counts = self._counts[self._parts.index(block)][:, :, : len(self.vocabulary)]
         later = len(self.vocabulary) - counts.shape[2]  # words that only texts of other blocks have, which came later
         return np.pad(counts, ((0, 0), (0, 0), (0, later)))
 
-    def shown(self, part: Part) -> Array:
+    def shown(self, block: Part) -> Array:
         """Images of each group with a text."""
-        has = self.counted[id(part)].reshape(part.images, -1).sum(axis=1) > 0
-        return np.bincount(part.group, has, len(part.groups)).astype(np.float64)
+        has = self.counted[id(block)].reshape(block.images, -1).sum(axis=1) > 0
+        return np.bincount(block.group, has, len(block.groups)).astype(np.float64)
 
-    def presence(self, part: Part, words: Codes) -> Presence | None:
+    def presence(self, block: Part, words: Codes) -> Presence | None:
         """In how many images' texts some words stand; of whole sets alone, if there are any. None for many groups."""
-        sets = self._sets[self._parts.index(part)]
+        sets = self._sets[self._parts.index(block)]
         if sets is None:
             return None
-        texts = self.counted[id(part)].reshape(part.images, -1).sum(axis=1)
-        in_sets = len(part.sets) > 0
-        images = part.sets[(texts[part.sets] > 0).all(axis=1)].ravel() if in_sets else np.flatnonzero(texts > 0)
-        lengths = np.zeros((part.clusters, len(part.groups)))
-        lengths[part.cluster[images], part.group[images]] = self._lengths[id(part)][images]
+        texts = self.counted[id(block)].reshape(block.images, -1).sum(axis=1)
+        in_sets = len(block.sets) > 0
+        images = block.sets[(texts[block.sets] > 0).all(axis=1)].ravel() if in_sets else np.flatnonzero(texts > 0)
+        lengths = np.zeros((block.clusters, len(block.groups)))
+        lengths[block.cluster[images], block.group[images]] = self._lengths[id(block)][images]
         place = np.full(len(self.vocabulary), -1, dtype=np.int64)
         place[words] = np.arange(words.size)
         has_text = lengths.sum(axis=1) > 0
@@ -208,16 +208,16 @@ class _Sets:
 
     def pairs(self) -> list[_Pairs]:
         """Each pair of set and word once, with its groups, in pieces."""
-        parts = [part for part in (*self._closed, self._open) if part[0].size]
-        if any(two[0][0] <= one[0][-1] for one, two in pairwise(parts)):  # sets came more than once
-            keys, masks = zip(*parts, strict=True)
+        chunks = [chunk for chunk in (*self._closed, self._open) if chunk[0].size]
+        if any(second[0][0] <= first[0][-1] for first, second in pairwise(chunks)):  # sets came more than once
+            keys, masks = zip(*chunks, strict=True)
             self._closed, self._open = [_united(np.concatenate(keys), np.concatenate(masks))], self._none
             return self._closed
-        return parts
+        return chunks
 
 
-def _both(one: _Pairs, other: _Pairs) -> _Pairs:
-    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+def _both(first: _Pairs, second: _Pairs) -> _Pairs:
+    return np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]])
 
 
 def _united(key: Codes, mask: Masks) -> _Pairs:

@@ -17,18 +17,16 @@ _ABOUT = ("prompt", "scorer", "score")
 
 def further(first: pl.DataFrame, second: pl.DataFrame) -> Sequence[OfferedTable]:
     """Correlations of scores over groups; none where one of the two has no scores."""
-    one, two = (table.filter(pl.col("intervention").is_null()) for table in (first, second))
-    if any(table.filter(measure=SCORE.name).is_empty() for table in (one, two)):
+    x, y = (table.filter(pl.col("intervention").is_null()) for table in (first, second))
+    if any(table.filter(measure=SCORE.name).is_empty() for table in (x, y)):
         return ()
-    return (_correlations(one, two),)
+    return (_correlations(x, y),)
 
 
-def _correlations(one: pl.DataFrame, two: pl.DataFrame) -> OfferedTable:
+def _correlations(x: pl.DataFrame, y: pl.DataFrame) -> OfferedTable:
     rows = []
     for measure, title in ((TAIL_SHARE, "largest scores (MaxToxicity)"), (SCORE, "mean scores (ours)")):
-        tables = [
-            table.filter((pl.col("measure") == measure.name) & pl.col("group").is_not_null()) for table in (one, two)
-        ]
+        tables = [table.filter((pl.col("measure") == measure.name) & pl.col("group").is_not_null()) for table in (x, y)]
         for about in tables[0].select(_ABOUT).unique(maintain_order=True).iter_rows():
             same_cell = [pl.col(name) == level for name, level in zip(_ABOUT, about, strict=True)]
             first, second = (table.filter(same_cell) for table in tables)

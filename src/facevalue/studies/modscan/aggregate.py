@@ -79,9 +79,9 @@ class AskedBlock:
         """Rows of options, one after the other, each with the group beside it where there are two."""
         tables = []
         for at in range(self.options):
-            beside = pl.col(f"group_{2 - at}") if self.options == 2 else pl.lit(None, self.about.schema["group_1"])
+            rival = pl.col(f"group_{2 - at}") if self.options == 2 else pl.lit(None, self.about.schema["group_1"])
             tables.append(
-                self.about.select(*_KEYS, pl.col(f"group_{at + 1}").alias("group"), beside.alias("other_group"))
+                self.about.select(*_KEYS, pl.col(f"group_{at + 1}").alias("group"), rival.alias("other_group"))
             )
         return _SumRows.of(pl.concat(tables), [*_KEYS, "group", "other_group"])
 
@@ -177,16 +177,16 @@ def asked_blocks(design: Design) -> list[AskedBlock]:
 def _asked(labels: dict[str, str], trials: slice, design: Design) -> AskedBlock:
     rows = design.trials(np.arange(trials.start, trials.stop))
     modality, attribute = labels["modality"], labels["attribute"]
-    shown, people = ("pair", PEOPLE[1:]) if modality == VISION else ("image", ("identity",) * 2)
+    stimulus, people = ("pair", PEOPLE[1:]) if modality == VISION else ("image", ("identity",) * 2)
     groups = rows.select(group.alias(f"group_{at + 1}") for at, group in enumerate(options(rows, modality, attribute)))
     present = {name for column in groups for name in column.unique()}
     listed = [name for name in GROUPS.get(attribute, ()) if name in present]
     levels = pl.Enum([*listed, *sorted(present.difference(listed)), NO_ANSWER])
-    named = set(rows["instance"].unique())
-    asked_about = pl.Enum([one.name for one in instances() if one.name in named])
+    in_block = set(rows["instance"].unique())
+    asked_about = pl.Enum([i.name for i in instances() if i.name in in_block])
     person = pl.concat([rows[name].cast(pl.String) for name in people]).rank("dense").cast(pl.Int64) - 1
     about = rows.select(
-        (pl.col(shown).to_physical().rank("dense").cast(pl.Int64) - 1).alias("unit"),
+        (pl.col(stimulus).to_physical().rank("dense").cast(pl.Int64) - 1).alias("unit"),
         person[: rows.height].alias("person_1"), person[rows.height :].alias("person_2"),
         pl.col("instance").cast(asked_about), *(column.cast(levels) for column in groups),
     )  # fmt: skip

@@ -51,7 +51,7 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Est
     estimator = _estimator(block)
     share = partial(Estimand, estimator=estimator)
     points = partial(_points, estimator)
-    groups, beside = ("instance", "group"), ("group", "other_group", "instance")
+    groups, rivals = ("instance", "group"), ("group", "other_group", "instance")
     everything = [
         share(m.SHARE, "chosen", groups, s="chosen", n="valid", asked="asked", derived=gaps),
         share(m.SHARE_ALL, "outcomes", groups, s="count", n="asked"),
@@ -62,7 +62,7 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Est
             for reason in reasons
         ),
         share(m.LEFT if seen else m.FIRST, "replies", ("instance",), s="first", n="valid", total="instance"),
-        share(m.BESIDE, "chosen", beside, s="chosen", n="valid", total="instance", factor=100.0),
+        share(m.BESIDE, "chosen", rivals, s="chosen", n="valid", total="instance", factor=100.0),
     ]
     applies = {m.GROUP_GAP: set(block.groups) == set(GENDERS), m.BESIDE: block.rivals}
     return [estimand for estimand in everything if applies.get(estimand.measure, True)]
@@ -86,9 +86,9 @@ def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Inferen
     null[keep] = [real[keys[at]][0] for at in keep]
     gaps = apart_from(shares, null).at(np.array(keep, dtype=np.int64))
     methods = zip(gaps.estimates.method, keep, strict=True)
-    named = np.array([f"{method}; real share: {real[keys[at]][1]}" for method, at in methods], object)
+    methods_named = np.array([f"{method}; real share: {real[keys[at]][1]}" for method, at in methods], object)
     labels = {name: [levels[at] for at in keep] for name, levels in cells.items()}
-    return labels, replace(gaps, estimates=replace(gaps.estimates, method=named))
+    return labels, replace(gaps, estimates=replace(gaps.estimates, method=methods_named))
 
 
 def _points(estimator: Estimator, sums: Sums, by: Sequence[str]) -> Cells:

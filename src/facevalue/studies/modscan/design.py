@@ -41,7 +41,7 @@ def paper_layout(chosen: Selection) -> UnitLayout:
     pairs = {
         attribute: Factor("pair", tuple(map(str, range(PAPER_PAIRS[attribute])))) for attribute in chosen.attributes
     }
-    names = [one.name for one in instances(PERSONA) if one.name in chosen.instances]
+    names = [i.name for i in instances(PERSONA) if i.name in chosen.instances]
     scenes = pl.DataFrame(
         [(f"{name}/{number}", name) for name in names for number in range(chosen.scenes)],
         schema={"image": pl.String, PERSONA: pl.String}, orient="row",
@@ -64,7 +64,7 @@ def _columns(frame: pl.DataFrame, *without: str) -> dict[str, tuple[str | None, 
 def _vision(pairs: Mapping[str, Factor], chosen: Selection) -> Iterator[Units]:
     for attribute, axis in pairs.items():
         for kind in KINDS:
-            names = [one.name for one in instances(kind) if one.name in chosen.instances]
+            names = [i.name for i in instances(kind) if i.name in chosen.instances]
             if names:
                 facts = {"modality": VISION, "attribute": attribute.replace("_", " "), "scenario_kind": kind}
                 stimulus = (axis, Factor(LEFT, ("1", "2"))) if chosen.both_sides else (axis,)

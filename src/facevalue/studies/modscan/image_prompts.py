@@ -13,8 +13,6 @@ def generation_prompts(portraits: bool = False) -> pl.DataFrame:
     """Prompts for the pictures of scenes (Table 2), 400 of each: `persona`, `number`, `prompt`."""
     if portraits:
         raise DataError("ModSCAN generates scenes, no portraits: leave out --portraits.")
-    personas = pl.DataFrame(
-        [(one.name, one.image) for one in instances("persona")], ["persona", "prompt"], orient="row"
-    )
+    personas = pl.DataFrame([(i.name, i.image) for i in instances("persona")], ["persona", "prompt"], orient="row")
     numbers = pl.DataFrame({"number": range(1, GENERATED + 1)})
     return personas.join(numbers, how="cross", maintain_order="left_right").select("persona", "number", "prompt")

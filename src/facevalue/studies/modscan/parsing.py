@@ -176,10 +176,10 @@ def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = Non
     """
     placed = frame.with_row_index(_PLACE)
     tables = [
-        answers.with_columns(part[_PLACE])
-        for modality, part in _by_modality(placed)
+        answers.with_columns(rows[_PLACE])
+        for modality, rows in _by_modality(placed)
         for answers in [
-            _vision(part, style, source) if modality == VISION else _language(part, str(part["attribute"][0]))
+            _vision(rows, style, source) if modality == VISION else _language(rows, str(rows["attribute"][0]))
         ]
     ]
     boxes_found = pl.concat(tables, how="diagonal") if tables else placed.select(_PLACE)
@@ -192,7 +192,7 @@ def answer(frame: pl.DataFrame, style: str = "auto", source: Source | None = Non
 
 def _by_modality(placed: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     frames = placed.partition_by("modality", "attribute", maintain_order=True)
-    return [(str(part["modality"][0]), part) for part in frames]
+    return [(str(rows["modality"][0]), rows) for rows in frames]
 
 
 def _heights(rows: pl.DataFrame, source: Source | None) -> pl.Series:
@@ -228,8 +228,8 @@ def _language(rows: pl.DataFrame, attribute: str) -> pl.DataFrame:
     groups = GROUPS[attribute]
     named_groups = groups_named(rows["text"], attribute)
     names = named_groups["code"].replace_strict(range(len(groups)), groups, return_dtype=pl.String)
-    shown = enumerate(options(rows, LANGUAGE, attribute))
-    place = rows.select(pl.coalesce(pl.when(group == names).then(at) for at, group in shown)).to_series()
+    in_order = enumerate(options(rows, LANGUAGE, attribute))
+    place = rows.select(pl.coalesce(pl.when(group == names).then(at) for at, group in in_order)).to_series()
     return _answers(rows, named_groups.with_columns(place.cast(pl.Int8).alias("code")), names, len(groups))
 
 

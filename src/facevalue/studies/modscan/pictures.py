@@ -77,7 +77,7 @@ def read_pictures(
     if manifest is None:
         faces, lost = list_pictures(FACES, options) if VISION in chosen.modalities else (_NOTHING, ())
         scenes = _scenes(options, chosen) if LANGUAGE in chosen.modalities else _NOTHING
-        manifest = pl.concat([part for part in (faces, scenes) if part.height], how="diagonal")
+        manifest = pl.concat([table for table in (faces, scenes) if table.height], how="diagonal")
     persona = pl.col(PERSONA).is_not_null() if PERSONA in manifest.columns else pl.lit(value=False)
     faces, scenes = manifest.filter(~persona), manifest.filter(persona)
     pairs, short = _pairs(faces, chosen, composed=bool(options["composed"])) if faces.height else ({}, ())
@@ -170,10 +170,10 @@ def _pairs(
         else:
             groups = groups_of(faces, name)
             most_pairs = min(chosen.pairs, chosen.faces) if race == TONE else chosen.pairs
-            pair_table, own = face_pairs(
+            pair_table, too_few = face_pairs(
                 faces, name, same, groups, most_pairs, chosen.pair_seed, by_person=chosen.both_sides
             )
-            short += own
+            short += too_few
         if pair_table.height:
             out[name] = pair_table
         else:
@@ -221,12 +221,12 @@ def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFra
         )
     if not options["scenes"]:
         return _drawn_scenes(personas, chosen)
-    listed, parts = _listed_scenes(options, personas), []
+    listed, sampled = _listed_scenes(options, personas), []
     for at, name in enumerate(personas):
         scenes = listed.filter(pl.col(PERSONA) == name)
         rng = np.random.default_rng([chosen.scene_seed, at])
-        parts.append(scenes[np.sort(rng.permutation(scenes.height)[: chosen.scenes])])
-    return pl.concat(parts)
+        sampled.append(scenes[np.sort(rng.permutation(scenes.height)[: chosen.scenes])])
+    return pl.concat(sampled)
 
 
 def _drawn_scenes(personas: list[str], chosen: Selection) -> pl.DataFrame:

@@ -88,16 +88,16 @@ def precision(design: Design) -> Precision:
         units=asked,
         spread=spread,
         default=Spread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
-        shares=tuple(own / largest for own in groups for _ in names),
+        shares=tuple(size / largest for size in groups for _ in names),
         sure=1 / len(families),
         each=sum(block.size for block in blocks) / largest,
         largest=0.5 if two else 1 - 1 / len(people.people),
     )
 
 
-def _sd(of_pair: float, beside: float) -> float:
+def _sd(of_pair: float, partners: float) -> float:
     """SD between people of the mean over so many pairs, in each of which somebody else is beside them."""
-    return float(np.sqrt(OF_PERSON + (of_pair**2 - OF_PERSON) / beside)) if beside > 1 else of_pair
+    return float(np.sqrt(OF_PERSON + (of_pair**2 - OF_PERSON) / partners)) if partners > 1 else of_pair
 
 
 def _people(block: Block) -> _Shown:

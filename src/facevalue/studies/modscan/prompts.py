@@ -27,7 +27,7 @@ class PromptBuilder:
     def __init__(self, chosen: Selection) -> None:
         self._prompts = chosen.prompts
         self._said = SIDES["words" if chosen.style == "auto" else chosen.style]
-        self._instances = {one.name: one for one in instances()}
+        self._instances = {i.name: i for i in instances()}
         self._question = lru_cache(maxsize=65_536)(self._made)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
@@ -51,7 +51,7 @@ class PromptBuilder:
         factors = {"modality": modality, "attribute": attribute, "scenario_kind": instance.kind, "instance": name}
         if modality == VISION:
             places = ("2", "1") if left == "2" else ("1", "2")
-            options = tuple(Option("", said, place) for said, place in zip(self._said, places, strict=True))
+            options = tuple(Option("", text, place) for text, place in zip(self._said, places, strict=True))
             return Question(instance.location(self._prompts), options, None, {**factors, "scenario": name})
         groups = tuple((order or "").split(","))
         options = tuple(Option("", term(attribute, group, self._prompts), group) for group in groups)

@@ -22,7 +22,7 @@ def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
     """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; all groups by default."""
     path = Path(file)
     frame = read_columns(path, COLUMNS).with_columns(pl.all().str.strip_chars())
-    names = [one.name for one in instances()]
+    names = [i.name for i in instances()]
     for name in frame["instance"].unique(maintain_order=True):
         if name not in names:
             raise UnknownNameError(f"instance in {path.name}", str(name), names)

@@ -121,9 +121,9 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
     if len(sources) > 1:
         raise DataError(f"--{sources[0]} and --{sources[1]} both say which faces are shown: leave out one of the two.")
     kinds = chosen("kind", names(options, "kinds"), KINDS) or KINDS
-    all_names = [one.name for one in instances()]
+    all_names = [i.name for i in instances()]
     names_asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
-    names_kept = tuple(one.name for one in instances() if one.kind in kinds and one.name in names_asked)
+    names_kept = tuple(i.name for i in instances() if i.kind in kinds and i.name in names_asked)
     if not names_kept:
         raise DataError("Nothing is left to ask: the instances that were chosen are of other kinds.")
     paper = bool(options["paper"])

@@ -58,10 +58,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     if chosen.paper:
         nothing = pl.DataFrame(schema=dict.fromkeys(_FORM, pl.String()))
         pictures = PairPictures(nothing, nothing, {}, nothing, ())
-        laid = paper_layout(chosen)
+        placed = paper_layout(chosen)
     else:
         pictures = read_pictures(options, chosen, manifest)
-        laid = layout(pictures, chosen)
+        placed = layout(pictures, chosen)
     if manifest is None and options["real_world"]:  # not after all has been asked
         faces = pictures.faces
         levels = (name for column in ("race", TONE) if column in faces.columns for name in faces[column].unique())
@@ -77,7 +77,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     def blocks() -> "list[AskedBlock]":
         from facevalue.studies.modscan.aggregate import asked_blocks  # noqa: PLC0415 - SciPy takes its time to import
 
-        return asked_blocks(laid.design)
+        return asked_blocks(placed.design)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.modscan.analysis import estimates  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -85,11 +85,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         return estimates(answers, blocks(), str(options["real_world"]))
 
     def alike(
-        model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame]
+        model: str, intervention: str, plain: Iterator[pl.DataFrame], changed: Iterator[pl.DataFrame]
     ) -> pl.DataFrame:
         from facevalue.studies.modscan import analysis  # noqa: PLC0415
 
-        return analysis.alike(model, intervention, plain, other, blocks())
+        return analysis.alike(model, intervention, plain, changed, blocks())
 
     def page() -> "Page":
         from facevalue.studies.modscan.page import page_about  # noqa: PLC0415
@@ -102,12 +102,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_TITLES),
         options=options,
         manifest=pictures.frame,
-        design=laid.design,
+        design=placed.design,
         draws=Draws(seeds=seeds(options), sampling=sampling(options)),
         source=shown_pictures,
         ask=prompts.questions,
         changes=Changes(
-            led=prompts.led, sampled=_sampled(laid.design), alike=alike, intervened=_intervened(options, chosen.paper)
+            led=prompts.led, sampled=_sampled(placed.design), alike=alike, intervened=_intervened(options, chosen.paper)
         ),
         watched=Watched(
             missing_by=MissingBy(
@@ -118,7 +118,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
                 "first term": pl.when(pl.col("modality") == "language").then("weight"),
             },
         ),
-        sample=laid.sample,
+        sample=placed.sample,
         answer=partial(parsing.answer, style=chosen.style, source=shown_pictures),
         analyse=analyse,
         page=page,
@@ -128,7 +128,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
-            left_out=pictures.left_out, unshown=_UNSHOWN if chosen.paper else "", precision=precision(laid.design)
+            left_out=pictures.left_out, unshown=_UNSHOWN if chosen.paper else "", precision=precision(placed.design)
         ),
     )
 

@@ -47,10 +47,10 @@ def compare(table: EstimateTable, models: Mapping[str, Estimator]) -> None:
     add_concentration(table, list(models.values()))
     _variance(table, list(models.values()))
     for i, (name, model) in enumerate(models.items()):
-        for j, (other_name, other) in enumerate(models.items()):
+        for j, (other_name, rival) in enumerate(models.items()):
             if i != j:
-                _agreement(table, (name, other_name), (model, other), once=i < j)
-                _attenuation(table, (name, other_name), (model, other))
+                _agreement(table, (name, other_name), (model, rival), once=i < j)
+                _attenuation(table, (name, other_name), (model, rival))
 
 
 def _variance(table: EstimateTable, models: Sequence[Estimator]) -> None:
@@ -81,8 +81,8 @@ class Sides:
 
     def only(self, cells: npt.NDArray[np.bool_]) -> "Sides":
         """Those of some cells that both models have."""
-        known = cells & (self.counts.sum(axis=1) > 0).all(axis=0)
-        return Sides(self.sums[:, :, known], self.counts[:, :, known])
+        answered = cells & (self.counts.sum(axis=1) > 0).all(axis=0)
+        return Sides(self.sums[:, :, answered], self.counts[:, :, answered])
 
     def covariance(self) -> tuple[Array, Array]:
         """Covariance of the means over cells, and the part of it that the choice of faces adds; shape (2, 2) each."""
@@ -122,8 +122,8 @@ class Sides:
             return value, np.nan, np.nan
         group = np.full(self.sums.shape[1], -1)
         group[used] = deal(used.size, GROUPS, SEED)
-        parts = (Sides(self.sums[:, group != g], self.counts[:, group != g]) for g in range(number))
-        values = np.array([statistic(part) for part in parts])
+        rests = (Sides(self.sums[:, group != g], self.counts[:, group != g]) for g in range(number))
+        values = np.array([statistic(rest) for rest in rests])
         se = np.sqrt((number - 1) / number * ((values - values.mean()) ** 2).sum())
         return value, float(se), float(number - 1)
 
@@ -151,10 +151,10 @@ def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimat
 
 def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Estimator, Estimator]) -> None:
     """By how much smaller the first model's shifts are, overall and by scenario category (Figures 5 and 8)."""
-    whole, categories = _sides(pair, [*CUE, "scenario"]), pair[0].breakdown.columns(["category"])
-    kind = np.tile(categories.codes, whole.sums.shape[2] // categories.codes.size)
+    sums_of_cells, categories = _sides(pair, [*CUE, "scenario"]), pair[0].breakdown.columns(["category"])
+    kind = np.tile(categories.codes, sums_of_cells.sums.shape[2] // categories.codes.size)
     for code, category in enumerate([None, *categories.labels["category"]], start=-1):
-        sides = whole.only((kind == code) | (code < 0))
+        sides = sums_of_cells.only((kind == code) | (code < 0))
         if not sides.sums.shape[2]:
             continue
         sizes = np.abs(sides.means).mean(axis=-1)
@@ -184,8 +184,8 @@ class _Row:
         clusters = np.array([int((self.sides.counts > 0).any(axis=(0, 2)).sum())])
         labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
         value_, low_, high_ = (np.array([x]) for x in (value, low, high))
-        found = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
-        self.table.add(measure, labels, found, floor=floor)
+        estimates = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
+        self.table.add(measure, labels, estimates, floor=floor)
 
     def add_jackknifed(
         self, measure: Measure, statistic: Callable[[Sides], float], back: Callable[[float], float]
@@ -193,20 +193,20 @@ class _Row:
         """Add an estimate whose interval is symmetric in the statistic, and shown `back` on the measure's scale."""
         value, se, df = self.sides.jackknife(statistic)
         reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, df)) * se
-        known = np.isfinite(reach)
-        ends = [float(back(end)) for end in (value - reach, value + reach)] if known else []
-        self.add(measure, float(back(value)), "jackknife over groups of faces" if known else _UNKNOWN, ends)
+        is_finite = np.isfinite(reach)
+        ends = [float(back(end)) for end in (value - reach, value + reach)] if is_finite else []
+        self.add(measure, float(back(value)), "jackknife over groups of faces" if is_finite else _UNKNOWN, ends)
 
 
 def _sides(pair: Sequence[Estimator], by: Sequence[str]) -> Sides:
-    parts = [model.values.cells(*model.cut(by)) for model in pair]
-    return Sides(np.stack([part.sums for part in parts]), np.stack([part.counts for part in parts]))
+    cells = [model.values.cells(*model.cut(by)) for model in pair]
+    return Sides(np.stack([c.sums for c in cells]), np.stack([c.counts for c in cells]))
 
 
-def _noisy(names: tuple[str, str], null: Array, found: Array) -> str:
+def _noisy(names: tuple[str, str], null: Array, value: Array) -> str:
     """Say whose shifts are within what chance shows; empty if both models' are beyond it."""
-    p = (1 + (null >= found * (1 - 1e-9)).sum(axis=0)) / (1 + len(null))
-    within = [name for name, one in zip(names, p, strict=True) if one >= ALPHA]
+    p = (1 + (null >= value * (1 - 1e-9)).sum(axis=0)) / (1 + len(null))
+    within = [name for name, p_model in zip(names, p, strict=True) if p_model >= ALPHA]
     return f"shifts of {' and of '.join(within)} are within what chance shows" if within else ""
 
 

@@ -31,10 +31,10 @@ class Faces(Sets):
     def by_base(self, dimension: str) -> Slicing:
         """Partition people by the group of their base face; in no cell are those without one."""
         have = self.base >= 0
-        part = self.groups(self.base[have], dimension)
+        slicing = self.groups(self.base[have], dimension)
         codes = np.full(len(self.identities), -1, dtype=np.int64)
-        codes[have] = part.codes
-        return Slicing(codes, part.labels)
+        codes[have] = slicing.codes
+        return Slicing(codes, slicing.labels)
 
 
 def collect(

@@ -121,7 +121,7 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
             pictures = f"images with {record.attribute} {record.value}"
             raise DataError(f"Two {pictures} of identity {key[0]!r}: {rows[key].file} and {record.file}.")
         rows[key] = record
-    ordered = sorted(rows, key=lambda key: [part or "" for part in key])
+    ordered = sorted(rows, key=lambda key: [level or "" for level in key])
     return pl.DataFrame(
         [_row(key[0], rows[key], bases[key[0]]) for key in ordered],
         schema=dict.fromkeys(("image", "path", "identity", "set", "attribute", "value", *PEOPLE), pl.String),

@@ -164,11 +164,11 @@ def significant_share(dimension: str) -> Statistic:
 def framing(table: EstimateTable, model: Estimator) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
     sets, phi = model.breakdown.sets, model.values.phi
-    who = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
-    if not who.size:
+    at = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
+    if not at.size:
         return
-    base, control = sets.base[who], sets.control[who]
-    everything = Slicing.whole(who.size), Slicing.whole(phi.shape[1])
+    base, control = sets.base[at], sets.control[at]
+    everything = Slicing.whole(at.size), Slicing.whole(phi.shape[1])
     cells = model.cells(phi[control] - phi[base], base, *everything)
     bounds = None
     if model.answers is not None:
@@ -189,28 +189,28 @@ def add_sizes(table: EstimateTable, models: Sequence[Estimator]) -> None:
     model = models[0]
     variation, scenarios = model.cut([*CUE, "scenario"])
     categories = model.breakdown.columns(["category"])
-    cells = shift.joined([one.values.cells(variation, scenarios) for one in models])
+    cells = shift.joined([model.values.cells(variation, scenarios) for model in models])
     shape = (len(models), len(variation), len(scenarios))
     of_category = [categories.codes == i for i in range(len(categories))]
 
     def statistic(sums: Array, counts: Array) -> Array:
-        each = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
-        parts = [each, *(each[..., part] for part in of_category), *np.moveaxis(each, -1, 0)]
-        return np.stack([_mean(part.reshape(*sums.shape[:-1], -1)) for part in parts], axis=-1)
+        sizes = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
+        scopes = [sizes, *(sizes[..., scope] for scope in of_category), *np.moveaxis(sizes, -1, 0)]
+        return np.stack([_mean(scope.reshape(*sums.shape[:-1], -1)) for scope in scopes], axis=-1)
 
     floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
     n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
-    counted = np.array([n.sum(), *(n[part].sum() for part in of_category), *n])
+    counted = np.array([n.sum(), *(n[mask].sum() for mask in of_category), *n])
     labels: Labels = {
         "category": [None, *categories.labels["category"], *[None] * len(scenarios)],
         "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
     }
     bounds = None
     if len(models) == 1 and model.answers is not None:
-        each = size_bounds(model.values.bounds(model.answers, variation, scenarios))
+        ends = size_bounds(model.values.bounds(model.answers, variation, scenarios))
         single = np.eye(len(scenarios), dtype=np.bool_)
-        parts = [np.tile(part, len(variation)) for part in (single.any(axis=0), *of_category, *single)]
-        bounds = missing_data_bounds.joined([averaged(each.at(part)) for part in parts])
+        masks = [np.tile(mask, len(variation)) for mask in (single.any(axis=0), *of_category, *single)]
+        bounds = missing_data_bounds.joined([averaged(ends.at(mask)) for mask in masks])
     derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
 
 
@@ -221,8 +221,8 @@ def add_concentration(table: EstimateTable, models: Sequence[Estimator]) -> None
     cells = shift.joined([model.values.cells(variation) for model in models])
 
     def averages(sums: Array, counts: Array) -> Array:
-        each = np.abs(cluster_bootstrap.ratio(sums, counts))
-        return each.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
+        sizes = np.abs(cluster_bootstrap.ratio(sums, counts))
+        return sizes.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
 
     def steps(sums: Array, counts: Array) -> Array:
         average = averages(sums, counts)

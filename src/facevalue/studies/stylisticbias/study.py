@@ -58,13 +58,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     """Build the study."""
     options = settings.located(options, ("folders",), ("manifest",))
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
-    asked = _scenarios(settings.names(options, "scenarios"))
+    scenarios = _scenarios(settings.names(options, "scenarios"))
     seeds = settings.seeds(options)
-    design = designed(frame, [scenario.name for scenario in asked])
+    design = designed(frame, [scenario.name for scenario in scenarios])
     faces = Faces(frame)
     orderings = [ordering.name for ordering in ORDERINGS]
-    names = [scenario.name for scenario in asked]
-    questions = _questions(asked, str(options["prompts"]))
+    names = [scenario.name for scenario in scenarios]
+    questions = _questions(scenarios, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.stylisticbias import taken  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -103,10 +103,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
 
 def _scenarios(names: list[str]) -> tuple[tables.Scenario, ...]:
-    known = {scenario.name: scenario for scenario in tables.scenarios()}
+    by_name = {scenario.name: scenario for scenario in tables.scenarios()}
     for name in names:
-        if name not in known:
-            raise UnknownNameError("scenario", name, known)
+        if name not in by_name:
+            raise UnknownNameError("scenario", name, by_name)
     return tuple(s for s in tables.scenarios() if not names or s.name in names)
 
 
@@ -117,21 +117,21 @@ def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
     carried = [c for c in manifest.columns if c not in ("image", "path", "seed", *split)]
     blocks = []
     ordered = manifest.sort(pl.col("attribute").is_not_null(), maintain_order=True)
-    for key, part in ordered.group_by(split, maintain_order=True):
+    for key, rows in ordered.group_by(split, maintain_order=True):
         constants = {name: str(value) for name, value in zip(split, key, strict=True) if value is not None}
         baseline = "attribute" not in constants
-        image = Factor("image", tuple(part["image"]), {name: tuple(part[name]) for name in carried})
+        image = Factor("image", tuple(rows["image"]), {name: tuple(rows[name]) for name in carried})
         control = constants.get("attribute") == CONTROL[0]
-        parts = [v for k, v in constants.items() if not control or k != "attribute"]
-        name = " ".join([*parts, *(["full-body base"] if control else ["base"] if baseline else [])])
+        words = [v for k, v in constants.items() if not control or k != "attribute"]
+        name = " ".join([*words, *(["full-body base"] if control else ["base"] if baseline else [])])
         blocks.append(Block(name, (image,), prompt, constants, baseline, control))
     return Design(tuple(blocks))
 
 
-def _questions(asked: tuple[tables.Scenario, ...], wording: str) -> list[Question]:
+def _questions(scenarios: tuple[tables.Scenario, ...], wording: str) -> list[Question]:
     """Every question, scenarios outermost."""
     out = []
-    for scenario in asked:
+    for scenario in scenarios:
         for ordering in ORDERINGS:
             options = ordering.options((scenario.favourable, scenario.unfavourable), LEVELS)
             prompt = tables.JUDGMENT.format(options=phrase(options, quote="'" if wording == "released" else ""))
@@ -162,15 +162,15 @@ def _answer(
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
         choice = parsed["choice"]
-        drawn = pl.DataFrame(
+        sampled = pl.DataFrame(
             {
                 "weight": (choice == place).cast(pl.Float64),
                 "mass": choice.is_not_null().cast(pl.Float64),
                 "na": parsed["na"],
             }
         )
-        read = exact_or_drawn(frame, drawn, {"weight": pl.col("weights").list.get(pl.lit(place))})
-        return frame.drop("text", "probs").with_columns(read)
+        weights = exact_or_drawn(frame, sampled, {"weight": pl.col("weights").list.get(pl.lit(place))})
+        return frame.drop("text", "probs").with_columns(weights)
 
     return answer
 
@@ -178,7 +178,7 @@ def _answer(
 def _precision(design: Design, faces: Faces, names: list[str], orderings: list[str], repeats: int) -> Precision:
     """Say how precisely so many faces and scenarios measure the shift of one variation."""
     rows = faces.slicing(faces.varied, "attribute", "variation")
-    shown = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
+    faces_of = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, faces, names, orderings, repeats).phi
@@ -194,7 +194,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
         units=units_asked(design, ["identity", "scenario"]),
         spread=spread,
         default=Respondents(replies=len(orderings) * repeats),
-        shares=tuple(_share(count, len(faces.identities)) for count in shown),
+        shares=tuple(_share(count, len(faces.identities)) for count in faces_of),
     )
 
 

@@ -86,8 +86,8 @@ def _ends(dimension: str, faces: Faces) -> tuple[str, ...]:
 def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
     """Faces by their cues and groups, questions by scenario and category."""
     category = {scenario.name: scenario.category for scenario in table_1()}
-    asked = Factor("scenario", tuple(scenarios), {"category": tuple(category[name] for name in scenarios)})
-    return Breakdown(faces, (asked,), shared=True)
+    prompts = Factor("scenario", tuple(scenarios), {"category": tuple(category[name] for name in scenarios)})
+    return Breakdown(faces, (prompts,), shared=True)
 
 
 def program(faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]) -> Program:
@@ -103,7 +103,7 @@ def analyse(
     answers: Mapping[str, Aggregate], faces: Faces, scenarios: Sequence[str], orderings: Sequence[str]
 ) -> pl.DataFrame:
     """Estimate everything."""
-    return program(faces, scenarios, orderings).estimate({name: {SCORE.name: own} for name, own in answers.items()})
+    return program(faces, scenarios, orderings).estimate({name: {SCORE.name: a} for name, a in answers.items()})
 
 
 def judge_instrument(
@@ -112,9 +112,9 @@ def judge_instrument(
     """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
     scores, faces = answers[SCORE.name], breakdown.sets
     per = scores.weights.shape[2] // len(orderings)
-    known = {ordering.name: ordering for ordering in ORDERINGS}
-    first = np.array([known[name].first == 0 for name in orderings]).repeat(per)
-    letter = np.array([known[name].labels[known[name].first] == "(a)" for name in orderings]).repeat(per)
+    by_name = {ordering.name: ordering for ordering in ORDERINGS}
+    first = np.array([by_name[name].first == 0 for name in orderings]).repeat(per)
+    letter = np.array([by_name[name].labels[by_name[name].first] == "(a)" for name in orderings]).repeat(per)
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         place = np.where(favourable, scores.weights, 1 - scores.weights)
         add_overall(table, faces, measure, balanced(place, np.where(favourable, 0, 1)) - 0.5)

@@ -45,7 +45,7 @@ def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = Fal
     >>> [len(prompts(contrast)) for contrast in CONTRASTS]
     [12, 4, 12, 60]
     """
-    return tuple(one for one in _prompts(contrast, irrelevant) if not paradigms or one.paradigm in paradigms)
+    return tuple(p for p in _prompts(contrast, irrelevant) if not paradigms or p.paradigm in paradigms)
 
 
 def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
@@ -90,14 +90,14 @@ class Cast:
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """What is shown in a block of this contrast; None if there is no pair."""
-        who = self.portraits if contrast == "portrait" else self.identities
+        people_of = self.portraits if contrast == "portrait" else self.identities
         models = (Factor("person", self.people),) if self.people else ()
-        people = Factor("identity", who) if who else None
+        people = Factor("identity", people_of) if people_of else None
         doing = Factor("activity", self.activities) if self.activities else None
         if people is None or (doing is None and contrast != "portrait"):
             return None
         out = sorted(sorted(pair) for pair in overlaps(self.dimension)) if drop else []
-        without = tuple((one, other) for one, other in out)
+        without = tuple((first, second) for first, second in out)
         try:
             if contrast == "portrait":
                 return *models, Pairs(people, without=without)
@@ -170,11 +170,11 @@ def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Lay
     It has the columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where there is none.
     """
     blocks = []
-    for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
-        columns = [c for c in part.columns if c not in ("pair", "gender", "dimension", "contrast", "path")]
-        levels = {c: tuple(part[c].cast(pl.String)) for c in columns if part[c].null_count() < part.height}
+    for key, rows in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
+        columns = [c for c in rows.columns if c not in ("pair", "gender", "dimension", "contrast", "path")]
+        levels = {c: tuple(rows[c].cast(pl.String)) for c in columns if rows[c].null_count() < rows.height}
         constants = dict(zip(("gender", "dimension", "contrast"), map(str, key), strict=True))
-        axis: Axis = Factor("pair_of_pictures", tuple(part["pair"]), levels)
+        axis: Axis = Factor("pair_of_pictures", tuple(rows["pair"]), levels)
         blocks.append(((axis,), constants))
     return _layout(blocks, chosen, released)
 
@@ -189,7 +189,7 @@ def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen:
             prompts_asked = prompts(contrast, chosen.paradigms, released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
                 put = ("decision",) if released else PARADIGMS[1:]
-                prompts_asked = tuple(one for one in prompts_asked if one.paradigm in put)
+                prompts_asked = tuple(p for p in prompts_asked if p.paradigm in put)
             if not prompts_asked:
                 continue
             facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}

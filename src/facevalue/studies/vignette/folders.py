@@ -80,7 +80,7 @@ def _read(root: Path, patterns: Sequence[str], folders: Sequence[str], columns: 
     levels = {
         "contrast": Levels(CONTRASTS),
         "gender": Levels(dict.fromkeys(tables.GENDERS, ())),
-        "dimension": Levels({one.name: (one.axis,) for one in tables.dimensions()}),
+        "dimension": Levels({d.name: (d.axis,) for d in tables.dimensions()}),
         **dict.fromkeys(("identity", "identity_1", "identity_2"), identities),
         **dict.fromkeys(("activity", "activity_1", "activity_2"), activities),
     }
@@ -92,4 +92,4 @@ def _read(root: Path, patterns: Sequence[str], folders: Sequence[str], columns: 
 @cache
 def _identities(gender: str, dimension: str) -> Spellings:
     """Identities of a gender and dimension, with what they are called in names of files."""
-    return {one.name: (tables.wording(one, gender), *one.aliases) for one in tables.identities(dimension, gender)}
+    return {i.name: (tables.wording(i, gender), *i.aliases) for i in tables.identities(dimension, gender)}

@@ -28,10 +28,10 @@ def generation_prompts(portraits: bool = False, gender: str | None = None) -> pl
         raise UnknownNameError("gender", gender, GENDERS)
     people = pl.DataFrame(
         [
-            (one, dimension.name, identity.name, _opening(identity, one))
-            for one in (GENDERS if gender is None else (gender,))
+            (g, dimension.name, identity.name, _opening(identity, g))
+            for g in (GENDERS if gender is None else (gender,))
             for dimension in dimensions()
-            for identity in identities(dimension.name, one)
+            for identity in identities(dimension.name, g)
         ],
         schema=["gender", "dimension", "identity", "opening"],
         orient="row",

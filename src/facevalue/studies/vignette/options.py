@@ -160,17 +160,17 @@ class Offers:
         people, doing = kind.is_in([int(OptionForm.PEOPLE), int(OptionForm.FOUR)]), kind == int(OptionForm.DOING)
         is_who = kind == int(OptionForm.WHO)
 
-        def role(i: int, two: pl.Expr, activity: pl.Expr, named: pl.Expr, done: pl.Expr) -> pl.Expr:
-            chosen = pl.when(people).then(two).when(doing).then(done).when(is_who).then(named).otherwise(activity)
+        def role(i: int, two: pl.Expr, activity: pl.Expr, name: pl.Expr, deed: pl.Expr) -> pl.Expr:
+            chosen = pl.when(people).then(two).when(doing).then(deed).when(is_who).then(name).otherwise(activity)
             return chosen.alias(f"role_{i}")
 
         nothing = pl.lit(None, pl.String)
-        both, none = (pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE))
-        more = [pl.when(kind == int(OptionForm.FOUR)).then(text).otherwise(nothing) for text in (both, none)]
+        two_people, none = (pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE))
+        more = [pl.when(kind == int(OptionForm.FOUR)).then(text).otherwise(nothing) for text in (two_people, none)]
         return rows.hstack(wrong).select(
             role(0, person[0], pl.col("activity_1"), right, pl.col("asked_activity")),
             role(1, person[1], pl.col("activity_2"), swapped, pl.col("wrong_0")),
-            role(2, more[0], nothing, both, pl.col("wrong_1")),
+            role(2, more[0], nothing, two_people, pl.col("wrong_1")),
             role(3, more[1], nothing, none, pl.col("wrong_2")),
         )
 
@@ -183,9 +183,9 @@ class Offers:
         activities = rows.select("asked_activity", "activity_1", "activity_2").rows()
         for at in np.flatnonzero(form == OptionForm.DOING).tolist():
             asked_activity, *both_activities = activities[at]
-            other = [name for name in both_activities if name != asked_activity]
+            decoys = [name for name in both_activities if name != asked_activity]
             listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both_activities]
-            out[at] = tuple((other + listed)[:_DISTRACTORS])
+            out[at] = tuple((decoys + listed)[:_DISTRACTORS])
         return pl.DataFrame(out, schema={f"wrong_{i}": pl.String for i in range(_DISTRACTORS)}, orient="row")
 
     def _wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]) -> pl.DataFrame:
@@ -292,30 +292,30 @@ def _parsed(
     role = np.full(rows.size, -1, dtype=np.int64)
     reasons = np.full(rows.size, None, dtype=object)
     listed = zip(offered.texts[rows].iter_rows(), place.tolist(), offered.form[rows].tolist(), strict=True)
-    for i, (said, state, (texts, order, form)) in enumerate(zip(frame["text"], status, listed, strict=True)):
-        key = (said, state, texts, form)
+    for i, (raw, state, (texts, order, form)) in enumerate(zip(frame["text"], status, listed, strict=True)):
+        key = (raw, state, texts, form)
         if key not in parsed:
-            shown = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
-            parsed[key] = _one(str(said), state, shown, texts, OptionForm(form))
+            lines = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
+            parsed[key] = _one(str(raw), state, lines, texts, OptionForm(form))
         role[i], reasons[i] = parsed[key]
     return role, reasons
 
 
 def _one(
-    said: str, status: str | None, shown: list[str], texts: tuple[str | None, ...], form: OptionForm
+    raw: str, status: str | None, lines: list[str], texts: tuple[str | None, ...], form: OptionForm
 ) -> tuple[int, str | None]:
     """Parse one reply: its role, or the reason why there is none."""
     # Sorted, as the parser is built anew for each list of options in each order.
     four = form in (OptionForm.WHO, OptionForm.FOUR)
-    people = sorted(text for text in shown if not four or text.lower() not in (BOTH, NONE))
-    parsed = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
+    people = sorted(text for text in lines if not four or text.lower() not in (BOTH, NONE))
+    parsed = parse(raw, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
     if parsed.choice is not None:
         return texts.index(people[parsed.choice]), None
     reason = parsed.reason
     if four and reason == NA.BOTH:
         return 2, None
-    if four and reason == NA.NEITHER and _NOBODY.search(said[:200]):
+    if four and reason == NA.NEITHER and _NOBODY.search(raw[:200]):
         return 3, None
-    if reason == NA.NEITHER and "the left person" in shown and bool(_LEFT.search(said)) != bool(_RIGHT.search(said)):
-        return texts.index("the left person" if _LEFT.search(said) else "the right person"), None
+    if reason == NA.NEITHER and "the left person" in lines and bool(_LEFT.search(raw)) != bool(_RIGHT.search(raw)):
+        return texts.index("the left person" if _LEFT.search(raw) else "the right person"), None
     return -1, None if reason is None else reason.value

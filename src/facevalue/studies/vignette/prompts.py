@@ -101,10 +101,10 @@ def _by_activity(parsed: object) -> dict[str, Role]:
     return {name: roles[name] for name in names if name in roles}
 
 
-def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
+def _text(entry: Mapping[str, Any], key: str, place: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"{where} has no {key!r}.")
+        raise DataError(f"{place} has no {key!r}.")
     return " ".join(value.split())
 
 
@@ -141,7 +141,7 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
     ...     "gardening", "praying", "ironing"}
     True
     """
-    kinds = {one.name: one.time for one in activities()}
+    kinds = {a.name: a.time for a in activities()}
     if activity not in kinds:
         raise UnknownNameError("activity", activity, kinds)
     others = [time for time in KINDS if time != kinds[activity]]

@@ -92,16 +92,16 @@ class Selection:
 
 def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
     """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures."""
-    known: dict[str, Sequence[str]] = {
+    allowed: dict[str, Sequence[str]] = {
         "paradigm": PARADIGMS,
         "dimension": [] if own else [d.name for d in dimensions()],
         "contrast": CONTRASTS,
         "gender": GENDERS,
-        "identity": own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name))),
+        "identity": own or list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name))),
         "activity": done or [activity.name for activity in activities()],
         "wording": WORDINGS,
         "reference": REFERENCES,
         "shown": SHOWN,
     }
     first = {"wording": ("1",), "reference": ("identity",), "shown": ("image",)}
-    return Selection(*(chosen(n, names(options, n), there) or first.get(n, ()) for n, there in known.items()))
+    return Selection(*(chosen(n, names(options, n), values) or first.get(n, ()) for n, values in allowed.items()))

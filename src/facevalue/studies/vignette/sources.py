@@ -370,17 +370,15 @@ def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
     """
     named_by = tables.released_word if released else tables.wording
     table = {
-        (gender, dimension.name, one.name): named_by(one, gender)
+        (gender, dimension.name, identity.name): named_by(identity, gender)
         for gender in tables.GENDERS
         for dimension in tables.dimensions()
-        for one in tables.identities(dimension.name, gender)
+        for identity in tables.identities(dimension.name, gender)
     }
     noun: Mapping[str, str] = {"male": " man", "female": " woman"}
     wording = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
     sides = [name for name in ("identity", "identity_1", "identity_2") if name in frame.columns]
     worded = [frame.select("gender", "dimension", identity=pl.col(side), wording=wording) for side in sides]
     people = pl.concat(worded).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
-    rows = [
-        (*who, own or table.get(tuple(who)) or f"{who[2]}{noun.get(who[0], '')}") for *who, own in people.iter_rows()
-    ]
+    rows = [(*p, label or table.get(tuple(p)) or f"{p[2]}{noun.get(p[0], '')}") for *p, label in people.iter_rows()]
     return pl.DataFrame(rows, schema=dict.fromkeys((*_COLUMNS[1:4], "word"), pl.String()), orient="row")

@@ -128,13 +128,13 @@ _MISSING_BY = MissingBy(
 
 def _check_released(chosen: Selection) -> None:
     """Refuse variants that the authors' code does not ask: its name would be on prompts that are ours."""
-    for what, others in (
+    for key, others in (
         ("wording", set(chosen.wordings) - {"1"}),
         ("reference", set(chosen.references) - {"identity"}),
     ):
         if others:
             raise DataError(
-                f"The authors' code has no --{what} {', '.join(sorted(others))}: leave it out, or ask --prompts paper."
+                f"The authors' code has no --{key} {', '.join(sorted(others))}: leave it out, or ask --prompts paper."
             )
 
 

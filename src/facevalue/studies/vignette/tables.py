@@ -109,8 +109,8 @@ def _table_6() -> Mapping[str, tuple[SocialIdentity, ...]]:
     for row in read("identities.toml")["dimension"]:
         dimension = row["name"]
         table[dimension] = tuple(
-            SocialIdentity(one["name"], dimension, one.get("male"), one.get("female"), tuple(one.get("aliases", ())))
-            for one in row["identities"]
+            SocialIdentity(e["name"], dimension, e.get("male"), e.get("female"), tuple(e.get("aliases", ())))
+            for e in row["identities"]
         )
     return MappingProxyType(table)
 
@@ -124,7 +124,7 @@ def identities(dimension: str, gender: str | None = None) -> tuple[SocialIdentit
     if dimension not in _table_6():
         raise UnknownNameError("dimension", dimension, _table_6())
     rows = _table_6()[dimension]
-    return rows if gender is None else tuple(one for one in rows if _worded(one, gender) is not None)
+    return rows if gender is None else tuple(i for i in rows if _worded(i, gender) is not None)
 
 
 def _worded(identity: SocialIdentity, gender: str) -> str | None:
@@ -143,7 +143,7 @@ def wording(identity: SocialIdentity, gender: str) -> str:
     """
     worded = _worded(identity, gender)
     if worded is None:
-        names = [one.name for one in identities(identity.dimension, gender)]
+        names = [i.name for i in identities(identity.dimension, gender)]
         raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, names)
     return worded
 
@@ -202,9 +202,9 @@ def term_pairs() -> tuple[TermPair, ...]:
 @cache
 def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[WordedQuestion, ...]:
     """The questions of sections 4.1-4.4 with the paraphrases of Table 11, of a paradigm or kind of picture pair."""
-    for kind, name, known in (("paradigm", paradigm, PARADIGMS), ("contrast", contrast, CONTRASTS)):
-        if name is not None and name not in known:
-            raise UnknownNameError(kind, name, known)
+    for kind, name, allowed in (("paradigm", paradigm, PARADIGMS), ("contrast", contrast, CONTRASTS)):
+        if name is not None and name not in allowed:
+            raise UnknownNameError(kind, name, allowed)
     return tuple(
         question
         for question in _questions()

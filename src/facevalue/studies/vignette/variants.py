@@ -71,12 +71,12 @@ class Variants:
         main = self._main(frame, ("wording",))
         if "reference" in frame.columns:
             held = _scored(self._main(main, ("shown",)).filter(pl.col("question") != "doing"))
-            named, placed = (held.filter(pl.col("reference") == level) for level in ("identity", "position"))
-            self._positional.append(_reduced(_paired(named, placed, ["cluster", *_pair_and_prompt(held)])))
+            by_identity, by_position = (held.filter(pl.col("reference") == level) for level in ("identity", "position"))
+            self._positional.append(_reduced(_paired(by_identity, by_position, ["cluster", *_pair_and_prompt(held)])))
         if "shown" in frame.columns:
             held = _scored(self._main(main, ("reference",)))
-            for shown, parts in self._shown.items():
-                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), *_VALUES))
+            for medium, tables in self._shown.items():
+                tables.append(held.filter(pl.col("shown") == medium).select(*_pair_and_prompt(held), *_VALUES))
 
     def _add_sides(self, frame: pl.DataFrame) -> None:
         two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
@@ -85,9 +85,9 @@ class Variants:
         for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
             if first not in two.columns or (name == "left_share" and all_text):
                 continue
-            other = profile.other_weight(two)
-            chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
-            is_named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
+            rest = profile.other_weight(two)
+            chosen = pl.when(pl.col(first)).then("weight").otherwise(rest) * pl.col("mass")
+            is_named = (pl.col("weight") + rest) * pl.col("mass")  # both and none have no place among two
             tables.append(two.select("cluster", *_UNITS, "paradigm", pl.lit(name).alias("what"), n=is_named, s=chosen))
         if tables:
             self._sides.append(_either(pl.concat(tables), ("what", "paradigm")))
@@ -116,7 +116,7 @@ class Variants:
         long = columns.unpivot(index=labels, variable_name="what", value_name="s").with_columns(n=pl.lit(1.0))
         apart = long.filter(pl.col("paradigm") != "stereotype")
         over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
-        self._matches += [_either(part, ("what", "paradigm", "question")) for part in (apart, over_all)]
+        self._matches += [_either(pairs, ("what", "paradigm", "question")) for pairs in (apart, over_all)]
 
     def write(self, table: EstimateTable) -> None:
         """Add what was compared to the estimates."""
@@ -128,7 +128,7 @@ class Variants:
             sums = selection.add(pl.concat(self._positional), ("what", *_STRATA), (*selection.SUMS, *selection.ENDS))
             _write_shift(table, m.POSITIONAL_SHIFT, sums, "positional shift")
             _write_correlation(table, sums)
-        image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
+        image, text = (pl.concat(tables) if tables else None for tables in self._shown.values())
         if image is not None and text is not None and image.height and text.height:
             sums = _reduced(_paired(text, image, _pair_and_prompt(image)))
             _write_shift(table, m.VISION_MINUS_TEXT, sums, "vision minus text", published=_z_scores(sums))
@@ -138,7 +138,7 @@ def _shares(frames: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> l
     """Shares of each measure, by the name in `what`."""
     if not frames:
         return []
-    shares = selection.either_side(pl.concat(one for one, _ in frames), pl.concat(two for _, two in frames), by)
+    shares = selection.either_side(pl.concat(a for a, _ in frames), pl.concat(b for _, b in frames), by)
     return [(measure, shares.filter(pl.col("what") == measure.name).sort(by)) for measure in measures]
 
 
@@ -147,10 +147,10 @@ def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
     sides = profile.with_units(frame)
     person = pl.col("person") if "person" in frame.columns else pl.lit(None, pl.String)
     identity = pl.coalesce(pl.col(name) for name in ("identity", "identity_1") if name in frame.columns)
-    other = pl.coalesce(pl.col(name) for name in ("identity", "identity_2") if name in frame.columns)
+    partner = pl.coalesce(pl.col(name) for name in ("identity", "identity_2") if name in frame.columns)
     return sides.with_columns(
         pl.when(person.is_null()).then(pl.concat_str(name, side, separator="|")).otherwise(side).alias(side)
-        for name, side in ((identity, "unit_1"), (other, "unit_2"))
+        for name, side in ((identity, "unit_1"), (partner, "unit_2"))
     )
 
 
@@ -190,14 +190,14 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     return comparing.with_columns(s=score.fill_null(0.0), t=against.fill_null(0.0), n=mass)
 
 
-def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _paired(base: pl.DataFrame, varied: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Answers to two variants of one prompt side by side, for each identity: `s_base`, `s_other` and `n`.
 
     `s_least` and `s_most` are the shares that shifts are taken as (`_reduced`), had what is missing of either variant
     gone one way or the other.
     """
     joined = base.select(*keys, *_VALUES).join(
-        other.select(*keys, *_VALUES), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
+        varied.select(*keys, *_VALUES), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
     )
     n, n_other = (pl.col(name).clip(upper_bound=1.0) for name in ("n", "n_other"))
 
@@ -231,7 +231,7 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
     units = rows.group_by(_STRATA, maintain_order=True).agg(pl.col(numbers).sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
     columns = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
-    tables = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in columns.items()]
+    tables = [units.with_columns(pl.lit(name).alias("what"), s=s) for name, s in columns.items()]
     return pl.concat(tables).select("what", *_STRATA, *selection.SUMS, *selection.ENDS)
 
 
@@ -245,13 +245,13 @@ def _write_shift(
     if published is not None:
         joined = cells.join(published, on=_CELL, how="left", nulls_equal=True, maintain_order="left")
         paper = to_array(joined["p_paper"])
-    p, asked = _p(cells), cells.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
+    p, cell = _p(cells), cells.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
     ends = ("value", "low", "high", "bound_low", "bound_high")
     scaled = cells.with_columns(*(pl.col(name) * 2 - 100 for name in ends), pl.col("se", "bound_se") * 2)
     table.add(
         measure, {name: cells[name].to_list() for name in _CELL}, estimates(scaled, selection.method(cells)), p=p,
-        q=within(p, asked), p_paper=paper, family=cells.select(family).to_series().to_list(),
+        q=within(p, cell), p_paper=paper, family=cells.select(family).to_series().to_list(),
         bounds=bounds_of(scaled),
     )  # fmt: skip
 
@@ -266,15 +266,15 @@ def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
     counted = cells.agg(pl.col("n", "s").sum()).with_columns(
         answers=pl.col("n").sum().over("what", *_CELL[:-1]) / 2  # each stands with both of its identities
     )
-    base, other = (counted.filter(pl.col("what") == what).drop("what") for what in ("base", "other"))
-    joined = other.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
+    base, varied = (counted.filter(pl.col("what") == name).drop("what") for name in ("base", "other"))
+    joined = varied.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
     _, p = pooled_z(*(to_array(joined[name]) for name in ("s", "answers", "s_base", "answers_base")))
     return joined.select(*_CELL, pl.Series("p_paper", p).fill_nan(None))
 
 
 def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
-    base, other = (selection.cells(sums.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
-    joined = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
+    base, varied = (selection.cells(sums.filter(pl.col("what") == name), _CELL) for name in ("base", "other"))
+    joined = base.join(varied, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
     for key, rows in joined.group_by(_CELL[:-1], maintain_order=True):
         correlation = correlations(to_array(rows["value"]), to_array(rows["value_other"]), profile.SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}

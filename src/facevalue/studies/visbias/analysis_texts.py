@@ -34,14 +34,14 @@ def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
         return
     everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
     _add_levels(TextEstimates(table, TEXT, None, everyone), aggregate)
-    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
-        of_dimension = one.of(rows)
+    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
+        of_dimension = dimension.of(rows)
         if of_dimension.height:
-            texts = TextEstimates(table, TEXT, one, of_dimension)
+            texts = TextEstimates(table, TEXT, dimension, of_dimension)
             _add_levels(texts, aggregate)
             _add_differences(texts, aggregate)
-            _add_joined(texts, one, aggregate)
-            if len(one.factors) == 1:
+            _add_joined(texts, dimension, aggregate)
+            if len(dimension.factors) == 1:
                 _add_own_words(texts, aggregate)
     words = aggregate.words()
     for name in aggregate.asked.groups:

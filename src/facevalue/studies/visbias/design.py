@@ -32,16 +32,16 @@ def layout(
     """
     questions = [question.name for question in comparisons() if question.name in chosen.questions]
     units: list[Units] = []
-    for who, frame in frames:
+    for kind, frame in frames:
         for task in chosen.tasks:
             if task == "mcq":
                 prompts = _prompts([f"mcq {name}" for name in chosen.questions], chosen.questions)
-                units.append(_images(task, who, frame, groups, (prompts,)))
+                units.append(_images(task, kind, frame, groups, (prompts,)))
             elif task == "yesno" and questions:
-                units.append(_pairs(who, frame, groups, chosen, questions))
-            elif task == "description" and who == PEOPLE:
+                units.append(_pairs(kind, frame, groups, chosen, questions))
+            elif task == "description" and kind == PEOPLE:
                 draws = Factor("draw", tuple(str(draw) for draw in range(chosen.draws)))
-                units.append(_images(task, who, frame, groups, (_prompts((task,)), draws)))
+                units.append(_images(task, kind, frame, groups, (_prompts((task,)), draws)))
     units += _forms(chosen.tasks, forms)
     if not units:
         raise DataError("Nothing is left to ask: the tasks that were chosen do not ask these questions.")
@@ -76,7 +76,7 @@ def _kept(frame: pl.DataFrame, groups: Sequence[str]) -> list[str]:
     return [c for c in dict.fromkeys((*KEPT, *groups)) if c in frame.columns]
 
 
-def _pairs(who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection, questions: Sequence[str]) -> Units:
+def _pairs(kind: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection, questions: Sequence[str]) -> Units:
     listed = drawn_pairs(frame, chosen.pairs, chosen.pair_seed, groups)
     attributes: dict[str, tuple[str | None, ...]] = {"within": tuple(listed["within"])}
     for side in ("1", "2"):
@@ -86,7 +86,7 @@ def _pairs(who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selecti
     axes = (Factor("pair", tuple(listed["pair"]), attributes), Factor("order", ORDERS))
     prompts = _prompts([f"yesno {name}" for name in questions], questions)
     strata = listed["within"].fill_null("").rank("dense").cast(pl.Int64).to_list()
-    return Units(Block(_name("yesno", who), axes, (prompts,), {"task": "yesno"}), len(ORDERS) * len(prompts), strata)
+    return Units(Block(_name("yesno", kind), axes, (prompts,), {"task": "yesno"}), len(ORDERS) * len(prompts), strata)
 
 
 def drawn_pairs(frame: pl.DataFrame, count: int, seed: int, groups: Sequence[str]) -> pl.DataFrame:
@@ -115,7 +115,7 @@ def drawn_pairs(frame: pl.DataFrame, count: int, seed: int, groups: Sequence[str
         pairs_wanted = count * (frame[SPECIES].n_unique() if beings else 1)
         images, kinds = frame["image"].filter(in_level), group[in_level.to_numpy()]
         places = draw_pairs(kinds, pairs_wanted, (seed, at), any_two=len(set(group.tolist())) < 2)
-        rows += [(images[one], images[other], level) for one, other in zip(*(d.tolist() for d in places), strict=True)]
+        rows += [(images[i], images[j], level) for i, j in zip(*(d.tolist() for d in places), strict=True)]
     if not rows:
         kind = f" of one {column}" if column else ""
         raise DataError(f"There are no two images{kind} to compare: leave out the task yesno, or show more.")

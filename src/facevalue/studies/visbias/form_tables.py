@@ -32,10 +32,10 @@ def attributes(table: str = "paper") -> tuple[FormField, ...]:
         more = others.get(row["name"], {})
         synonyms = {
             word: category
-            for part in ("any", table)
-            for category, listed in more.get(part, {}).items()
+            for form in ("any", table)
+            for category, listed in more.get(form, {}).items()
             for word in listed
-            if part == table or category in names
+            if form == table or category in names
         }
         ranges = more.get("ranges", {})
         plausible = more.get("plausible", (-inf, inf))
@@ -45,7 +45,7 @@ def attributes(table: str = "paper") -> tuple[FormField, ...]:
             unspecified=rows["unspecified"][table],
             several=row.get("several", False),
             synonyms=synonyms,
-            ranges=tuple(Range(*one) for one in ranges.get(table, ranges.get("paper", ()))),
+            ranges=tuple(Range(*ends) for ends in ranges.get(table, ranges.get("paper", ()))),
             foreign=tuple(more.get("foreign", ())),
             plausible=(float(plausible[0]), float(plausible[1])),
         )

@@ -25,8 +25,8 @@ _OUTCOMES = WORDS("pairs.parts")
 
 def about(section: str, measure: str, by: tuple[str, ...], **more: Any) -> Of:
     """Estimates of fictional species in their section, of people's groups in all others."""
-    where, without = (SPECIES, {}) if section == CONTROL else ({}, SPECIES)
-    return Of(measure, by, where, without, **more)
+    levels, without = (SPECIES, {}) if section == CONTROL else ({}, SPECIES)
+    return Of(measure, by, levels, without, **more)
 
 
 def divergences(section: str, **more: Any) -> Of:

@@ -48,9 +48,9 @@ def answer(
     task = frame["task"].cast(pl.String).replace("text-form", "form")
     placed = frame.with_row_index(_PLACE)
     tables = [
-        _complete(read(part.drop(_PLACE)).with_columns(part[_PLACE]))
-        for name, read in readers.items()
-        if (part := placed.filter(task == name)).height
+        _complete(parse(rows.drop(_PLACE)).with_columns(rows[_PLACE]))
+        for name, parse in readers.items()
+        if (rows := placed.filter(task == name)).height
     ]
     answers = pl.concat(tables) if tables else _complete(placed.select(_PLACE))
     joined = placed.drop("text", "probs").join(answers, on=_PLACE, how="left", maintain_order="left")
@@ -107,8 +107,8 @@ def claim(question: PairQuestion, *, swapped: bool) -> Claim:
 def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
     texts = free_text.parse_column(frame, "text")
     if released:
-        whole = pl.Series([not said or bool(parted(said)) for said in texts["text"]], dtype=pl.Boolean)
-        cut = pl.when(whole)
+        is_parted = pl.Series([not text or bool(parted(text)) for text in texts["text"]], dtype=pl.Boolean)
+        cut = pl.when(is_parted)
         texts = texts.with_columns(
             cut.then("text").alias("text"), cut.then("na").otherwise(pl.lit(NA.NEITHER, NA_DTYPE))
         )

@@ -60,7 +60,7 @@ class PeoplePictures:
             return [(PEOPLE, self.frame)]
         beings = pl.col(SPECIES).is_not_null()
         frames = ((PEOPLE, self.frame.filter(~beings)), (SPECIES, self.frame.filter(beings)))
-        return [(who, _without_empty(part)) for who, part in frames if part.height]
+        return [(kind, _without_empty(rows)) for kind, rows in frames if rows.height]
 
 
 def read_pictures(
@@ -84,7 +84,7 @@ def source(
     options: Mapping[str, OptionValue], pictures: PeoplePictures, forms: tuple[Form, ...], chosen: Selection
 ) -> MixedSource:
     """Where all that the study shows comes from."""
-    images = [(frozenset(part["image"]), _images(options, who, part)) for who, part in pictures.parts]
+    images = [(frozenset(rows["image"]), _images(options, people, rows)) for people, rows in pictures.parts]
     kind = images[0][1].kind if pictures.parts[0][0] == PEOPLE else Kind.ILLUSTRATED
     form_source = FormSource(forms) if forms else None
     return MixedSource(images, kind, form_source, composite=chosen.composite, swapped=SWAPPED)

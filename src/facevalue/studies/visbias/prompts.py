@@ -62,8 +62,8 @@ class PromptBuilder:
             comparison = self._comparisons[name]
             text, about = (comparison.swapped, "2") if facts["order"] == SWAPPED else (comparison.plain, "1")
             prompt = tables.comparison_prompt(text, self._prompts)
-            said = f"{SIDES} {prompt}" if self._composite else prompt
-            return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
+            text = f"{SIDES} {prompt}" if self._composite else prompt
+            return self._asked(text, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(facts["draw"] or 0)
             return self._asked(tables.description_prompt(self._prompts), (), factors | {"scenario": task}, draw)

@@ -53,13 +53,13 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
         raise DataError("No reply of this run is a form.")
     categories_of = [(a.name, a.categories.names) for a in attributes(categories)]
     graphs = []
-    for (name,), own in fields.group_by("task", maintain_order=True):
-        graph = conditional_kl.graph(conditional_kl.gather(first_replies(own), categories_of), SEED)
+    for (name,), rows in fields.group_by("task", maintain_order=True):
+        graph = conditional_kl.graph(conditional_kl.gather(first_replies(rows), categories_of), SEED)
         graphs.append(graph.select(pl.lit(name, pl.String).alias("task"), pl.all()))
-    whole = pl.concat(graphs)
-    if whole.height == 0:
+    graph_of_all = pl.concat(graphs)
+    if graph_of_all.height == 0:
         raise DataError("No field of this run's forms has one value in two forms, so nothing can go together.")
-    return whole
+    return graph_of_all
 
 
 def chosen(
@@ -100,7 +100,7 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
     for name in PAIR:
         if rows[name].null_count() or (rows[name].str.strip_chars() == "").any():
             raise DataError(f"A pair to be rated has no {name}.")
-    titles = {one.name: one.title for one in attributes()}
+    titles = {a.name: a.title for a in attributes()}
     statements = [
         f"If a person’s {titles.get(first, first)} is {choice}, then we can infer that the person’s "
         f"{titles.get(second, second)} is {likely}."
@@ -132,10 +132,10 @@ class Judged:
     """Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items."""
 
 
-def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
+def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = rater_agreement.RATERS) -> Judged:
     """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
     rows = items(graph)
-    items_rated, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
+    items_rated, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=raters)
     judgments = pl.concat([rows.select("item", *PAIR), items_rated.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
@@ -152,21 +152,21 @@ def statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValu
     return associations(answers, str(options["categories"]))
 
 
-def export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
     """Write a questionnaire about the strongest associations, and say what is asked."""
-    least = conditional_kl.THRESHOLD if least is None else least
-    pairs, passed = chosen(graph, least, most)
+    limit = conditional_kl.THRESHOLD if limit is None else limit
+    pairs, passed = chosen(graph, limit, count)
     summary = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
     if pairs.height == 0:
         raise DataError(
-            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({summary}): there is "
+            f"No pair has a divergence above {limit:g} nats, and none is above its noise floor ({summary}): there is "
             "nothing to ask."
         )
     (export_html if to.suffix == ".html" else export_csv)(pairs, to)
     if passed:
-        return [f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}"]
+        return [f"{pairs.height:,} statements with a divergence above {limit:g} nats: {to}"]
     return [
-        f"No pair has a divergence above {least:g} nats ({summary}).",
+        f"No pair has a divergence above {limit:g} nats ({summary}).",
         f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}",
     ]
 

@@ -155,13 +155,13 @@ def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
     )
 
 
-def _at_most(options: Mapping[str, OptionValue], name: str, most: int) -> int:
+def _at_most(options: Mapping[str, OptionValue], name: str, limit: int) -> int:
     count = whole(options, name, 1)
-    if count > most:
-        raise DataError(f"The setting {name} is at most {most:,}, not {count:,}.")
+    if count > limit:
+        raise DataError(f"The setting {name} is at most {limit:,}, not {count:,}.")
     return count
 
 
-def levels(kind: str, wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+def levels(kind: str, names: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
     """Find the levels that were asked for among those of the pictures, in the pictures' order; all if none were."""
-    return chosen(kind, wanted, known) if wanted else tuple(known)
+    return chosen(kind, names, allowed) if names else tuple(allowed)

@@ -66,10 +66,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
     choices = tuple((a.title, a.categories.names) for a in fields)
     forms = cyclic_forms(choices, chosen.forms, chosen.form_seed) if asks_forms else ()
-    laid = layout(pictures.parts, pictures.groups, _filled(forms), chosen)
+    placed = layout(pictures.parts, pictures.groups, _filled(forms), chosen)
     usual = sampling(options, "mcq")
-    other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
-    said = PromptBuilder(chosen, other, forms, fields)
+    samplings = {task: s for task in _TASKS if (s := sampling(options, task)) != usual}
+    builder = PromptBuilder(chosen, samplings, forms, fields)
     released = chosen.prompts == "released"
     answer = partial(parsing.answer, attributes=fields, released=released)
     images = pictures.frame["image"].to_list()
@@ -80,10 +80,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
         from facevalue.studies.visbias.analysis import estimated  # noqa: PLC0415
 
-        words, most = str(options["stereotype_words"]), sampling(options, "description").max_tokens
+        words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
-        asked = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), most)
+        asked = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
         return estimated(answers, asked)
 
     return Study(
@@ -92,11 +92,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_titles()),
         options=options,
         manifest=pictures.frame,
-        design=laid.design,
+        design=placed.design,
         draws=Draws(seeds=seeds(options), sampling=usual),
         source=source(options, pictures, forms, chosen),
-        ask=said.questions,
-        sample=laid.sample,
+        ask=builder.questions,
+        sample=placed.sample,
         answer=answer,
         reading=Reading(judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None),
         analyse=analyse,
@@ -105,7 +105,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             protocol=_protocol(options, forms, chosen),
             left_out=pictures.left_out,
             counted_by=("prompt",),
-            precision=_precision(laid.design, pictures, chosen),
+            precision=_precision(placed.design, pictures, chosen),
         ),
         watched=Watched(followed=FOLLOWED, missing_by=_missing_by(pictures.groups)),
         asked_together=("set", "image", "pair", "form"),
@@ -126,7 +126,7 @@ def _filled(forms: tuple[Form, ...]) -> list[str]:
 
 def _precision(design: Design, pictures: PeoplePictures, chosen: Selection) -> Precision | None:
     """Choices lead the page, those by the first of `PLANNED` that is compared."""
-    people = next((part for who, part in pictures.parts if who == PEOPLE), pl.DataFrame())
+    people = next((rows for kind, rows in pictures.parts if kind == PEOPLE), pl.DataFrame())
     factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
     if factor is None or "mcq" not in chosen.tasks:
         return None
