@@ -1,4 +1,9 @@
-"""Studies: a package per published protocol; `build` makes a study from the user's settings."""
+"""Studies: a package per published protocol; `build` makes a study from the user's settings.
+
+The packages have the same files, in the order in which a study goes on: `pictures` (shown), `design`, `prompts`
+(asked), `parsing` (read), `aggregate`, `analysis`, `measures` (taken), `page` with `words.toml`, and `reproduce` with
+`tables/published.toml` (paper). docs/add-a-protocol.md says what each holds.
+"""
 
 from facevalue.studies.registry import (
     DECLARED,
