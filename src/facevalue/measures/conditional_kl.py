@@ -211,8 +211,8 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT)
     >>> kl_limit([2, 400]).round(2).tolist()
     [1.1, 5.99]
     """
-    most = np.log1p(np.asarray(n, dtype=np.float64) / smoothing.amount)
-    return most + np.log(choices) if smoothing.prior == "uniform" else most
+    limit = np.log1p(np.asarray(n, dtype=np.float64) / smoothing.amount)
+    return limit + np.log(choices) if smoothing.prior == "uniform" else limit
 
 
 def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT) -> Array:
@@ -285,8 +285,8 @@ def graph(
     columns: dict[str, list[Array]] = {}
     labels: dict[str, list[str]] = {"attribute": [], "choice": [], "outcome": [], "likely": []}
     votes_of_forms = list(members_and_votes(forms, conditions))
-    member = np.concatenate([part for part, _ in votes_of_forms], axis=1)
-    owner = np.repeat(np.arange(len(votes_of_forms)), [part.shape[1] for part, _ in votes_of_forms])
+    member = np.concatenate([form for form, _ in votes_of_forms], axis=1)
+    owner = np.repeat(np.arange(len(votes_of_forms)), [form.shape[1] for form, _ in votes_of_forms])
     choice = [name for choices in forms.choices for name in choices]
     tables: list[_Table] = []
     for j, (_, outcome) in enumerate(votes_of_forms):
@@ -365,12 +365,12 @@ class _Table:
         """
         if not self._whole or self._smoothing.prior != "marginal":
             return np.full(p.shape, np.nan), np.full(p.shape, np.nan)
-        p_exact, least = p.copy(), least_p(self.base, self.counts.sum(axis=1))
+        p_exact, lowest = p.copy(), least_p(self.base, self.counts.sum(axis=1))
         for row in np.flatnonzero(p < PROMISING):
             p_exact[row] = exact_p(self.base, self.counts[row], self._smoothing.amount)
         if np.count_nonzero(self.base) < 3:  # of two categories the divergence says all there is
-            return p_exact, least
-        return np.minimum(2 * np.fmin(p_exact, category_p(self.base, self.counts)), 1.0), 2 * least
+            return p_exact, lowest
+        return np.minimum(2 * np.fmin(p_exact, category_p(self.base, self.counts)), 1.0), 2 * lowest
 
     def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
         """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
@@ -402,8 +402,8 @@ class _Table:
 def _exact(tables: Sequence[_Table], p: Array) -> tuple[Array, Array]:
     """Exact p-values of all rows, as far as they are known (`_Table.exact`)."""
     p_of_tables = np.split(p, np.cumsum([table.value.size for table in tables])[:-1])
-    by_table = [table.exact(part) for table, part in zip(tables, p_of_tables, strict=True)]
-    return np.concatenate([p_exact for p_exact, _ in by_table]), np.concatenate([least for _, least in by_table])
+    by_table = [table.exact(p_of) for table, p_of in zip(tables, p_of_tables, strict=True)]
+    return np.concatenate([p_exact for p_exact, _ in by_table]), np.concatenate([lowest for _, lowest in by_table])
 
 
 def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:

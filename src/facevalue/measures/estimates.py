@@ -220,10 +220,10 @@ class EstimateTable:
                 columns["p"] = floor.p
         constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
         constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        part = pl.DataFrame([_column(name, values, self._schema[name]) for name, values in columns.items()])
-        part = part if keep is None else part.filter(keep)
+        rows = pl.DataFrame([_column(name, values, self._schema[name]) for name, values in columns.items()])
+        rows = rows if keep is None else rows.filter(keep)
         self._parts.append(
-            part.with_columns(pl.lit(x, self._schema[name]).alias(name) for name, x in constants.items())
+            rows.with_columns(pl.lit(x, self._schema[name]).alias(name) for name, x in constants.items())
         )
 
     def frame(self) -> pl.DataFrame:

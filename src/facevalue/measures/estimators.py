@@ -49,7 +49,7 @@ class Inference:
 
     def at(self, rows: slice | Codes) -> "Inference":
         """Some of them."""
-        some: list[Any] = [part and part.at(rows) for part in (self.estimates, self.floor, self.bounds)]
+        some: list[Any] = [entry and entry.at(rows) for entry in (self.estimates, self.floor, self.bounds)]
         tests = (self.p, self.q, self.p_least, self.p_paper)
         return Inference(*some, *(None if test is None else test[rows] for test in tests))
 
@@ -214,19 +214,19 @@ def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) 
     if only_values():
         unit = sums.units["unit"]
         clusters = (by_unit(unit, cell, cells, (size > 0).astype(np.float64)) > 0).sum(axis=0)
-        none, how = np.full(cells, np.nan), np.full(cells, dyads.FEW, dtype=object)
+        none, methods = np.full(cells, np.nan), np.full(cells, dyads.FEW, dtype=object)
         return dyads.PairShares(
             value=ratio(_totals(hits, cell, cells), total), low=none, high=none, n=np.rint(total).astype(np.int64),
-            clusters=clusters, method=how, se=none, size=none, df=none, most=none,
+            clusters=clusters, method=methods, se=none, size=none, df=none, most=none,
         )  # fmt: skip
     pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
     return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER))
 
 
-def nothing(why: str) -> Inference:
+def nothing(reason: str) -> Inference:
     """One estimate that could not be taken, with the reason."""
     none = float("nan")
-    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, f"{NOT_MEASURABLE}: {why}"))
+    return Inference(cluster_bootstrap.single(none, none, none, none, 0, 0, f"{NOT_MEASURABLE}: {reason}"))
 
 
 def apart_from(tested: Inference, null: Array | float) -> Inference:

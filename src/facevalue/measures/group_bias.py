@@ -111,8 +111,8 @@ def _bounds(c: GroupChoices) -> Bounds:
     nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
     farthest = np.fmax(np.abs(low), np.abs(high))
     ends = (_mean(x) for x in (np.abs(c.shares - c.even), nearest, farthest))
-    value, least, most, missing = (np.array([float(x)]) for x in (*ends, ratio(lost.sum(), asked.sum())))
-    return Bounds(value, least, most, missing, np.full(1, np.nan))
+    value, low_end, high_end, missing = (np.array([float(x)]) for x in (*ends, ratio(lost.sum(), asked.sum())))
+    return Bounds(value, low_end, high_end, missing, np.full(1, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +137,15 @@ class _Sizes:
         has_answers = shown.sum(axis=0) > 0
         chosen, shown = chosen[:, has_answers], shown[:, has_answers]
         total = shown.sum(axis=0)
-        share, part = chosen.sum(axis=0) / total, shown / total
+        share, weight = chosen.sum(axis=0) / total, shown / total
         gap = share - even
-        units = dyads.units(part.mean(axis=1), people) if has_answers.any() else 0.0
+        units = dyads.units(weight.mean(axis=1), people) if has_answers.any() else 0.0
         furthest = max(even, 1 - even)
         if not units > 1:
             none = np.full((gap.size, gap.size), np.nan)
             return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units)
-        noise = dyads.covariance((chosen - share * shown) / total, part, people)
-        null = noise if only_values() else dyads.covariance((chosen - even * shown) / total, part, people)
+        noise = dyads.covariance((chosen - share * shown) / total, weight, people)
+        null = noise if only_values() else dyads.covariance((chosen - even * shown) / total, weight, people)
         se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
         return cls(gap, se, noise, null, furthest, units)
 
@@ -204,12 +204,12 @@ def _mean(sizes: Array) -> Array:
     return ratio(np.where(is_known, sizes, 0.0).sum(), is_known.sum())
 
 
-def agreement_by_chance(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: int) -> float:
+def agreement_by_chance(first: npt.NDArray[np.int8], second: npt.NDArray[np.int8], levels: int) -> float:
     """Share of trials on which two sets of answers would agree by chance; NaN without trials.
 
     Parameters
     ----------
-    one, other:
+    first, second:
         Codes of what was chosen on the same trials, from 0; -1 for no answer, which counts as an answer of its own.
     levels:
         How many codes there are, -1 not counted.
@@ -223,7 +223,7 @@ def agreement_by_chance(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], 
     >>> agreement_by_chance(np.array([0, 0, 1, -1], np.int8), np.array([0, 1, 1, -1], np.int8), 2)
     0.3125
     """
-    if not one.size:
+    if not first.size:
         return float("nan")
-    counts = [np.bincount(codes.astype(np.int64) + 1, minlength=levels + 1) / one.size for codes in (one, other)]
+    counts = [np.bincount(codes.astype(np.int64) + 1, minlength=levels + 1) / first.size for codes in (first, second)]
     return float((counts[0] * counts[1]).sum())

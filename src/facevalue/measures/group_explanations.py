@@ -27,9 +27,9 @@ def draws_for(groups: int) -> tuple[int, ...]:
     return _DRAWS if groups <= _MANY else _DRAWS_OF_MANY
 
 
-def tail(drawn: Array, evidence: Array) -> Array:
+def tail(null: Array, evidence: Array) -> Array:
     """P-values of evidence among what was drawn, sorted."""
-    return (1 + drawn.size - np.searchsorted(drawn, evidence - _SLACK)) / (1 + drawn.size)
+    return (1 + null.size - np.searchsorted(null, evidence - _SLACK)) / (1 + null.size)
 
 
 class Explanations:
@@ -138,7 +138,7 @@ class Worlds:
 
     def p_of_largest(self, evidence: Array) -> Array:
         """The chance that any group that is alike has as much."""
-        return np.fmax(*(tail(drawn, evidence) for drawn in self.largest))
+        return np.fmax(*(tail(null, evidence) for null in self.largest))
 
 
 def enough_worlds(evidence: float, variance: Array, df: Array, groups: int, seed: int) -> Worlds:

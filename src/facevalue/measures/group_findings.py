@@ -119,10 +119,10 @@ def findings(
 
     def shares(moments: tuple[Array, Array, Array]) -> Array:
         hits = _by_question(welch(*moments), question)
-        return np.stack([_mean(hits[:, own]) for own in classes], axis=1)
+        return np.stack([_mean(hits[:, members]) for members in classes], axis=1)
 
     value = shares(moments)[0]
-    sizes = np.array([int(own.size) for own in classes])
+    sizes = np.array([int(members.size) for members in classes])
     units = np.array([int(np.isfinite(scores).any(axis=1).sum())] * len(classes))
     none = np.full(value.shape, np.nan)
     method = np.full(value.size, METHOD, dtype=object)
@@ -168,7 +168,7 @@ def tally_bounds(
     low counts the questions in which groups differ even where their means lie as near each other as the missing answers
     allow, high those in which they do where they lie as far apart; each with the standard error of these ends.
     """
-    sums, squares, counts = (part[0] for part in _moments(scores[group >= 0], group[None, group >= 0], len(ends)))
+    sums, squares, counts = (moment[0] for moment in _moments(scores[group >= 0], group[None, group >= 0], len(ends)))
     means, errors = _errors(sums, squares, counts)
     low, high = (np.array([getattr(end, name) for end in ends]) for name in ("low", "high"))
     errors = np.fmax(errors, np.array([end.se for end in ends]) ** 2)
@@ -180,10 +180,10 @@ def tally_bounds(
     shares = []
     for ends_of_means in (means, near, far):
         hits = _by_question(_tested(ends_of_means, errors, counts)[None], question)
-        shares.append(np.stack([_mean(hits[:, own]) for own in classes], axis=1)[0])
-    value, least, most = shares
+        shares.append(np.stack([_mean(hits[:, members]) for members in classes], axis=1)[0])
+    value, smaller, larger = shares
     missing = np.full(value.shape, float(_over_groups(np.array([end.missing for end in ends]).ravel())))
-    return Bounds(value, np.fmin(least, value), np.fmax(most, value), missing, np.full(value.shape, np.nan))
+    return Bounds(value, np.fmin(smaller, value), np.fmax(larger, value), missing, np.full(value.shape, np.nan))
 
 
 def _moments(scores: Array, labels: Codes, groups: int) -> tuple[Array, Array, Array]:

@@ -98,8 +98,8 @@ def spreads(
     member = np.flatnonzero(group >= 0)
     scores, groups_of = face_phi[member], group[member]
     observed = _deviations(scores, groups_of[None], groups)
-    each = _spread(observed)
-    value = _with_mean(each)[0]
+    sizes = _spread(observed)
+    value = _with_mean(sizes)[0]
     none = np.full(value.shape, np.nan)
     if cluster_bootstrap.only_values():
         return Spreads(value, none, none, cluster_bootstrap.no_floor(value.size), none)
@@ -111,7 +111,7 @@ def spreads(
     dealt, added = spreads_of_both[..., :size], observed - spreads_of_both[..., size:]
     noise = _with_mean(_spread(dealt))
     floor = cluster_bootstrap.floor_from(noise, value)
-    p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + most))
+    p, p_least = floor.p.copy(), np.full(value.shape, 1 / (1 + most))
     rare = np.flatnonzero(p * (1 + resamples) <= 10)
     if rare.size:
         left = most - resamples
@@ -123,24 +123,24 @@ def spreads(
         p[rare] = hits / (1 + most)
     plain = _spread(dealt) ** 2
     # For the mean the supposed differences stay in the noise: its pattern over scenarios is noisy itself.
-    gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]
+    gains = [(_spread(x) ** 2, _covariance(x, dealt)) for x in (added, np.broadcast_to(observed, dealt.shape))]
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / each[0] ** 2, 0))
+        excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / sizes[0] ** 2, 0))
         # Differences that vanish beside the mean (shares near zero) have no pattern to scale up.
-        even = np.where(each[0] > 1e-12 * value[-1], value[-1] / each[0], 0.0)
-    clear = np.where(each[0] > floor.high[:-1], excess, 0.0)
-    beyond = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
+        even = np.where(sizes[0] > 1e-12 * value[-1], value[-1] / sizes[0], 0.0)
+    clear = np.where(sizes[0] > floor.high[:-1], excess, 0.0)
+    beyond = next((x for x in (clear, excess) if np.nansum(x) > 0), np.ones(excess.shape))
 
     def scale(shares: Array) -> Array:
         """Observed spreads, and the mean of them by `shares`."""
-        return np.append(each[0], np.nanmean(shares * each[0]) if np.isfinite(each).any() else np.nan)
+        return np.append(sizes[0], np.nanmean(shares * sizes[0]) if np.isfinite(sizes).any() else np.nan)
 
     def null(factor: Array, shares: Array) -> Array:
         """Spreads of noise with `factor` times the observed differences, one per estimate, by `shares` in the mean."""
         factors = (factor[:-1], factor[-1] * shares)
-        squares = [own * f**2 + 2 * f * shared + plain for f, (own, shared) in zip(factors, gains, strict=True)]
-        alone, together = (np.sqrt(np.maximum(part, 0)) for part in squares)
+        squares = [s * f**2 + 2 * f * shared + plain for f, (s, shared) in zip(factors, gains, strict=True)]
+        alone, together = (np.sqrt(np.maximum(x, 0)) for x in squares)
         return np.concatenate([alone, _with_mean(together)[:, -1:]], axis=1)
 
     low = _crossing(
@@ -151,14 +151,14 @@ def spreads(
     high = np.where(value > 0, np.fmax(high * scale(even), value), floor.high)
     is_known = np.isfinite(value) & np.isfinite(p)
     low, high = (np.where(is_known, end, np.nan) for end in (low, high))
-    return Spreads(value, low, high, Floor(floor.mean, floor.high, p), least)
+    return Spreads(value, low, high, Floor(floor.mean, floor.high, p), p_least)
 
 
-def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, deals: int) -> Array:
-    step = max(1, _BLOCK // max(1, groups * (own.size + scores.shape[1])))
+def _dealt(scores: Array, group: Codes, groups: int, rng: np.random.Generator, deals: int) -> Array:
+    step = max(1, _BLOCK // max(1, groups * (group.size + scores.shape[1])))
     blocks = (min(step, deals - start) for start in range(0, deals, step))
     return np.concatenate(
-        [_deviations(scores, rng.permuted(np.tile(own, (many, 1)), axis=1), groups) for many in blocks]
+        [_deviations(scores, rng.permuted(np.tile(group, (many, 1)), axis=1), groups) for many in blocks]
     )
 
 
@@ -182,18 +182,18 @@ def _spread(deviations: Array) -> Array:
         return np.where(k > 1, np.sqrt(np.where(seen, deviations**2, 0).sum(axis=1) / (k - 1)), np.nan)
 
 
-def _covariance(one: Array, other: Array) -> Array:
+def _covariance(first: Array, second: Array) -> Array:
     """Covariance (ddof 1) over groups of deviations from their centres."""
-    product = one * other
+    product = first * second
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.nansum(product, axis=1) / (np.isfinite(product).sum(axis=1) - 1)
 
 
-def _with_mean(each: Array) -> Array:
-    measured = np.isfinite(each)
+def _with_mean(spreads: Array) -> Array:
+    measured = np.isfinite(spreads)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(measured, each, 0).sum(axis=1) / measured.sum(axis=1)
-    return np.concatenate([each, mean[:, None]], axis=1)
+        mean = np.where(measured, spreads, 0).sum(axis=1) / measured.sum(axis=1)
+    return np.concatenate([spreads, mean[:, None]], axis=1)
 
 
 def _crossing(holds: Callable[[Array], npt.NDArray[np.bool_]], size: int) -> Array:
@@ -234,8 +234,8 @@ def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Arr
     seen = np.isfinite(face_phi).astype(np.float64)
     values = np.nan_to_num(face_phi)
     counts = (member[:, :, None] * seen[:, None, :]).reshape(len(group), -1)
-    parts = [(member[:, :, None] * x[:, None, :]).reshape(len(group), -1) for x in (values, values**2)]
-    return np.concatenate(parts, axis=1), np.concatenate([counts, counts], axis=1)
+    sums = [(member[:, :, None] * x[:, None, :]).reshape(len(group), -1) for x in (values, values**2)]
+    return np.concatenate(sums, axis=1), np.concatenate([counts, counts], axis=1)
 
 
 def corrected_strength(groups: int, scenarios: int) -> cluster_bootstrap.Statistic:
@@ -259,8 +259,8 @@ def corrected_strength(groups: int, scenarios: int) -> cluster_bootstrap.Statist
             centre = np.where(seen, mean, 0).sum(axis=-2) / k
             spread = np.where(seen, (mean - centre[..., None, :]) ** 2, 0).sum(axis=-2) / (k - 1)
             excess = spread - np.where(seen, error, 0).sum(axis=-2) / k
-            each = np.where(k > 1, np.sqrt(np.maximum(excess, 0)), np.nan)
-            measured = np.isfinite(each)
-            return (np.where(measured, each, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
+            sizes = np.where(k > 1, np.sqrt(np.maximum(excess, 0)), np.nan)
+            measured = np.isfinite(sizes)
+            return (np.where(measured, sizes, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
 
     return statistic

@@ -202,12 +202,12 @@ def from_majority(
     bounds.low[measurable], bounds.high[measurable] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     bounds.missing[measurable], bounds.se[measurable] = ends.missing, ends.se
     targets = (out.value, out.low, out.high, out.se, out.p_zero, bounds.value)
-    for target, part in zip(targets, (value, low, high, se, p, value), strict=True):
+    for target, result in zip(targets, (value, low, high, se, p, value), strict=True):
         assert target is not None
-        target[measurable] = part
+        target[measurable] = result
     out.method[measurable] = PAIR if measurable.size == 2 else METHOD
-    most = measurable.size * (1 + draws_for(measurable.size)[-1])
-    return Contrasts(out, q, bounds, p_any, 1 / most if measurable.size > 2 else np.nan)
+    count = measurable.size * (1 + draws_for(measurable.size)[-1])
+    return Contrasts(out, q, bounds, p_any, 1 / count if measurable.size > 2 else np.nan)
 
 
 def _pair(mean: Array, variance: Array, df: float) -> tuple[Array, Array, Array, Array, Array, float]:
@@ -230,9 +230,9 @@ def _tested(explained: Explanations, variance: Array, df: Array, seed: int) -> t
     p_any = float(tail(worlds.spread, explained.spread())[0])
     q, before = np.fmax(p, worlds.p_of_largest(evidence)), 0.0
     order = np.argsort(-evidence, kind="stable")
-    for found, group in enumerate(order):
-        if found and before < q[group] and before < 1 - LEVEL and 2 * (found + 1) < groups:
-            left = order[found:]
+    for rank, group in enumerate(order):
+        if rank and before < q[group] and before < 1 - LEVEL and 2 * (rank + 1) < groups:
+            left = order[rank:]
             worlds = enough_worlds(float(evidence[group]), variance[left], df[left], groups, seed)
             q[left] = np.fmax(p[left], worlds.p_of_largest(evidence[left]))
         before = q[group] = max(q[group], before)

@@ -67,11 +67,11 @@ def log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, A
     >>> found.delta.round(3).tolist(), found.z.round(3).tolist()
     ([0.42, -0.42], [2.267, -4.595])
     """
-    one, two = marked + prior, unmarked + prior
+    x, y = marked + prior, unmarked + prior
     if sizes is None:
-        sizes = one.sum(axis=-1, keepdims=True), two.sum(axis=-1, keepdims=True)
-    delta = np.log(one / (sizes[0] - one)) - np.log(two / (sizes[1] - two))
-    return LogOdds(delta, delta / np.sqrt(1 / one + 1 / two))
+        sizes = x.sum(axis=-1, keepdims=True), y.sum(axis=-1, keepdims=True)
+    delta = np.log(x / (sizes[0] - x)) - np.log(y / (sizes[1] - y))
+    return LogOdds(delta, delta / np.sqrt(1 / x + 1 / y))
 
 
 def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame:
@@ -100,21 +100,21 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     others, sides = _sides(counts, groups, unmarked)
     prior = _total(counts.tokens)
     base = sides[unmarked]
-    own, opposite = [], []
+    marked, opposite = [], []
     for group in others:
         odds = log_odds(sides[group].tokens, base.tokens, prior)
-        own.append(_listed(counts, odds, group, sides[group], unmarked, base))
+        marked.append(_listed(counts, odds, group, sides[group], unmarked, base))
         mirrored = LogOdds(-odds.delta, -odds.z)
         opposite.append(_listed(counts, mirrored, unmarked, base, group, sides[group]))
     if len(others) == 1:
-        return pl.concat([*own, *opposite])
+        return pl.concat([*marked, *opposite])
     listed = pl.concat(opposite)
     twice = listed.filter(pl.len().over("word") == 2).unique("word", keep="first", maintain_order=True).head(FIRST)
     rest = [side for group, side in sides.items() if group != unmarked]
     places = counts.words.to_frame().with_row_index("at").join(twice.select("word"), on="word", maintain_order="right")
     at = places["at"].to_numpy()
     merged = _table(counts, at, LogOdds(np.full(len(at), np.nan), np.full(len(at), np.nan)), unmarked, base, None, rest)
-    return pl.concat([*own, _ranked(merged)])
+    return pl.concat([*marked, _ranked(merged)])
 
 
 def strict(
@@ -183,8 +183,8 @@ def strict(
     rng = np.random.default_rng(seed)
     tables = []
     for group in others:
-        one, two = sides[group], sides[unmarked]
-        at = np.flatnonzero(free & (one.documents + two.documents >= minimum_documents))
+        side, base = sides[group], sides[unmarked]
+        at = np.flatnonzero(free & (side.documents + base.documents >= minimum_documents))
         units = np.flatnonzero((label == group) | (label == unmarked))
         is_marked = (label[units] == group).astype(np.int64)
         within = counts.tokens[units]
@@ -201,7 +201,7 @@ def strict(
             np.where(fixed, np.nan, x)
             for x in (_signed(null_sizes.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
         )
-        table = _table(counts, at, LogOdds(null_sizes.delta[0], null_sizes.z[0]), group, one, unmarked, [two])
+        table = _table(counts, at, LogOdds(null_sizes.delta[0], null_sizes.z[0]), group, side, unmarked, [base])
         tested = table.with_columns(t=t, p=p, q=q, p_family=p_family, p_least=p_least)
         tables.append(_named_by_side(tested, group, unmarked))
     return pl.concat(tables)
@@ -294,11 +294,11 @@ def _codes(labels: Labels | None, units: int) -> npt.NDArray[np.int64]:
     return np.unique(np.array([str(label) for label in labels]), return_inverse=True)[1]
 
 
-def _listed(counts: WordCounts, odds: LogOdds, group: str, side: _Side, against: str, other: _Side) -> pl.DataFrame:
+def _listed(counts: WordCounts, odds: LogOdds, group: str, side: _Side, against: str, rival: _Side) -> pl.DataFrame:
     """The first words of one group; equal z in order of first appearance."""
     at = np.argsort(-odds.z, kind="stable")[:FIRST]
     at = at[odds.z[at] > THRESHOLD]
-    return _ranked(_table(counts, at, LogOdds(odds.delta[at], odds.z[at]), group, side, against, [other]))
+    return _ranked(_table(counts, at, LogOdds(odds.delta[at], odds.z[at]), group, side, against, [rival]))
 
 
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
@@ -312,8 +312,8 @@ def _table(
     columns = {
         "word": counts.words.gather(at), "z": odds.z, "log_odds": odds.delta,
         "tokens": side.tokens[at], "documents": side.documents[at],
-        "tokens_against": np.sum([other.tokens[at] for other in others], axis=0),
-        "documents_against": np.sum([other.documents[at] for other in others], axis=0),
+        "tokens_against": np.sum([rival.tokens[at] for rival in others], axis=0),
+        "documents_against": np.sum([rival.documents[at] for rival in others], axis=0),
     }  # fmt: skip
     frame = pl.DataFrame(columns).with_columns(group=pl.lit(group), against=pl.lit(against, pl.String))
     return frame.select(list(_SCHEMA)).cast(_SCHEMA)  # type: ignore[arg-type]

@@ -100,11 +100,11 @@ class MissingAnswers:
             "prompt": self.by.asked(rows.columns),
         }
         says["unit"] = unit
-        used = list(dict.fromkeys(name for one in says.values() for name in one.meta.root_names()))
+        used = list(dict.fromkeys(name for e in says.values() for name in e.meta.root_names()))
         sums = rows.group_by(used).agg(pl.col(f"({name})").sum().alias(name) for name in _SUMS)
         if group.meta.root_names():
             sums = sums.filter(group.is_not_null())
-        named_columns = sums.select(*(one.alias(name) for name, one in says.items()), *_SUMS)
+        named_columns = sums.select(*(e.alias(name) for name, e in says.items()), *_SUMS)
         self._cells.add(named_columns.group_by(list(says)).agg(pl.col(_SUMS).sum()))
 
     def estimates(self, study: str, model: str) -> pl.DataFrame:
@@ -137,13 +137,13 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool) -> N
         if grouped["prompt"].n_unique() > 1:
             _add_shares(table, short.drop_nulls("prompt"), ["dimension", "group", "prompt"], reason)
     gaps = [
-        (reason, part)
+        (reason, rows)
         for reason, column in ((None, "missing"), (NA.REFUSED.value, "refused"))
-        for part in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
-        if part["missing"].sum() > 0 and part["group"].n_unique() > 1 and (not reason or _apart(part))
+        for rows in cells.with_columns(missing=column, all="missing").drop_nulls("dimension").partition_by("dimension")
+        if rows["missing"].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows))
     ]
-    compared = [_Excess.of(part, reason) for reason, part in gaps]
-    compared = [one for one in compared if one.size]
+    compared = [_Excess.of(rows, reason) for reason, rows in gaps]
+    compared = [excess for excess in compared if excess.size]
     if compared:
         _add_gaps(table, compared, partly)
 
@@ -222,9 +222,9 @@ class _Excess:
             w=pl.col("group_asked") * (pl.col("total") - pl.col("group_asked")) / pl.col("total")
         )
         pair = np.zeros(excess.shape)
-        asked_of, whole = (cells[name].to_numpy() for name in ("group_asked", "total"))
+        asked_of, of_block = (cells[name].to_numpy() for name in ("group_asked", "total"))
         have_block = (cells["block"] > 0).to_numpy()
-        pair[row.to_numpy()[have_block], column[have_block]] = (asked_of * (whole - asked_of) / whole)[have_block]
+        pair[row.to_numpy()[have_block], column[have_block]] = (asked_of * (of_block - asked_of) / of_block)[have_block]
         weight, place = np.zeros((len(groups), len(prompts))), {name: at for at, name in enumerate(groups)}
         at = [share["group"].replace_strict(place).to_numpy()]
         at += [share["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()]
@@ -271,7 +271,7 @@ class _Excess:
         """
         n, size = np.bincount(self.block)[:, None], len(self.groups)
         counts = np.bincount(self.block * size + self.label, minlength=n.size * size).reshape(n.size, -1)
-        first, second = (_by(self.block, part) for part in (self.excess, self.excess**2))
+        first, second = (_by(self.block, moment) for moment in (self.excess, self.excess**2))
         variance = counts * (n - counts) / (n * np.maximum(n - 1, 1))
         return self._root(variance.T @ (second - first**2 / n))
 
@@ -291,7 +291,7 @@ class _Excess:
         apart = self.excess[shared] - value[on] * self.pair[shared]
         units = _by(on, (self.pair[shared] > 0).astype(np.float64), size)
         out = units / np.maximum(units - 1, 1) * _by(on, apart**2, size)
-        square, cube, known = _by(on, apart**2, size), _by(on, apart**3, size), out**2 / np.maximum(units - 1, 1)
+        square, cube, variance = _by(on, apart**2, size), _by(on, apart**3, size), out**2 / np.maximum(units - 1, 1)
         alone, label = self.excess[~shared], self.label[~shared]
         if label.size:
             n = np.bincount(label, minlength=size)[:, None]
@@ -304,12 +304,12 @@ class _Excess:
                 mean, share = total / np.maximum(many, 1), factor / label.size
                 scatter = np.maximum(power - mean * total, 0.0)
                 added = share**2 * many / np.maximum(many - 1, 1) * scatter
-                out, known = out + added, known + added**2 / np.maximum(many - 1, 1)
+                out, variance = out + added, variance + added**2 / np.maximum(many - 1, 1)
                 square = square + share**2 * scatter
                 cube = cube + sign * share**3 * (triple - 3 * mean * power + 2 * many * mean**3)
         se = self._root(out)
         with np.errstate(invalid="ignore", divide="ignore"):
-            t = special.stdtrit(np.where(known > 0, out**2 / known, 1.0), 0.5 + LEVEL / 2)
+            t = special.stdtrit(np.where(variance > 0, out**2 / variance, 1.0), 0.5 + LEVEL / 2)
             skew = np.where(square > 0, cube / square, 0.0) / self.weight
         middle, half = value + skew * t**2 / 2, t * np.sqrt(se**2 + (skew * t / 2) ** 2)
         return se, t * se, middle - half, middle + half
@@ -336,22 +336,22 @@ def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
 def _add_gaps(table: EstimateTable, compared: Sequence[_Excess], partly: bool) -> None:
     """One family over all dimensions, groups and prompts: labels dealt anew, and the largest compared (max-T)."""
     rng = np.random.default_rng(_SEED)
-    work = sum(one.label.size * one.excess.shape[1] for one in compared)
+    work = sum(e.label.size * e.excess.shape[1] for e in compared)
     tested = by_shuffles(
-        np.concatenate([one.observed() for one in compared]),
-        lambda shuffles: np.concatenate([one.dealt(shuffles, rng) for one in compared], axis=1),
+        np.concatenate([e.observed() for e in compared]),
+        lambda shuffles: np.concatenate([e.dealt(shuffles, rng) for e in compared], axis=1),
         signed=True,
         most=int(np.clip(_WORK / max(work, 1), FIRST, _MOST)),
-        labelings=max(one.deals.distinct for one in compared),
+        labelings=max(e.deals.distinct for e in compared),
     )
     start = 0
-    for one in compared:
-        rows_of_one = slice(start, start + one.size)
-        start += one.size
-        _add_gap(table, one, tested, rows_of_one, partly)
+    for e in compared:
+        rows_of_one = slice(start, start + e.size)
+        start += e.size
+        _add_gap(table, e, tested, rows_of_one, partly)
 
 
-def _add_gap(table: EstimateTable, one: _Excess, tested: Shuffled, rows: slice, partly: bool) -> None:
+def _add_gap(table: EstimateTable, excess: _Excess, tested: Shuffled, rows: slice, partly: bool) -> None:
     """Add the gaps of one dimension, with the interval that has the p-value of the shuffles.
 
     Equation
@@ -365,22 +365,22 @@ def _add_gap(table: EstimateTable, one: _Excess, tested: Shuffled, rows: slice, 
     size would be rejected: (value - x)² = V_0 + (V_1 - V_0) x / value, between the squared reach of dealt labels, which
     have no gap (V_0), and that of gaps as large as the one observed (V_1).
     """
-    weight = one.weight.ravel()
-    p, df = tested.p[rows], max(one.units - 1, 1)
+    weight = excess.weight.ravel()
+    p, df = tested.p[rows], max(excess.units - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(weight > 0, one.observed() / weight, np.nan)
-    null = one.null_error().ravel()
-    clear, reach, lowest, highest = (x.ravel() for x in one.limits(value.reshape(one.weight.shape)))
+        value = np.where(weight > 0, excess.observed() / weight, np.nan)
+    null = excess.null_error().ravel()
+    clear, reach, lowest, highest = (x.ravel() for x in excess.limits(value.reshape(excess.weight.shape)))
     with np.errstate(invalid="ignore", divide="ignore"):
         tied = np.abs(value) / -special.stdtrit(df, p / 2)
     se: Array = np.where(p < _NEAR, tied, null)
     se = np.where(p * (1 + tested.shuffles) < 2, np.fmin(se, clear), se)  # no shuffle came near: p is smaller than that
     half = float(special.stdtrit(df, 0.5 + LEVEL / 2)) * se
     labels: Mapping[str, list[str | None]] = {
-        "dimension": [one.dimension] * weight.size,
-        "group": [name for name in one.groups for _ in one.prompts],
-        "prompt": [*one.prompts] * len(one.groups),
-        "reason": [one.reason] * weight.size,
+        "dimension": [excess.dimension] * weight.size,
+        "group": [name for name in excess.groups for _ in excess.prompts],
+        "prompt": [*excess.prompts] * len(excess.groups),
+        "reason": [excess.reason] * weight.size,
     }
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = (reach**2 - half**2) / np.abs(value)
@@ -391,10 +391,10 @@ def _add_gap(table: EstimateTable, one: _Excess, tested: Shuffled, rows: slice, 
         np.where(significant & (value > 0), value - near, low),
         np.where(significant & (value < 0), value + near, high),
     )
-    how = (_WITHIN if one.crossed else _BETWEEN) + (f", {PART}" if partly else "")
+    method = (_WITHIN if excess.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     estimates = Estimates(
-        value, low, high, np.tile(one.asked, len(one.groups)), np.full(weight.size, one.units),
-        np.full(weight.size, how, dtype=object), se,
+        value, low, high, np.tile(excess.asked, len(excess.groups)), np.full(weight.size, excess.units),
+        np.full(weight.size, method, dtype=object), se,
     )  # fmt: skip
     table.add(
         GAP, labels, estimates, p=p, q=tested.q[rows], p_least=tested.p_least[rows], family=FAMILY, keep=weight > 0

@@ -94,7 +94,7 @@ class Bounds:
 
 def joined(bounds: Sequence[Bounds]) -> Bounds:
     """Bounds of several families of cells, one after the other."""
-    return Bounds(*(np.concatenate([getattr(part, name) for part in bounds]) for name in Bounds.__slots__))
+    return Bounds(*(np.concatenate([getattr(b, name) for b in bounds]) for name in Bounds.__slots__))
 
 
 def size_bounds(bounds: Bounds) -> Bounds:
@@ -210,13 +210,13 @@ def shift_bounds(
 
 
 def contrast_bounds(
-    parts: Sequence[Replies], factors: npt.ArrayLike, poles: tuple[float, float] = (0.0, 1.0)
+    replies: Sequence[Replies], factors: npt.ArrayLike, poles: tuple[float, float] = (0.0, 1.0)
 ) -> Bounds:
     """Bounds of a weighted sum of means: a group against the mean of the others, or of all groups.
 
     Parameters
     ----------
-    parts:
+    replies:
         Replies of each group, clusters in the same rows; what a cluster was not asked about a group has `asked` 0.
     factors:
         What each group's mean counts, of either sign: 1 and -1/2 twice for one group against two others.
@@ -238,7 +238,7 @@ def contrast_bounds(
     >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
     ([0.0], [0.3])
     """
-    out = _contrast(parts, np.asarray(factors, dtype=np.float64), poles)
+    out = _contrast(replies, np.asarray(factors, dtype=np.float64), poles)
     return Bounds(out.value, out.low, out.high, out.missing / np.abs(factors).sum(), out.se)
 
 
@@ -251,7 +251,7 @@ def range_bounds(bounds: Sequence[Bounds]) -> Bounds:
     left out. se: of the group's bounds that vary most, twice, as two ends meet: sqrt(2) max_k se_k.
     """
     low, high = _ends(bounds)
-    values = np.array([part.value for part in bounds])
+    values = np.array([b.value for b in bounds])
     with np.errstate(invalid="ignore"):
         smallest = np.maximum(_most(low) + _most(-high), 0.0)
     largest = np.full(smallest.shape, -np.inf)
@@ -274,7 +274,7 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     low, high = _ends(bounds)
     seen = np.isfinite(low)
     k = seen.sum(axis=0)
-    values = np.array([part.value for part in bounds])
+    values = np.array([b.value for b in bounds])
     left, right = -_most(-high), _most(low)  # the point lies between the lowest upper and the highest lower end
     left, right = np.fmin(left, right), np.fmax(left, right)
     for _ in range(60):
@@ -304,15 +304,15 @@ def change_bounds(before: Bounds, after: Bounds) -> Bounds:
 
 
 def _ends(bounds: Sequence[Bounds]) -> tuple[Array, Array]:
-    return np.array([part.low for part in bounds]), np.array([part.high for part in bounds])
+    return np.array([b.low for b in bounds]), np.array([b.high for b in bounds])
 
 
 def _worst(bounds: Sequence[Bounds]) -> tuple[Array, Array]:
     """The mean share missing, and the standard error of a difference of the two ends that vary most."""
-    missing = np.array([part.missing for part in bounds])
+    missing = np.array([b.missing for b in bounds])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(missing, axis=0) / np.isfinite(missing).sum(axis=0)
-    return mean, np.sqrt(2) * _most(np.array([part.se for part in bounds]))
+    return mean, np.sqrt(2) * _most(np.array([b.se for b in bounds]))
 
 
 def _most(values: Array) -> Array:
@@ -343,15 +343,15 @@ def _check(replies: Replies, poles: tuple[float, float]) -> None:
 
 
 def _contrast(
-    parts: Sequence[Replies], factors: Array, poles: tuple[float, float], weight: Sequence[Array] | None = None
+    terms: Sequence[Replies], factors: Array, poles: tuple[float, float], weight: Sequence[Array] | None = None
 ) -> Bounds:
     """Bounds of a weighted sum of means; `missing` is summed over parts by the size of their factors."""
-    cells = parts[0].sums.shape[1]
+    cells = terms[0].sums.shape[1]
     value, missing = np.zeros(cells), np.zeros(cells)
-    ends, apart = np.zeros((2, cells)), np.zeros((2, *parts[0].sums.shape))
-    counted = np.zeros(parts[0].sums.shape, dtype=np.bool_)
-    for place, (replies, factor) in enumerate(zip(parts, factors, strict=True)):
-        if replies.sums.shape != parts[0].sums.shape:
+    ends, apart = np.zeros((2, cells)), np.zeros((2, *terms[0].sums.shape))
+    counted = np.zeros(terms[0].sums.shape, dtype=np.bool_)
+    for place, (replies, factor) in enumerate(zip(terms, factors, strict=True)):
+        if replies.sums.shape != terms[0].sums.shape:
             raise ValueError("All groups must have the same clusters and cells.")
         _check(replies, poles)
         w = np.ones_like(replies.asked) if weight is None else weight[place]

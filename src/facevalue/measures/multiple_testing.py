@@ -107,12 +107,12 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
         rows = estimates.select(family.selects().alias("in"))["in"].to_numpy()
         if not rows.any():
             raise DataError(f"Family {family.name!r} selects no estimate of {family.measure!r}: {_described(family)}.")
-        other = next(
+        rival = next(
             (families[j] for j in np.unique(owner[rows & (owner >= 0)]) if families[j].kind == family.kind), None
         )
-        if other is not None:
+        if rival is not None:
             raise DataError(
-                f"Families {other.name!r} and {family.name!r} share tests. A test belongs to one {family.kind} family; "
+                f"Families {rival.name!r} and {family.name!r} share tests. A test belongs to one {family.kind} family; "
                 "narrow one of them."
             )
         owner[rows & (owner < 0)] = i
@@ -126,10 +126,10 @@ def selectable(labels: Iterable[str]) -> list[str]:
     return ["study", "model", *labels]
 
 
-def check_alpha(alpha: float, where: str = "") -> None:
+def check_alpha(alpha: float, place: str = "") -> None:
     """Refuse a level at which nothing would be shown."""
     if not 0 < alpha <= MOST_ALPHA:
-        raise DataError(f"{where}alpha is {alpha:g}, and must lie above 0 and not above {MOST_ALPHA:g}.")
+        raise DataError(f"{place}alpha is {alpha:g}, and must lie above 0 and not above {MOST_ALPHA:g}.")
 
 
 def check_distinct(families: Sequence[Family]) -> None:
@@ -149,20 +149,20 @@ def _check_names(family: Family, estimates: pl.DataFrame) -> None:
         for column, levels in family.where.items():
             if column not in selectable(label_columns(estimates)):
                 raise UnknownNameError("label", column, selectable(label_columns(estimates)))
-            known = estimates.select(family.level(column)).to_series().unique().drop_nulls().to_list()
+            present = estimates.select(family.level(column)).to_series().unique().drop_nulls().to_list()
             for level in levels or ():
-                if level != ANY and level not in known:
-                    raise UnknownNameError(column, level, known)
+                if level != ANY and level not in present:
+                    raise UnknownNameError(column, level, present)
     except UnknownNameError as error:
         raise located(error, f"family {family.name!r}") from None
 
 
 def _described(family: Family) -> str:
-    parts = [
+    conditions = [
         f"{column} {'over all' if levels is None else 'in ' + ', '.join(levels)}"
         for column, levels in family.where.items()
     ]
-    return "no row has " + " and ".join(parts) if parts else "it has none"
+    return "no row has " + " and ".join(conditions) if conditions else "it has none"
 
 
 def _with_families(estimates: pl.DataFrame, families: Sequence[Family], owner: Array, adjusted: Array) -> pl.DataFrame:
@@ -184,7 +184,7 @@ def _spelled(names: Sequence[str], owner: Array) -> pl.Series:
     return pl.Series(lookup[owner].tolist(), dtype=pl.String)
 
 
-def located(error: FaceValueError, where: str) -> FaceValueError:
+def located(error: FaceValueError, place: str) -> FaceValueError:
     """The same error, with the place in front."""
-    error.args = (f"{where}: {error}",)
+    error.args = (f"{place}: {error}",)
     return error

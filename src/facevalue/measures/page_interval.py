@@ -20,7 +20,7 @@ _LEAST = 1e-300  # p-values that are smaller count as this one
 def row_levels(
     p: Array,
     q: Array,
-    found: npt.NDArray[np.bool_],
+    is_finding: npt.NDArray[np.bool_],
     family: npt.NDArray[np.int64],
     methods: Sequence[str],
     alpha: Array,
@@ -31,7 +31,7 @@ def row_levels(
     ----------
     p, q:
         P-values, and adjusted within their families.
-    found:
+    is_finding:
         Which are findings.
     family, methods:
         Family of each test, numbered from 0, -1 for none; and the method of each family.
@@ -64,8 +64,8 @@ def row_levels(
             at = rows[alpha[rows] == level]
             out[at] = thresholds(p[rows], method, level * share)[alpha[rows] == level]
     with np.errstate(invalid="ignore", divide="ignore"):
-        out = np.where(found & ~(p < out), np.minimum(alpha * p / q, 1.0), out)
-    return np.where(~found & (p < out), p, out)
+        out = np.where(is_finding & ~(p < out), np.minimum(alpha * p / q, 1.0), out)
+    return np.where(~is_finding & (p < out), p, out)
 
 
 def page_interval(

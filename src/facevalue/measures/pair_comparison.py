@@ -101,11 +101,11 @@ def _with_bounds(
         columns = {"share_1": first.share, "se_1": first.se, "share_2": second.share, "se_2": second.se}
         numbers = labels.select(by).with_columns(pl.Series(f"{name}_{end}", x) for name, x in columns.items())
         out = out.join(numbers, on=list(by), how="left", nulls_equal=True, maintain_order="left")
-    one, two = (pl.max_horizontal(f"se_{side}_low", f"se_{side}_high") for side in (1, 2))
+    se_1, se_2 = (pl.max_horizontal(f"se_{side}_low", f"se_{side}_high") for side in (1, 2))
     ends = {
         "bound_low": pl.col("share_1_low") - pl.col("share_2_high"),
         "bound_high": pl.col("share_1_high") - pl.col("share_2_low"),
-        "bound_se": (one**2 + two**2).sqrt(),
+        "bound_se": (se_1**2 + se_2**2).sqrt(),
     }
     return out.select(*frame.columns, **{name: (100 * end).fill_nan(None) for name, end in ends.items()})
 
@@ -158,8 +158,8 @@ def _partners(couples: pl.DataFrame, couple: list[str], by: Sequence[str], exces
     rows = couples.select(*couple, "n", "all_n").join(
         of_other, on=[*by, "other_identity"], how="left", nulls_equal=True, maintain_order="left"
     )
-    each = pl.col("excess").fill_null(0.0) * pl.col("n") ** 2
-    rest = (each.sum().over(key) - each) / (pl.col("all_n") - pl.col("n")) ** 2
+    weighted = pl.col("excess").fill_null(0.0) * pl.col("n") ** 2
+    rest = (weighted.sum().over(key) - weighted) / (pl.col("all_n") - pl.col("n")) ** 2
     spread = rows.select(one=pl.col("excess").fill_null(0.0).sqrt(), rest=rest.clip(lower_bound=0.0).sqrt())
     return to_array(spread["one"]), to_array(spread["rest"])
 
@@ -215,9 +215,9 @@ def _by_valence(sums: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Po
     high, low = pl.col("valence") == "high", pl.col("valence") == "low"
     sides = {"high": high, "low": low}
     pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(
-        pl.col(name).filter(where).sum().alias(f"{name}_{side}")
+        pl.col(name).filter(mask).sum().alias(f"{name}_{side}")
         for name in ("u", "part", "n", "s")
-        for side, where in sides.items()
+        for side, mask in sides.items()
     )
     counts = pairs.group_by(by, maintain_order=True).agg(
         *(pl.col(f"{name}_{side}").sum() for name in ("part", "n", "s") for side in sides),

@@ -101,9 +101,9 @@ class Scenes:
     def related(self) -> Array:
         """Correlation of the errors of the identities' frequencies, shape (identities, identities)."""
         residual, _ = self._residuals
-        each = np.zeros((int(self.scene.max()) + 1, self.identities))
-        np.add.at(each, self.scene, residual / np.maximum(self.n.sum(axis=0), 1e-12))
-        return correlated(each.T @ each)
+        of_scene = np.zeros((int(self.scene.max()) + 1, self.identities))
+        np.add.at(of_scene, self.scene, residual / np.maximum(self.n.sum(axis=0), 1e-12))
+        return correlated(of_scene.T @ of_scene)
 
     def dealt(self, s: Array, draws: int, seed: int) -> Array:
         """Selection frequencies with identities dealt anew to the pictures of each scene, shape (draws, identities).
@@ -297,10 +297,10 @@ def critical(null: Array) -> Array:
     >>> [share_beyond(null, critical(null) + more).round(3).tolist() for more in (0.0, 0.5)]
     [0.059, 0.05]
     """
-    most = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
-    if most < 0:
+    reaching = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
+    if reaching < 0:
         return np.full(null.shape[1:], np.inf)
-    return np.asarray(np.sort(null, axis=0)[null.shape[0] - 1 - most] + _SLACK)
+    return np.asarray(np.sort(null, axis=0)[null.shape[0] - 1 - reaching] + _SLACK)
 
 
 def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
@@ -328,14 +328,14 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
     value, error = float(spread(selected)), spread_error(selected, se, related)
     if scenes is None:
         null = spread(drawn(se, related, df, DRAWS * 10, seed))
-        p, least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
+        p, p_least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
         freedom = max(df, 1.0)
     else:
         null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
-        p, least = _dealt_p(scenes, value, seed)
+        p, p_least = _dealt_p(scenes, value, seed)
         freedom = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
     low, high = spread_interval(value, null, selected.size, freedom, p)
-    return PairSpread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
+    return PairSpread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, p_least)
 
 
 def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:

@@ -142,24 +142,24 @@ class ChangeSet:
         names = _keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
-        value, other = numbers["value"], numbers[f"value{_OTHER}"]
-        least = _ROUNDING * np.maximum(np.abs(value), np.abs(other))
-        difference = other - value
-        self.value = np.where(np.abs(difference) <= least, 0.0, difference)
+        value, changed = numbers["value"], numbers[f"value{_OTHER}"]
+        rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
+        difference = changed - value
+        self.value = np.where(np.abs(difference) <= rounding, 0.0, difference)
         ends = _worst(numbers)
         self._moves: dict[str, list[Array]] = {}
         self._held: dict[str, list[npt.NDArray[np.bool_]]] = {}
         self._moved_ends: dict[str, list[Array]] = {}
-        for part in without:
+        for deletion in without:
             again = keys.join(
-                _joined(part.first, part.second), on=names, how="left", nulls_equal=True, maintain_order="left"
+                _joined(deletion.first, deletion.second), on=names, how="left", nulls_equal=True, maintain_order="left"
             )
             x = _numbers(again)
             held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
             moved = np.where(held, x[f"value{_OTHER}"] - x["value"] - self.value, 0.0)
-            self._moves.setdefault(part.layer, []).append(np.where(np.abs(moved) <= least, 0.0, moved))
-            self._held.setdefault(part.layer, []).append(held)
-            self._moved_ends.setdefault(part.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
+            self._moves.setdefault(deletion.layer, []).append(np.where(np.abs(moved) <= rounding, 0.0, moved))
+            self._held.setdefault(deletion.layer, []).append(held)
+            self._moved_ends.setdefault(deletion.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
         self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){_OTHER}"] == 1)
 
     @cached_property
@@ -187,10 +187,10 @@ class ChangeSet:
         sqrt(df / χ²_df) for what is not known of these: a draw of the multivariate t.
         """
         rng = np.random.default_rng(seed)
-        parts = [np.stack(moves)[:, rows] for layer, moves in self._moves.items() if layer != PAIRS]
-        noise = sum(rng.standard_normal((draws, len(part))) @ (part * np.sqrt((len(part) - 1) / len(part)))
-                    for part in parts if len(part) > 1)  # fmt: skip
-        spread = np.sqrt(sum((part**2).sum(axis=0) * (len(part) - 1) / len(part) for part in parts))
+        layers = [np.stack(moves)[:, rows] for layer, moves in self._moves.items() if layer != PAIRS]
+        noise = sum(rng.standard_normal((draws, len(moved))) @ (moved * np.sqrt((len(moved) - 1) / len(moved)))
+                    for moved in layers if len(moved) > 1)  # fmt: skip
+        spread = np.sqrt(sum((moved**2).sum(axis=0) * (len(moved) - 1) / len(moved) for moved in layers))
         df = float(np.median(self.each.df[rows]))
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.where(spread > 0, self.each.se[rows] / spread, 0.0)
@@ -231,11 +231,11 @@ class ChangeSet:
         Where no unit moves the change there is no standard error: if values have limits, the interval is what units
         that were not seen could do (`unseen.widened`).
         """
-        one = Change(*(part[rows] for part in (self.each.value, self.each.se, self.each.df, self.each.groups)))
+        change = Change(*(x[rows] for x in (self.each.value, self.each.se, self.each.df, self.each.groups)))
         frame = self.frame[rows]
         n = np.nansum([to_array(frame["n"]), to_array(frame[f"n{_OTHER}"])], axis=0).astype(np.int64)
         clusters = np.nan_to_num(np.fmin(to_array(frame["clusters"]), to_array(frame[f"clusters{_OTHER}"])))
-        return interval(one, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
+        return interval(change, n, clusters.astype(np.int64), measure, bare=self.bare[rows])
 
     def bounds(self, rows: npt.NDArray[np.int64]) -> Bounds:
         """Worst-case bounds: missing answers of one condition up and of the other down; NaN where either has none."""
@@ -287,7 +287,7 @@ def interval(
     if bare is not None:
         reasons[bare] = NONE_ITSELF
         alike &= ~bare
-    se = np.where([one is None for one in reasons], se, np.nan)
+    se = np.where([r is None for r in reasons], se, np.nan)
     half = special.stdtrit(change.df, 0.5 + LEVEL / 2) * se
     low, high = d - half, d + half
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -335,5 +335,5 @@ def _worst(numbers: Mapping[str, Array]) -> Array:
     return np.stack([change.low, change.high])
 
 
-def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:
-    return np.isclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True)
+def _equal(first: Array, second: Array) -> npt.NDArray[np.bool_]:
+    return np.isclose(first, second, rtol=_ROUNDING, atol=0.0, equal_nan=True)

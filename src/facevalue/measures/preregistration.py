@@ -56,7 +56,7 @@ class Preregistration:
 
     def measured(self, estimates: pl.DataFrame) -> "Preregistration":
         """The same without families of which nothing could be measured, as where no two groups have an answer."""
-        present = tuple(one for one in self.families if estimates.select(one.selects().any()).item())
+        present = tuple(f for f in self.families if estimates.select(f.selects().any()).item())
         return replace(self, families=present)
 
     def too_late(self) -> "Preregistration":
@@ -143,10 +143,10 @@ Known: alpha, family, margin.
     return Preregistration(families, margins, alpha, hashlib.sha256(data).hexdigest(), to_text(data, name))
 
 
-def _known_keys(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+def _known_keys(kind: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
     for key in table:
-        if key not in known:
-            raise UnknownNameError(kind, key, known)
+        if key not in allowed:
+            raise UnknownNameError(kind, key, allowed)
 
 
 def _number(value: object) -> float | None:
@@ -201,10 +201,10 @@ def _family(
         measure, method = table["measure"], table.get("method", "holm")
         if measures is not None and measure not in measures:
             raise UnknownNameError("measure", measure, measures)
-        where = table.get("where", {})
-        if not isinstance(where, dict):
+        conditions = table.get("where", {})
+        if not isinstance(conditions, dict):
             raise DataError('[family.where] is a table: one line per label, such as attribute = ["hair"].')
-        levels = _where(where, columns, present_names(renamed, measure))
+        levels = _where(conditions, columns, present_names(renamed, measure))
         return testing.Family(
             name=str(name), kind="confirmatory", measure=measure, where=levels, method=str(method),
             alpha=_level(table.get("alpha", alpha)),
@@ -214,10 +214,10 @@ def _family(
 
 
 def _where(
-    given: Mapping[str, object], columns: Sequence[str] | None, present: Mapping[str, str]
+    levels: Mapping[str, object], columns: Sequence[str] | None, present: Mapping[str, str]
 ) -> dict[str, tuple[str, ...] | None]:
     out: dict[str, tuple[str, ...] | None] = {}
-    for name, value in given.items():
+    for name, value in levels.items():
         label = present.get(name, name)
         if columns is not None and label not in columns:
             if value == [] and name in COLUMNS:

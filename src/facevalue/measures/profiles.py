@@ -117,7 +117,7 @@ def correlations(
             value[i] = _pearson(sums.sum(axis=0), np.full(5, float(size)))[0]
             continue
         correlation = cluster_bootstrap.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
-        value[i], low[i], high[i], se[i] = (part[0] for part in correlation)
+        value[i], low[i], high[i], se[i] = (entry[0] for entry in correlation)
     method = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
     number = np.full(2, size, dtype=np.int64)
     return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
@@ -146,13 +146,13 @@ def add_correlations(
     """
     order = scores[between].unique(maintain_order=True).to_list() if levels is None else levels
     for (level,), of_level in scores.group_by(each, maintain_order=True):
-        dimensions = [(str(key[0]), part) for key, part in of_level.group_by("dimension", maintain_order=True)]
-        for dimension, part in [*dimensions, *([(None, of_level)] if len(dimensions) > 1 else [])]:
-            wide = part.pivot(between, index=["dimension", "identity"], values="value")
-            for one, other in combinations([name for name in order if name in wide.columns], 2):
-                correlation = correlations(to_array(wide[one]), to_array(wide[other]), seed)
+        dimensions = [(str(key[0]), rows) for key, rows in of_level.group_by("dimension", maintain_order=True)]
+        for dimension, rows in [*dimensions, *([(None, of_level)] if len(dimensions) > 1 else [])]:
+            wide = rows.pivot(between, index=["dimension", "identity"], values="value")
+            for first, second in combinations([name for name in order if name in wide.columns], 2):
+                correlation = correlations(to_array(wide[first]), to_array(wide[second]), seed)
                 labels: dict[str, list[str | None]] = {
-                    each: [str(level)], "dimension": [dimension], between: [one], f"other_{between}": [other]
+                    each: [str(level)], "dimension": [dimension], between: [first], f"other_{between}": [second]
                 }  # fmt: skip
                 for at, measure in enumerate(measures):
                     table.add(measure, labels, correlation.at(slice(at, at + 1)))

@@ -51,7 +51,7 @@ def rankings(
     """
     wins = _Wins.of(*answers)
     wins_by_level = [wins.seen_from(groups[0] == level, groups[1] == level) for level in levels]
-    above, below, most, least = (np.concatenate([part[at] for part in wins_by_level]) for at in range(4))
+    above, below, most, least = (np.concatenate([w[at] for w in wins_by_level]) for at in range(4))
     cell = np.concatenate([item * len(levels) + at for at in range(len(levels))])
     cells = items * len(levels)
     pair = np.tile(people[0], len(levels)), np.tile(people[1], len(levels))
@@ -66,12 +66,12 @@ def rankings(
     return Rankings(gap, bounds, estimates.p(0.5), estimates.p_least(0.5))
 
 
-def _bounds(above: Array, below: Array, most: Array, least: Array) -> Bounds:
+def _bounds(above: Array, below: Array, highest: Array, lowest: Array) -> Bounds:
     """Gap to an even chance if all missing answers had ranked the group's members above, and if none had."""
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = above / (above + below)
-        low, high = above / (above + below + least), (above + most) / (above + most + below)
-    return Bounds(middle - 0.5, low - 0.5, high - 0.5, np.maximum(most, least), np.full(middle.shape, np.nan))
+        low, high = above / (above + below + lowest), (above + highest) / (above + highest + below)
+    return Bounds(middle - 0.5, low - 0.5, high - 0.5, np.maximum(highest, lowest), np.full(middle.shape, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class _Wins:
     open_second: Array
 
     @classmethod
-    def of(cls, one: Array, other: Array) -> "_Wins":
-        have_both = np.isfinite(one) & np.isfinite(other)
-        a, b = np.where(np.isfinite(one), one, 1.0), np.where(np.isfinite(other), other, 1.0)
-        no_a, no_b = np.where(np.isfinite(one), 1 - one, 1.0), np.where(np.isfinite(other), 1 - other, 1.0)
+    def of(cls, left: Array, right: Array) -> "_Wins":
+        have_both = np.isfinite(left) & np.isfinite(right)
+        a, b = np.where(np.isfinite(left), left, 1.0), np.where(np.isfinite(right), right, 1.0)
+        no_a, no_b = np.where(np.isfinite(left), 1 - left, 1.0), np.where(np.isfinite(right), 1 - right, 1.0)
         first, second = a * no_b, no_a * b
         nothing = np.zeros(have_both.shape)
         return cls(
@@ -97,8 +97,8 @@ class _Wins:
 
     def seen_from(self, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
         """How far a group's member is above, below, and could still be either, by the sides on which it has members."""
-        one, two = left.astype(np.float64), right.astype(np.float64)
+        a, b = left.astype(np.float64), right.astype(np.float64)
         return (
-            self.first * one + self.second * two, self.second * one + self.first * two,
-            self.open_first * one + self.open_second * two, self.open_second * one + self.open_first * two,
+            self.first * a + self.second * b, self.second * a + self.first * b,
+            self.open_first * a + self.open_second * b, self.open_second * a + self.open_first * b,
         )  # fmt: skip

@@ -69,10 +69,10 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
     if ((ratings < 1) | (ratings > 5)).any():
         raise ValueError("Ratings are on five points, from 1 to 5.")
     is_rated = ~np.isnan(ratings)
-    found = cluster_bootstrap.means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
-    low, high = np.maximum(found.low, 1.0), np.minimum(found.high, 5.0)
-    means = Estimates(found.value, low, high, found.n, found.clusters, found.method, found.se)
-    reached = (found.value >= flag - 1e-9).astype(np.float64)
+    mean = cluster_bootstrap.means(np.nan_to_num(ratings), is_rated.astype(np.float64), seed, level=True)
+    low, high = np.maximum(mean.low, 1.0), np.minimum(mean.high, 5.0)
+    means = Estimates(mean.value, low, high, mean.n, mean.clusters, mean.method, mean.se)
+    reached = (mean.value >= flag - 1e-9).astype(np.float64)
     return Ratings(means, np.where(is_rated.sum(axis=0) >= raters, reached, np.nan))
 
 
@@ -134,16 +134,16 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
 
 def _alpha(observed: Array, values: Array, metric: str) -> Array:
     """Alpha of coincidence matrices of shape (..., values, values)."""
-    each = observed.sum(axis=-1)
-    n = each.sum(axis=-1)
-    apart = _distances(each, values, metric)
-    expected = (each[..., :, None] * each[..., None, :] * apart).sum(axis=(-2, -1))
+    counts = observed.sum(axis=-1)
+    n = counts.sum(axis=-1)
+    apart = _distances(counts, values, metric)
+    expected = (counts[..., :, None] * counts[..., None, :] * apart).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = (n - 1) * (observed * apart).sum(axis=(-2, -1)) / expected
     return np.where(expected > 0, 1 - ratio, np.nan)
 
 
-def _distances(each: Array, values: Array, metric: str) -> Array:
+def _distances(counts: Array, values: Array, metric: str) -> Array:
     """Squared distances between values, shape (..., values, values) for ordinal and (values, values) else."""
     c, k = values[:, None], values[None, :]
     if metric == "nominal":
@@ -152,7 +152,7 @@ def _distances(each: Array, values: Array, metric: str) -> Array:
         return np.asarray((c - k) ** 2)
     if metric == "ratio":
         return np.asarray(((c - k) / np.where(c + k > 0, c + k, 1.0)) ** 2)
-    middle = np.cumsum(each, axis=-1) - each / 2  # the ranks between the middles of two values
+    middle = np.cumsum(counts, axis=-1) - counts / 2  # the ranks between the middles of two values
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
 
 
@@ -182,7 +182,7 @@ def of_items(
         raise DataError(f"{len(strange):,} rated items are not pairs of these forms, such as {strange[0]}.")
     people = {rater: at for at, rater in enumerate(ratings["rater"].unique(maintain_order=True))}
     table = np.full((max(len(people), 1), len(place)), np.nan)
-    of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
+    of, about = ([places[name] for name in ratings[column]] for column, places in (("rater", people), ("item", place)))
     table[of, about] = ratings["rating"].to_numpy()
     means = mean_ratings(table, seed, raters=raters)
     numbers = {"mean": means.means.value, "low": means.means.low, "high": means.means.high}

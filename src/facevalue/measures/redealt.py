@@ -95,12 +95,12 @@ def wider(estimates: Estimates, noise: Array, possible: npt.NDArray[np.bool_], d
         np.where(usable_pairs, np.fmax(ends[1], high), ends[1]),
     ]
     p = np.where(alone, p, np.where(usable_pairs, np.fmax(p, estimates.p_zero), estimates.p_zero))
-    how = estimates.method.copy()
-    how[usable_pairs] = f"{method}{_BOTH}"
-    how[alone] = method
-    how[estimates.clusters < 2] = NONE
+    methods = estimates.method.copy()
+    methods[usable_pairs] = f"{method}{_BOTH}"
+    methods[alone] = method
+    methods[estimates.clusters < 2] = NONE
     spread = np.where(usable & ~equal, np.fmax(se, estimates.se), estimates.se)
-    return Estimates(estimates.value, ends[0], ends[1], estimates.n, estimates.clusters, how, spread, p)
+    return Estimates(estimates.value, ends[0], ends[1], estimates.n, estimates.clusters, methods, spread, p)
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
@@ -192,14 +192,14 @@ def _saddlepoint(
     target = np.asarray(-special.stdtrit(df, (1 - LEVEL) / 2), dtype=np.float64)
     up = np.ones(distance.shape)
     reach, edges = [], [edge(up), edge(-up)]
-    for side, (last, most, slope) in zip((up, -up), edges, strict=True):
-        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(target, most), side))[0]
-        reach.append(np.where(target > most, last + (target - most) / slope, within))
+    for side, (last, highest, slope) in zip((up, -up), edges, strict=True):
+        within = side * tail(_solve(lambda t: tail(t)[1:], np.minimum(target, highest), side))[0]
+        reach.append(np.where(target > highest, last + (target - highest) / slope, within))
     side = np.where(distance < 0, -1.0, 1.0)
-    last, most, slope = (np.where(side > 0, *both) for both in zip(*edges, strict=True))
+    last, highest, slope = (np.where(side > 0, *pair) for pair in zip(*edges, strict=True))
     size = np.maximum(np.abs(distance), _NEAR)
     r = side * tail(_solve(lambda t: cgf(t)[1:], np.minimum(size, last), side))[1]
-    r = np.maximum(np.where(size > last, most + (size - last) * slope, r), 0.0)
+    r = np.maximum(np.where(size > last, highest + (size - last) * slope, r), 0.0)
     p = np.minimum(2 * special.stdtr(df, -r), 1.0)
     # Sums that take few values have an r* that is not quite monotone: the wider of interval and test holds.
     near = np.where(side > 0, *reach)

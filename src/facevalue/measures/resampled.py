@@ -130,8 +130,8 @@ def by_shuffles(
         nothing = min(np.nanmin(p_family) / largest, np.nanmin(corrected) / many)
         q = np.minimum(np.maximum(np.fmin(corrected, p_family), nothing), 1.0)
     floor = Floor(*(np.where(tested_family, x, np.nan) for x in (mean, high, p)))
-    least = max(1.0 / (1.0 + most), 1.0 / labelings) / largest / max(tests, 1)
-    p_least = np.where(tested_family, np.where(np.isfinite(surely), surely / many, least), np.nan)
+    smallest = max(1.0 / (1.0 + most), 1.0 / labelings) / largest / max(tests, 1)
+    p_least = np.where(tested_family, np.where(np.isfinite(surely), surely / many, smallest), np.nan)
     return Shuffled(
         p, np.where(tested_family, p_family, np.nan), q, p_least, np.where(tested_family, size, np.nan), floor, shuffles
     )

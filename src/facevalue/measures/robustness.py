@@ -55,9 +55,9 @@ def match_rates(shares: Array) -> MatchRates:
     is_whole = np.abs(shares.sum(axis=-1) - 1) <= _SLACK
     if not (inside.all(axis=(-1, -2)) & is_whole.all(axis=-1))[is_known].all():
         raise ValueError("Shares lie between 0 and 1 and sum to 1 over the options.")
-    one, two, three = (shares[..., w, :] for w in range(WORDINGS))
-    full = (one * two * three).sum(axis=-1)
-    pairs = (one * two + one * three + two * three).sum(axis=-1)
+    a, b, c = (shares[..., w, :] for w in range(WORDINGS))
+    full = (a * b * c).sum(axis=-1)
+    pairs = (a * b + a * c + b * c).sum(axis=-1)
     different = np.clip(1 - pairs + 2 * full, 0.0, 1.0)
     return MatchRates(full, np.clip(1 - full - different, 0.0, 1.0) + 0.0 * full, different)
 

@@ -64,15 +64,15 @@ def match(
     >>> both.only_first.rows(), both.only_second.rows()
     ([('adult',)], [('child',)])
     """
-    one, two = (_table(frame, keys, limits) for frame in (first, second))
-    joined = one.join(two, on=list(keys), nulls_equal=True, suffix="_second", maintain_order="left")
+    a, b = (_table(frame, keys, limits) for frame in (first, second))
+    joined = a.join(b, on=list(keys), nulls_equal=True, suffix="_second", maintain_order="left")
     if not joined.height:
         raise DataError(
-            f"The two have no cell in common: {_example(one, keys)} in the first, {_example(two, keys)} in the second."
+            f"The two have no cell in common: {_example(a, keys)} in the first, {_example(b, keys)} in the second."
         )
     alone = (
-        mine.join(other, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
-        for mine, other in ((one, two), (two, one))
+        table.join(rival, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
+        for table, rival in ((a, b), (b, a))
     )
     cells = joined.rename({"value": "first", "value_second": "second"})
     return Matched(tuple(keys), cells.with_columns(delta=pl.col("second") - pl.col("first")), next(alone), next(alone))

@@ -39,20 +39,20 @@ def difference_of(measure: Measure) -> Measure:
 
 def mean_of(measure: Measure) -> Measure:
     """The mean difference over all cells, as a measure."""
-    one = difference_of(measure)
-    return _named(one, f"mean {measure.name}", "mean over all cells", signed=True)
+    difference = difference_of(measure)
+    return _named(difference, f"mean {measure.name}", "mean over all cells", signed=True)
 
 
 def size_of(measure: Measure) -> Measure:
     """The root mean square of the differences of all cells, as a measure; above zero by noise alone."""
-    one = difference_of(measure)
-    return _named(one, f"size of {measure.name}", "root mean square over all cells", signed=False)
+    difference = difference_of(measure)
+    return _named(difference, f"size of {measure.name}", "root mean square over all cells", signed=False)
 
 
-def _named(one: Measure, name: str, how: str, *, signed: bool) -> Measure:
-    low, high = one.limits
+def _named(m: Measure, name: str, summary: str, *, signed: bool) -> Measure:
+    low, high = m.limits
     return Measure(
-        f"{PREFIX}{name}", f"{one.title}, {how}", f"{how} of: {one.equation}", one.unit, one.cluster, one.source,
+        f"{PREFIX}{name}", f"{m.title}, {summary}", f"{summary} of: {m.equation}", m.unit, m.cluster, m.source,
         paired=signed, signed=signed, comparison=True, limits=(low if signed else 0.0, high),
     )  # fmt: skip
 
@@ -88,11 +88,11 @@ def summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure)
     null, scale = changes.drawn(noisy, DRAWS, SEED), changes.each.se[noisy]
     measured = changes.value[noisy]
     df = float(np.median(changes.each.df[noisy]))
-    none, most = float("nan"), size_of(measure).limits[1]
+    none, limit = float("nan"), size_of(measure).limits[1]
 
     def row(name: str, value: float, low: float, high: float, null_values: Array, against: float) -> Summary:
         p = float(share_beyond(null_values, against))
-        low, high = min(low, most), min(high, most)
+        low, high = min(low, limit), min(high, limit)
         floor = Floor(*(np.array([x]) for x in (null_values.mean(), np.quantile(null_values, 0.95), p)))
         return Summary(name, single(value, low, high, none, n, clusters, NOISE), p, floor)
 
@@ -121,12 +121,12 @@ def _mean(changes: ChangeSet, rows: npt.NDArray[np.int64], measure: Measure, n: 
     return Summary(MEAN, estimate, float(p[0]))
 
 
-def as_row(one: Summary) -> Mapping[str, Any]:
+def as_row(summary: Summary) -> Mapping[str, Any]:
     """A summary as a row of a table."""
-    floor = one.floor
-    numbers = {name: getattr(one.estimate, name)[0] for name in ("value", "low", "high", "n", "clusters")}
+    floor = summary.floor
+    numbers = {name: getattr(summary.estimate, name)[0] for name in ("value", "low", "high", "n", "clusters")}
     columns = {
         "floor": None if floor is None else floor.mean[0],
         "floor_high": None if floor is None else floor.high[0],
     }
-    return {"statistic": one.name, **numbers, "p": one.p, **columns, "method": str(one.estimate.method[0])}
+    return {"statistic": summary.name, **numbers, "p": summary.p, **columns, "method": str(summary.estimate.method[0])}

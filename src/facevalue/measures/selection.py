@@ -174,11 +174,9 @@ def _coded(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _worse_end(units: pl.DataFrame, variance: pl.DataFrame) -> pl.DataFrame:
     """What the worse end of the bounds varies more than the value does (`_more`), of cells with missing answers."""
-    least, most = _filled(units)
-    short = units.join(units.filter(most - least > _NOTHING).select(CELL).unique(), on=CELL, how="semi")
-    ends = between(
-        _contributions(short.with_columns(n="asked", s=least, s_most=most), ("s", "s_most")), ("c", "c_most")
-    )
+    low, high = _filled(units)
+    short = units.join(units.filter(high - low > _NOTHING).select(CELL).unique(), on=CELL, how="semi")
+    ends = between(_contributions(short.with_columns(n="asked", s=low, s_most=high), ("s", "s_most")), ("c", "c_most"))
     out = ends.select(CELL, "variance").join(variance.select(CELL, _alone="variance"), on=CELL, how="left")
     more = pl.col("variance") - pl.col("_alone").fill_null(0.0)
     return out.select(CELL, _more=more.clip(lower_bound=0.0))
@@ -200,7 +198,7 @@ def _values(rows: pl.DataFrame) -> pl.DataFrame:
     """Values, counts and bounds of cells; `uneven` is Kish's factor."""
     columns = [name for name in (*SUMS, *ENDS) if name in rows.columns]
     strata = add(rows, [CELL, "activity"], columns)
-    least, most = _filled(strata)
+    low, high = _filled(strata)
     n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
     has_request = pl.col("asked") > 0
     values = strata.group_by(CELL, maintain_order=True).agg(
@@ -208,8 +206,8 @@ def _values(rows: pl.DataFrame) -> pl.DataFrame:
         n=n.sum(),
         s=s.sum(),
         uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
-        bound_low=100 * (least / pl.col("asked")).filter(has_request).mean(),
-        bound_high=100 * (most / pl.col("asked")).filter(has_request).mean(),
+        bound_low=100 * (low / pl.col("asked")).filter(has_request).mean(),
+        bound_high=100 * (high / pl.col("asked")).filter(has_request).mean(),
     )
     return values.sort(CELL)
 
@@ -343,11 +341,11 @@ def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> 
     total = total.join(two, on=by, how="left", nulls_equal=True, maintain_order="left")
     squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
     total = total.with_columns(_rate=rate, _pairs=squares.fill_null(0.0).clip(lower_bound=0.0))
-    each = sums.join(total.select(*by, "_rate"), on=by, nulls_equal=True)
-    each = each.group_by(by, maintain_order=True).agg(
+    of_side = sums.join(total.select(*by, "_rate"), on=by, nulls_equal=True)
+    of_side = of_side.group_by(by, maintain_order=True).agg(
         _units=((pl.col("s") - pl.col("_rate") * pl.col("n")) ** 2).sum(), clusters=pl.len().cast(pl.Int64)
     )
-    out = total.join(each, on=by, how="left", nulls_equal=True, maintain_order="left")
+    out = total.join(of_side, on=by, how="left", nulls_equal=True, maintain_order="left")
     g = pl.col("clusters").fill_null(0)
     variance = (pl.col("_units") * g / (g - 1) - pl.col("_pairs")).clip(lower_bound=pl.col("_pairs"))
     out = out.with_columns(

@@ -191,7 +191,7 @@ def summary_bounds(
     missing = float(of_draw.missing.mean()) if sets.size else np.nan
     totals = [cluster_sums(end, sets, np.zeros_like(sets), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
     means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
-    error = np.max([cluster_bootstrap.standard_error(*both) for both in totals], axis=0)
+    error = np.max([cluster_bootstrap.standard_error(*pair) for pair in totals], axis=0)
     tails = [_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
     unknown, lost = np.full(len(quantiles), np.nan), np.full(len(quantiles), missing)
     return (
@@ -228,7 +228,7 @@ def tail_size(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) -> A
     edges = np.quantile(values, quantiles)
     below = np.where(values[:, None] == edges, 0.5, (values[:, None] < edges).astype(np.float64))
     size = np.bincount(code, minlength=count).astype(np.float64)
-    sums = np.stack([np.bincount(code, part, count).astype(np.float64) for part in below.T], axis=1)
+    sums = np.stack([np.bincount(code, hits, count).astype(np.float64) for hits in below.T], axis=1)
     se = cluster_bootstrap.standard_error(sums, np.stack([size] * quantiles.size, axis=1))
     return np.minimum(effective_size(quantiles, se, count), values.size)
 
@@ -283,8 +283,8 @@ class _Replies:
             total = pool.shape[1]
             self._pools.append(scores_of_set)
             within = (scores_of_set.max(axis=2) - scores_of_set.min(axis=2)).mean(axis=1)
-            drawn = (pool @ _expected(total, size) for size in (count, self._images))
-            pools.append(np.stack([np.nanmean(ranges[at], axis=1), within, *drawn]) * count)
+            expected = (pool @ _expected(total, size) for size in (count, self._images))
+            pools.append(np.stack([np.nanmean(ranges[at], axis=1), within, *expected]) * count)
         self._weight = np.concatenate([np.full(p.shape[0], float(p.shape[2])) for p in self._pools] or [np.zeros(0)])
         self._found = np.concatenate(pools, axis=1) if pools else np.zeros((4, 0))
         self.sets = self._found.shape[1]
@@ -292,20 +292,20 @@ class _Replies:
     @property
     def excess(self) -> float:
         """Mean range less its floor."""
-        observed, within, short, whole = self._found.sum(axis=1)
-        return float((observed - _divided(whole, short) * within) / self._weight.sum()) if self.sets else np.nan
+        observed, within, short, full = self._found.sum(axis=1)
+        return float((observed - _divided(full, short) * within) / self._weight.sum()) if self.sets else np.nan
 
     def floor(self, seed: int) -> Floor:
         """Floor of the mean, its 95th percentile without any difference, and p."""
         if not self.sets:
             return cluster_bootstrap.no_floor(1)
-        observed, within, short, whole = self._found
+        observed, within, short, full = self._found
         weight = self._weight
         total = weight.sum()
-        growth = _divided(whole.sum(), short.sum())
+        growth = _divided(full.sum(), short.sum())
         floor = growth * within.sum() / total
         # One set leaves value and floor by so much (the ratio's linearisation), in units of a set's draws.
-        moved = _divided(within.sum(), short.sum()) * (whole - growth * short)
+        moved = _divided(within.sum(), short.sum()) * (full - growth * short)
         apart = observed - growth * within - moved
         value = self.excess
         if self.sets < 2:
@@ -331,9 +331,9 @@ class _Replies:
     def _drawn(self, shuffles: int, growth: float, total: float, rng: np.random.Generator) -> Array:
         """Value less floor where all replies of a set are dealt out anew."""
         out = np.zeros(shuffles)
-        for own in self._pools:
-            sets, images, draws = own.shape
-            flat = own.reshape(sets, -1)
+        for pool in self._pools:
+            sets, images, draws = pool.shape
+            flat = pool.reshape(sets, -1)
             step = max(1, _BLOCK // flat.size)
             for start in range(0, shuffles, step):
                 stop = min(start + step, shuffles)
@@ -351,21 +351,21 @@ class _Replies:
         rng = np.random.default_rng(seed)
         _, within, short, _ = self._found
         ratio = _divided(within.sum(), short.sum())
-        return np.concatenate([min(ratio, 1.0) * part for part in self._ranges_drawn(rng)])
+        return np.concatenate([min(ratio, 1.0) * ranges for ranges in self._ranges_drawn(rng)])
 
     def _ranges_drawn(self, rng: np.random.Generator) -> Iterator[Array]:
         times = max(1, -(-_REPLICATES // self.sets))
-        for own in self._pools:
-            flat = own.reshape(own.shape[0], -1)
+        for pool in self._pools:
+            flat = pool.reshape(pool.shape[0], -1)
             for _ in range(times):
                 order = np.argpartition(rng.random(flat.shape, dtype=np.float32), self._images - 1, axis=1)
                 draws = np.take_along_axis(flat, order[:, : self._images], axis=1)
                 yield draws.max(axis=1) - draws.min(axis=1)
 
 
-def _divided(one: float, other: float) -> float:
+def _divided(x: float, y: float) -> float:
     """A ratio; one where there is no spread at all, and so nothing that could grow."""
-    return float(one / other) if other > _SLACK else 1.0
+    return float(x / y) if y > _SLACK else 1.0
 
 
 @lru_cache(maxsize=32)

@@ -142,7 +142,7 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
         noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
     near = np.flatnonzero((means.p_zero < _NEAR) | (sets <= _MANY))
     shape = (*rest.shape, near.size)
-    noise, possible = (np.broadcast_to(own[:, :, None], shape) for own in (noise, counts > 0))
+    noise, possible = (np.broadcast_to(of_set[:, :, None], shape) for of_set in (noise, counts > 0))
     df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
     dealt = redealt.wider(means.at(near), noise, possible, df, DEALT)
     order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
@@ -167,7 +167,7 @@ def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, qu
     [9.0]
     """
     tables = []
-    for own in range(groups):
-        at = (group == own) & np.isfinite(values)
+    for g in range(groups):
+        at = (group == g) & np.isfinite(values)
         tables.append(set_quantiles(values[at], cluster[at], np.array([quantile])))
     return cluster_bootstrap.joined(tables)

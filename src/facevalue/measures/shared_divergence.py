@@ -51,7 +51,7 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     >>> round(float(found.value[0]), 4), bool(tests.q[0] < 0.05)
     (0.6931, True)
     """
-    jackknives = [_jackknifed(one) for one in votes]
+    jackknives = [_jackknifed(v) for v in votes]
     value, se, n, clusters = (np.array([f[at] for f in jackknives]) for at in range(4))
     several = len(votes) > 1
     if several:
@@ -60,7 +60,7 @@ def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]
     rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
 
     def shuffled(size: int) -> Array:
-        null = np.stack([_drawn(one, size, rng) for one, rng in zip(votes, rngs, strict=True)], axis=1)
+        null = np.stack([_drawn(v, size, rng) for v, rng in zip(votes, rngs, strict=True)], axis=1)
         return np.column_stack([null, null.mean(axis=1)]) if several else null
 
     tests = by_shuffles(value, shuffled, signed=False)
@@ -79,9 +79,9 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
     >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
     ([0.693, 0.0, 0.347], [0.693, 0.693, 0.693])
     """
-    totals = np.array([[one.one.sum(axis=0), one.other.sum(axis=0)] for one in votes])
-    missing = np.array([one.missing for one in votes])
-    possible = np.array([np.broadcast_to(one.possible, totals.shape[2]) for one in votes])
+    totals = np.array([[v.one.sum(axis=0), v.other.sum(axis=0)] for v in votes])
+    missing = np.array([v.missing for v in votes])
+    possible = np.array([np.broadcast_to(v.possible, totals.shape[2]) for v in votes])
     first = share_ranges(totals[:, 0], missing[:, 0], possible)
     bounds = js_bounds(_between(totals[:, 0], totals[:, 1]), first, share_ranges(totals[:, 1], missing[:, 1]))
     return joined([bounds, averaged(bounds)]) if len(votes) > 1 else bounds
@@ -89,18 +89,18 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
 
 def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
     """Divergence with its standard error, votes and units."""
-    both = votes.one, votes.other
-    totals = both[0].sum(axis=0), both[1].sum(axis=0)
+    sides = votes.one, votes.other
+    totals = sides[0].sum(axis=0), sides[1].sum(axis=0)
     squares = 0.0
-    for at, units in enumerate(both):
+    for at, units in enumerate(sides):
         moved = _between(*[totals[i] - units if i == at else totals[i] for i in (0, 1)])
         squares += (
             float((len(units) - 1) / len(units) * np.nansum((moved - np.nanmean(moved)) ** 2))
             if len(units) > 1
             else np.nan
         )
-    n = round(float(both[0].sum() + both[1].sum()))
-    return float(_between(*totals)), float(np.sqrt(squares)), n, len(both[0]) + len(both[1])
+    n = round(float(sides[0].sum() + sides[1].sum()))
+    return float(_between(*totals)), float(np.sqrt(squares)), n, len(sides[0]) + len(sides[1])
 
 
 def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
@@ -108,8 +108,8 @@ def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
     shares = [units.sum(axis=0) / units.sum() for units in (votes.one, votes.other)]
     many = [_independent(units) for units in (votes.one, votes.other)]
     pooled = np.average(shares, axis=0, weights=many)
-    one, other = (rng.multinomial(max(round(own), 1), pooled, size).astype(np.float64) for own in many)
-    return _between(one, other)
+    first, second = (rng.multinomial(max(round(n), 1), pooled, size).astype(np.float64) for n in many)
+    return _between(first, second)
 
 
 def _independent(units: Array) -> float:
@@ -125,8 +125,8 @@ def _independent(units: Array) -> float:
     return float(min(totals.sum(), spread / squares)) if squares > 0 else float(min(totals.sum(), n))
 
 
-def _between(one: Array, other: Array) -> Array:
+def _between(first: Array, second: Array) -> Array:
     """Divergence of two distributions given as counts; NaN where one is empty."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        p, q = one / one.sum(axis=-1, keepdims=True), other / other.sum(axis=-1, keepdims=True)
+        p, q = first / first.sum(axis=-1, keepdims=True), second / second.sum(axis=-1, keepdims=True)
     return js(p, q)

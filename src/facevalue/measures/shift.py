@@ -54,19 +54,19 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     return Cells(sums, counts, rows.crossed(columns), sizes)
 
 
-def _sizes(part: Slicing) -> npt.NDArray[np.int64]:
+def _sizes(cut: Slicing) -> npt.NDArray[np.int64]:
     """How many items each cell of a partition holds."""
-    return np.bincount(part.codes[part.codes >= 0], minlength=len(part))
+    return np.bincount(cut.codes[cut.codes >= 0], minlength=len(cut))
 
 
 def joined(cells: Sequence[Cells]) -> Cells:
     """Cells of several slicings side by side."""
-    names = list(dict.fromkeys(name for part in cells for name in part.labels))
+    names = list(dict.fromkeys(name for c in cells for name in c.labels))
     return Cells(
-        np.concatenate([part.sums for part in cells], axis=1),
-        np.concatenate([part.counts for part in cells], axis=1),
-        {name: [value for part in cells for value in part.labels[name]] for name in names},
-        np.concatenate([part.shown for part in cells]),
+        np.concatenate([c.sums for c in cells], axis=1),
+        np.concatenate([c.counts for c in cells], axis=1),
+        {name: [value for c in cells for value in c.labels[name]] for name in names},
+        np.concatenate([c.shown for c in cells]),
     )
 
 

@@ -64,7 +64,7 @@ def pearson(first: Array, second: Array) -> tuple[Estimates, float]:
     have_both = np.isfinite(first) & np.isfinite(second)
     x, y = first[have_both], second[have_both]
     size = x.size
-    flat = size and any(np.ptp(own) <= 1e-12 * np.abs(own).max() for own in (x, y))
+    flat = size and any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (x, y))
     if size < _FEWEST or flat:
         reason = f"fewer than {_FEWEST} cells" if size < _FEWEST else "one of the two does not vary"
         return single(np.nan, np.nan, np.nan, np.nan, size, size, f"{NOT_MEASURABLE}: {reason}"), float("nan")

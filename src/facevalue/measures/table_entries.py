@@ -30,9 +30,9 @@ def enter(
     table.add(measure, columns, family=family, **{**inference.columns, **more})
 
 
-def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
+def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], reason: str) -> None:
     """Enter one estimate that could not be taken, with the reason."""
-    enter(table, measure, labels, nothing(why))
+    enter(table, measure, labels, nothing(reason))
 
 
 def record(
@@ -68,14 +68,14 @@ def record(
         return
     entries = estimates(frame, method(frame, how) if isinstance(how, str) else how)
     bounds = bounds_of(frame) if "bound_low" in frame.columns else None
-    named = None if family is None else family_names(frame, family, apart, within)
+    families = None if family is None else family_names(frame, family, apart, within)
     names = ("p", "p_paper", "p_least", "floor", "floor_high")
     tests: dict[str, Any] = {name: to_array(frame[name]) for name in names if name in frame.columns}
     if "floor" in tests:
         floor = Floor(tests.pop("floor"), tests.pop("floor_high"), tests["p"])
     tests |= {name: test for name, test in {"p": p, "p_least": p_least}.items() if test is not None}
     labels = {name: frame[name] for name in table.labels if name in frame.columns}
-    table.add(measure, labels, entries, **tests, family=named, floor=floor, bounds=bounds)
+    table.add(measure, labels, entries, **tests, family=families, floor=floor, bounds=bounds)
 
 
 def bounds_of(frame: pl.DataFrame) -> Bounds:
@@ -86,7 +86,7 @@ def bounds_of(frame: pl.DataFrame) -> Bounds:
     return Bounds(value, low, high, nothing, error)
 
 
-def family_names(frame: pl.DataFrame, what: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:
+def family_names(frame: pl.DataFrame, test: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:
     """Name each row's family: what is tested, of which levels of `apart`, and within which of `within`.
 
     Examples
@@ -95,10 +95,10 @@ def family_names(frame: pl.DataFrame, what: str | pl.Expr, apart: Sequence[str],
     >>> family_names(rows, "identities", ["paradigm", "question"], ["dimension"]).to_list()
     ['identities, perception, struggle (age)']
     """
-    asked, inside = ([pl.col(name) for name in names if name in frame.columns] for names in (apart, within))
-    tested = [pl.lit(what) if isinstance(what, str) else what, *asked]
-    parts = (pl.concat_str(names, separator=", ", ignore_nulls=True) for names in (tested, inside))
-    return frame.select(pl.format("{} ({})", *parts).alias("family"))["family"]
+    columns, inside = ([pl.col(name) for name in names if name in frame.columns] for names in (apart, within))
+    tested = [pl.lit(test) if isinstance(test, str) else test, *columns]
+    texts = (pl.concat_str(names, separator=", ", ignore_nulls=True) for names in (tested, inside))
+    return frame.select(pl.format("{} ({})", *texts).alias("family"))["family"]
 
 
 def columns(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str, list[Level]]:
@@ -112,20 +112,20 @@ def columns(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
-def estimates(found: pl.DataFrame, how: npt.NDArray[np.object_] | None = None) -> Estimates:
+def estimates(frame: pl.DataFrame, how: npt.NDArray[np.object_] | None = None) -> Estimates:
     """A frame's columns as estimates, with its own `method` unless another is given; null is NaN."""
-    numbers = {c: to_array(found[c]) for c in ("value", "low", "high", "se") if c in found.columns}
-    none = np.full(found.height, np.nan)
-    n, clusters = (np.rint(np.nan_to_num(to_array(found[c]))).astype(np.int64) for c in ("n", "clusters"))
-    method = np.array(found["method"].to_list(), object) if how is None else how.astype(object)
+    numbers = {c: to_array(frame[c]) for c in ("value", "low", "high", "se") if c in frame.columns}
+    none = np.full(frame.height, np.nan)
+    n, clusters = (np.rint(np.nan_to_num(to_array(frame[c]))).astype(np.int64) for c in ("n", "clusters"))
+    method = np.array(frame["method"].to_list(), object) if how is None else how.astype(object)
     low, high = numbers.get("low", none), numbers.get("high", none)
     return Estimates(numbers["value"], low, high, n, clusters, method, numbers.get("se"))
 
 
 def values(value: Array, n: npt.NDArray[Any], clusters: npt.NDArray[Any], method: str) -> Estimates:
     """Estimates without an interval, with the reason."""
-    none, how = np.full(value.size, np.nan), np.full(value.size, method, dtype=object)
-    return Estimates(value, none, none, n.astype(np.int64), clusters.astype(np.int64), how)
+    none, methods = np.full(value.size, np.nan), np.full(value.size, method, dtype=object)
+    return Estimates(value, none, none, n.astype(np.int64), clusters.astype(np.int64), methods)
 
 
 def codes(column: pl.Series) -> npt.NDArray[np.int64]:

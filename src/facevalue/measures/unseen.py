@@ -75,13 +75,13 @@ def widened(
 
     share, spread = reach(np.full(value.shape, 1 - level))
     low, high = (1 - share) * (value - spread) + share * ends[0], (1 - share) * (value + spread) + share * ends[1]
-    least, most = np.full(value.shape, -700.0), np.full(value.shape, 0.0)  # logarithms of alpha
+    low_log, high_log = np.full(value.shape, -700.0), np.full(value.shape, 0.0)  # logarithms of alpha
     for _ in range(60):
-        middle = (least + most) / 2
+        middle = (low_log + high_log) / 2
         share, spread = reach(np.exp(middle))
         out = (1 - share) * (np.abs(value) - spread) > share * opposite
-        least, most = np.where(out, least, middle), np.where(out, middle, most)
-    return low, high, np.where(np.abs(value) > 0, np.exp(most), 1.0)
+        low_log, high_log = np.where(out, low_log, middle), np.where(out, middle, high_log)
+    return low, high, np.where(np.abs(value) > 0, np.exp(high_log), 1.0)
 
 
 def alike(

@@ -280,7 +280,7 @@ def verdicts(
     """
     columns = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters)
     arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in columns))
-    values, lows, highs, qs, own, equivalence, margins, levels, floors, observed, units = arrays
+    values, lows, highs, qs, p_own, equivalence, margins, levels, floors, observed, units = arrays
     check_margin(margins[~np.isnan(margins)])
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError("alpha must lie between 0 and 1.")
@@ -298,11 +298,11 @@ def verdicts(
         otherwise=Verdict.INCONCLUSIVE,
     )
     missing = ~np.isfinite(values)
-    one = units < 2
+    is_single = units < 2
     reasons = [
         (missing & (observed == 0), NO_ANSWERS),
         (missing, UNDEFINED),
-        ((~measured | flat) & one, ONE_CLUSTER),
+        ((~measured | flat) & is_single, ONE_CLUSTER),
         (flat, ZERO_VARIANCE),
         (~measured, NO_INTERVAL),
         (is_found & np.asarray(open_to_missing, dtype=np.bool_), FOUND_UNLESS),
@@ -313,7 +313,7 @@ def verdicts(
         (reached, BELOW_FLOOR),
         (np.isnan(qs), NO_TEST),
         (np.broadcast_to(unreachable, qs.shape), UNREACHABLE),
-        ((own < levels) & ~reached, PAGE),
+        ((p_own < levels) & ~reached, PAGE),
         (np.isnan(margins), NO_MARGIN),
     ]
     return Verdicts(verdict, _first(reasons, otherwise=OPEN))
@@ -321,5 +321,5 @@ def verdicts(
 
 def _first(choices: Sequence[tuple[Flags, str]], otherwise: str) -> Objects:
     """The first choice that holds, element by element; objects, so that a `Verdict` stays one."""
-    conditions = [where for where, _ in choices]
+    conditions = [flags for flags, _ in choices]
     return np.select(conditions, [np.array(say, dtype=object) for _, say in choices], np.array(otherwise, dtype=object))

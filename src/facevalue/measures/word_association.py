@@ -48,10 +48,10 @@ def association(tokens: Array, sizes: Array) -> Array:
     >>> association(np.array([[8.0, 2.0], [4.0, 0.0]]), np.array([100.0, 100.0])).tolist()
     [[1.0, inf], [-1.0, nan]]
     """
-    own, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
-    others, rest = own.sum(axis=0) - own, size.sum() - size
+    counts, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
+    others, rest = counts.sum(axis=0) - counts, size.sum() - size
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(own > 0, np.log2(own * rest / (others * size)), np.nan)
+        return np.where(counts > 0, np.log2(counts * rest / (others * size)), np.nan)
 
 
 def least(tokens: Array, sizes: Array) -> Array:
@@ -71,9 +71,9 @@ def least(tokens: Array, sizes: Array) -> Array:
     >>> least(np.array([[8.0], [0.0]]), np.array([100.0, 100.0])).tolist()
     [[3.0], [nan]]
     """
-    own, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
+    counts, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(own > 0, np.log2(own * (size.sum() - size) / size), np.nan)
+        return np.where(counts > 0, np.log2(counts * (size.sum() - size) / size), np.nan)
 
 
 Places = npt.NDArray[np.int64]
@@ -182,8 +182,8 @@ def within_sets(presence: Presence, tested: npt.NDArray[np.bool_]) -> Iterator[t
     size = np.bitwise_count(presence.mask).astype(np.int64)
     some = np.flatnonzero(tested.sum(axis=0))
     rows = np.flatnonzero((size < groups) & np.isin(presence.word, some))
-    every = np.unique(presence.unit[rows] * groups + size[rows], return_inverse=True)
-    cases, case = every[0], every[1]
+    coded = np.unique(presence.unit[rows] * groups + size[rows], return_inverse=True)
+    cases, case = coded[0], coded[1]
     chances = _included(presence.lengths[cases // groups], cases % groups)
     for group in range(groups):
         is_tested = tested[group][presence.word[rows]]
@@ -239,18 +239,18 @@ def _upper(seen: Array, chance: Array, word: Places, words: int) -> Array:
     def total(values: Array) -> Array:
         return np.bincount(word, values, words).astype(np.float64)
 
-    most, mean, variance = total(np.ones(chance.shape)), total(chance), total(chance * (1 - chance))
+    possible, mean, variance = total(np.ones(chance.shape)), total(chance), total(chance * (1 - chance))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (seen - 0.5 - mean) / np.sqrt(variance)
         out = np.where(seen > 0, special.ndtr(-z), 1.0)  # far from any finding this will do
         product = np.exp(total(np.log(chance)))
-    is_high = (z > _NEAR) & (seen < most)
+    is_high = (z > _NEAR) & (seen < possible)
     if is_high.any():
         at, rows = np.flatnonzero(is_high), is_high[word]
         place = np.cumsum(is_high) - 1
         out[at] = _tail(seen[at], chance[rows], place[word[rows]])
-    out = np.where(seen >= most, product, out)
-    return np.clip(np.where(most > 0, out, 1.0), 0.0, 1.0)
+    out = np.where(seen >= possible, product, out)
+    return np.clip(np.where(possible > 0, out, 1.0), 0.0, 1.0)
 
 
 def _tail(seen: Array, chance: Array, word: Places) -> Array:
@@ -289,12 +289,12 @@ class Occurrences:
     """Images whose texts have the word at all."""
 
 
-def standard_errors(found: Occurrences, shown: Array | None = None) -> Array:
+def standard_errors(words: Occurrences, shown: Array | None = None) -> Array:
     """Standard error of each word's score over sets, in log2; or over images, where these are in no sets.
 
     Parameters
     ----------
-    found:
+    words:
         Occurrences of the words.
     shown:
         Images of each group with a text, shape (groups,), where images are in no sets.
@@ -315,14 +315,14 @@ def standard_errors(found: Occurrences, shown: Array | None = None) -> Array:
     >>> standard_errors(alike).tolist()
     [[0.0], [0.0]]
     """
-    own, others = found.tokens, found.tokens.sum(axis=0) - found.tokens
-    total_squares = (found.squares + found.crossed).sum(axis=0)  # squares of a set's occurrences
+    counts, others = words.tokens, words.tokens.sum(axis=0) - words.tokens
+    total_squares = (words.squares + words.crossed).sum(axis=0)  # squares of a set's occurrences
     with np.errstate(divide="ignore", invalid="ignore"):
-        square = found.squares / own**2 - 2 * found.crossed / (own * others)
-        square = square + (total_squares - found.squares - 2 * found.crossed) / others**2
+        square = words.squares / counts**2 - 2 * words.crossed / (counts * others)
+        square = square + (total_squares - words.squares - 2 * words.crossed) / others**2
         if shown is not None:
             square = square - (1 / shown + 1 / (shown.sum() - shown))[:, None]
-        is_known = (found.images > 1) & (found.images.sum(axis=0) - found.images > 1)
+        is_known = (words.images > 1) & (words.images.sum(axis=0) - words.images > 1)
         return np.where(is_known, np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)
 
 

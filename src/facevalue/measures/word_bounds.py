@@ -42,8 +42,8 @@ def association_bounds(score: Array, tokens: Array, sizes: Array, images: Array,
     >>> bounds.low.round(2).tolist(), bounds.high.round(2).tolist()
     ([[0.49], [-1.49]], [[1.49], [-0.49]])
     """
-    there, missing = texts
-    length, mentions = sizes.sum() / max(there.sum(), 1.0), ratio(tokens.sum(axis=0), images.sum(axis=0))
+    answered, missing = texts
+    length, mentions = sizes.sum() / max(answered.sum(), 1.0), ratio(tokens.sum(axis=0), images.sum(axis=0))
     lost, lost_others = missing[:, None], (missing.sum() - missing)[:, None]
     others = np.maximum(tokens.sum(axis=0) - tokens, 1.0)
     room = ((sizes.sum() - sizes)[:, None] + lost_others * length) / (sizes[:, None] + lost * length)
@@ -55,13 +55,13 @@ def association_bounds(score: Array, tokens: Array, sizes: Array, images: Array,
 
 
 def odds_bounds(
-    found: pl.DataFrame, counts: WordCounts, groups: Sequence[str | None], missing: Codes, masked: Collection[str] = ()
+    marked: pl.DataFrame, counts: WordCounts, groups: Sequence[str | None], missing: Codes, masked: Collection[str] = ()
 ) -> Bounds:
     """Bounds of log-odds ratios between groups.
 
     Parameters
     ----------
-    found:
+    marked:
         Rows of `marked_words.strict`.
     counts, groups, masked:
         As there.
@@ -81,24 +81,24 @@ def odds_bounds(
     sizes = np.asarray(counts.tokens @ free.astype(np.float64))
     length = sizes.sum() / max(units.sum(), 1)
     place = {word: at for at, word in enumerate(counts.words)}
-    at = np.array([place[word] for word in found["word"]], dtype=np.int64)
+    at = np.array([place[word] for word in marked["word"]], dtype=np.int64)
     sums = {name: (sizes[label == name].sum(), missing[label == name].sum()) for name in set(groups)}
     (size, lost), (size_against, lost_against) = (
-        np.array([sums[name] for name in found[side]], dtype=np.float64).reshape(-1, 2).T
+        np.array([sums[name] for name in marked[side]], dtype=np.float64).reshape(-1, 2).T
         for side in ("group", "against")
     )
     mentions, further = prior[at] / documents[at], missing.sum() - lost - lost_against
-    y, y_against = (found[name].to_numpy().astype(np.float64) for name in ("tokens", "tokens_against"))
+    y, y_against = (marked[name].to_numpy().astype(np.float64) for name in ("tokens", "tokens_against"))
     total_size = sizes.sum() + missing.sum() * length
 
-    def moved(own: Array, other: Array, rest: Array) -> Array:
-        added = (own * lost * mentions, other * lost_against * mentions)
+    def moved(count: Array, rival: Array, rest: Array) -> Array:
+        added = (count * lost * mentions, rival * lost_against * mentions)
         added_prior = prior[at] + sum(added) + rest * further * mentions
         total = size + lost * length + total_size, size_against + lost_against * length + total_size
         return log_odds(y + added[0], y_against + added[1], added_prior, total).delta
 
     no, yes = np.zeros(at.size), np.ones(at.size)
-    value = found["log_odds"].to_numpy()
+    value = marked["log_odds"].to_numpy()
     low = np.fmin(np.fmin(moved(no, yes, no), moved(no, yes, yes)), value)
     high = np.fmax(np.fmax(moved(yes, no, no), moved(yes, no, yes)), value)
     unknown = np.full(at.size, np.nan)

@@ -62,10 +62,10 @@ def listed_limits(presence: Presence, listed: npt.NDArray[np.bool_], tests: int)
     tail = (1 - LEVEL) * chosen / max(tests, chosen)
     low, high = np.full(listed.shape, np.nan), np.full(listed.shape, np.nan)
     tilts = _within_sets if presence.in_sets else _among_all
-    for group, words, least, most in tilts(presence, listed, BELOW * tail, (1 - BELOW) * tail):
-        low[group, words], high[group, words] = least, most
-    images, shown = presence.images, (presence.lengths > 0).sum(axis=0)
-    rate = -np.log1p(-(images.sum(axis=0) - images) / (shown.sum() - shown + 1)[:, None])
+    for group, words, lowest, highest in tilts(presence, listed, BELOW * tail, (1 - BELOW) * tail):
+        low[group, words], high[group, words] = lowest, highest
+    images, described = presence.images, (presence.lengths > 0).sum(axis=0)
+    rate = -np.log1p(-(images.sum(axis=0) - images) / (described.sum() - described + 1)[:, None])
     p = np.minimum(label_tests(presence, listed) * max(tests, chosen) / (BELOW * chosen), 1.0)
     return Limits(_ratio(low, rate), _ratio(high, rate), p)
 

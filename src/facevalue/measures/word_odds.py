@@ -15,15 +15,15 @@ METHOD = "delta method over images, zero by shuffled labels"
 _ABOVE_ZERO = 1e-6
 
 
-def estimates(found: pl.DataFrame, counts: WordCounts, groups: Sequence[str | None]) -> Estimates:
+def estimates(marked: pl.DataFrame, counts: WordCounts, groups: Sequence[str | None]) -> Estimates:
     """Log-odds ratios with intervals.
 
-    `found`: rows of `marked_words.strict`.
+    `marked`: rows of `marked_words.strict`.
     """
-    se, units = _errors(counts, groups, found)
-    value = to_array(found["log_odds"])
-    low, high = _interval(value, float(special.ndtri(0.5 + LEVEL / 2)) * se, to_array(found["p"]))
-    tokens = (found["tokens"] + found["tokens_against"]).to_numpy()
+    se, units = _errors(counts, groups, marked)
+    value = to_array(marked["log_odds"])
+    low, high = _interval(value, float(special.ndtri(0.5 + LEVEL / 2)) * se, to_array(marked["p"]))
+    tokens = (marked["tokens"] + marked["tokens_against"]).to_numpy()
     return Estimates(value, low, high, tokens, units, np.full(value.size, METHOD, dtype=object), se)
 
 
@@ -39,7 +39,7 @@ def _interval(value: Array, reach: Array, p: Array) -> tuple[Array, Array]:
 
 
 def _errors(
-    counts: WordCounts, groups: Sequence[str | None], found: pl.DataFrame
+    counts: WordCounts, groups: Sequence[str | None], marked: pl.DataFrame
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Standard error of each log-odds ratio over units, the prior taken as fixed; and how many units there were.
 
@@ -50,11 +50,11 @@ def _errors(
     """
     label = np.array(groups, dtype=object)
     places = dict(zip(counts.words, range(len(counts.words)), strict=True))
-    at = np.array([places[word] for word in found["word"]], dtype=np.int64)
+    at = np.array([places[word] for word in marked["word"]], dtype=np.int64)
     prior = np.asarray(counts.tokens.sum(axis=0), dtype=np.float64).ravel()
     variance, images = np.zeros(at.size), np.zeros(at.size, dtype=np.int64)
     for side in ("group", "against"):
-        names = found[side].to_numpy()
+        names = marked[side].to_numpy()
         for group in np.unique(names):
             rows = np.flatnonzero(names == group)
             units = np.flatnonzero(label == group)

@@ -221,6 +221,6 @@ def _ends(bounds: Bounds) -> dict[str, float]:
 
 
 def _framed(rows: list[dict[str, object]], order: Sequence[str]) -> pl.DataFrame:
-    text, whole = ("measure", "group", "against", "method"), ("n", "texts_with", "clusters")
-    schema = {name: pl.String if name in text else pl.Int64 if name in whole else pl.Float64 for name in order}
+    text, integers = ("measure", "group", "against", "method"), ("n", "texts_with", "clusters")
+    schema = {name: pl.String if name in text else pl.Int64 if name in integers else pl.Float64 for name in order}
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
