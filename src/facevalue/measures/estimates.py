@@ -205,7 +205,8 @@ class EstimateTable:
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
-        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": _methods(estimates)}
+        method = estimates.method if only_values() else _methods(estimates)
+        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": method}
         if estimates.se is not None:
             columns["se"] = estimates.se
         if bounds is not None:
@@ -220,11 +221,14 @@ class EstimateTable:
                 columns["p"] = floor.p
         constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
         constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        rows = pl.DataFrame([_column(name, values, self._schema[name]) for name, values in columns.items()])
-        rows = rows if keep is None else rows.filter(keep)
-        self._parts.append(
-            rows.with_columns(pl.lit(x, self._schema[name]).alias(name) for name, x in constants.items())
-        )
+        series = [_column(name, values, self._schema[name]) for name, values in columns.items()]
+        # not by an expression: a jackknife adds small tables thousands of times, and each query takes a millisecond
+        series += [
+            pl.Series(name, [x], self._schema[name]).new_from_index(0, estimates.value.size)
+            for name, x in constants.items()
+        ]
+        rows = pl.DataFrame(series)
+        self._parts.append(rows if keep is None or keep.all() else rows.filter(keep))
 
     def frame(self) -> pl.DataFrame:
         """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
@@ -251,7 +255,7 @@ class EstimateTable:
 def _column(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
     """A column of estimates; null where it is not a number."""
     if dtype.is_numeric():
-        return pl.Series(name, np.asarray(values, dtype=np.float64)).fill_nan(None).cast(dtype)
+        return pl.Series(name, np.asarray(values, dtype=np.float64), nan_to_null=True).cast(dtype)
     return pl.Series(name, values if isinstance(values, pl.Series) else list(values), dtype, strict=False)
 
 
