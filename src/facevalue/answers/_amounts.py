@@ -50,7 +50,7 @@ def whole(text: str) -> NumberRange | None:
     Examples
     --------
     >>> whole("$40,000 ~ $60,000"), whole("< $20,000"), whole("$50,000")
-    (Amount(low=40000.0, high=60000.0), Amount(low=-inf, high=20000.0), None)
+    (NumberRange(low=40000.0, high=60000.0), NumberRange(low=-inf, high=20000.0), None)
     """
     amounts = list(_found(text))
     return amounts[0][2] if len(amounts) == 1 and not (text[: amounts[0][0]] + text[amounts[0][1] :]).strip() else None

@@ -87,7 +87,7 @@ def named(reply: str | None, listed: Sequence[str], status: Status = Status.OK) 
     --------
     >>> words = ["fat", "lazy", "good-looking"]
     >>> named('["lazy", "Fat", "sluggish"]', words)
-    Named(kind=<ReplyKind.LIST: 'list'>, words=('fat', 'lazy'), invented=('sluggish',))
+    Named(kind=<ListKind.LIST: 'list'>, words=('fat', 'lazy'), invented=('sluggish',))
     >>> named("Stereotypical words:\n1. Good-looking (looks)", words).words, named("[]", words).kind.value
     (('good-looking',), 'list')
     >>> named("Words such as fat are only descriptions of a body.", words).kind.value

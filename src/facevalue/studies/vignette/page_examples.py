@@ -54,7 +54,8 @@ def _share(e: Estimate) -> Of:
 def _example(look: Look, e: Estimate, text: str) -> Wanted:
     """An answer in which the identity is chosen, or is not, as the estimate says."""
     identity, name = e["identity"] or "", look.raw("identity", e["identity"])
-    first, second = (pl.col(f"identity_{side}").cast(pl.String) == identity for side in (1, 2))
+    first_name, second_name = (pl.col(f"identity_{side}").cast(pl.String) for side in (1, 2))
+    first, second = first_name == identity, second_name == identity
     ahead = pl.when(first).then(1).otherwise(-1) * (pl.col("weight") - pl.col("other"))  # both and none are nobody's
     chosen = (e.value or 0.0) > 0
     return Wanted(
@@ -63,7 +64,7 @@ def _example(look: Look, e: Estimate, text: str) -> Wanted:
         & (ahead > 0 if chosen else ahead < 0) & pl.col("weight").is_not_null(),
         needs=("identity_1", "identity_2", "activity"), only=(("shown", "image"),), prefer=ahead.abs(),
         once=(("identity_1", "identity_2"), "activity", "paradigm", "question"),
-        columns={"partner": pl.when(first).then("identity_2").otherwise("identity_1")},
+        columns={"partner": pl.when(first).then(second_name).otherwise(first_name)},
         sides=("{identity_1:identity}", "{identity_2:identity}"), turned=("left_first", False),
         choice=name if chosen else "{partner:identity}",
     )  # fmt: skip
