@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import CONFLICTING, LOW, pattern
 from facevalue.protocol.streams import whole_stimuli
-from facevalue.studies.vignette.aggregate import SHOWN_AS
+from facevalue.studies.vignette.aggregate import SHOWN_AS, collect
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import BY_CONSTRUCTION, Profiles, compare
+from facevalue.studies.vignette.profile import BY_CONSTRUCTION, add_profiles, compare, normalised
 from tests.studies.vignette.simulated import (
     DECISION,
     DOING,
@@ -27,11 +27,8 @@ from tests.studies.vignette.simulated import (
 
 def estimates(frame: pl.DataFrame, model: str = "m", size: int = 100) -> pl.DataFrame:
     """Scores as they come out of a stream of chunks."""
-    profiles = Profiles()
-    for chunk in whole_stimuli(chunks(frame, size), SHOWN_AS):
-        profiles.add(chunk)
     table = EstimateTable("vignette", model, LABELS)
-    profiles.write(table)
+    add_profiles(table, collect(chunks(frame, size)))
     return table.frame()
 
 
@@ -52,7 +49,7 @@ def test_pairs_stay_whole_whatever_the_chunks(size: int, prompts: int) -> None:
 
 def test_no_answers_give_no_chunks_and_no_scores() -> None:
     assert list(whole_stimuli([], SHOWN_AS)) == []
-    assert Profiles().frame().height == 0
+    assert normalised(collect([])).height == 0
 
 
 @pytest.mark.parametrize("size", [7, 100, 10_000])

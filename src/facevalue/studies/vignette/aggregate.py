@@ -1,6 +1,6 @@
 """Answers reduced to what the measures need, chunk by chunk, in bounded memory."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures.selection import MOMENTS, SUMS, add, balanced, moments, sides
 from facevalue.measures.sum_table import SumTable
+from facevalue.protocol.streams import whole_stimuli
 
 BLOCK = ("gender", "dimension", "contrast")
 STIMULUS = (
@@ -91,64 +92,42 @@ class Tables:
 
 
 class RoleAnswers:
-    """Takes one model's answers in, in the order of trials.
-
-    `variant` says which variant of the questions to take, by column; those of `Main` by default.
+    """Adds up one model's answers: give it chunks of whole pairs.
 
     Memory does not grow with repeats or with the 31 million pairs of the contrasts activity and identity-activity,
     which are reduced to sums per picture at once: at most some 600,000. Identity contrasts and portraits keep two
-    numbers per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows. The last picture
-    of a chunk waits for the next chunk, which may hold the rest of it.
+    numbers per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows.
     """
 
-    def __init__(self, variant: Mapping[str, str] | None = None) -> None:
-        self._given = variant
-        self._main = Main(variant)
-        self._kept: list[pl.DataFrame] = []
-        self._terms: pl.DataFrame | None = None
-        self._open: pl.DataFrame | None = None
+    def __init__(self) -> None:
+        self._main = Main()
+        self._pairs: list[pl.DataFrame] = []
+        self._terms: list[pl.DataFrame] = []
         self._four = False
         self._sums = {name: SumTable(keys, _ADDED[name]) for name, keys in _KEYS.items()}
 
     def add(self, chunk: pl.DataFrame) -> None:
-        """Take a chunk in."""
-        self._four = self._four or offers_four(chunk)
+        """Take in a chunk of whole pairs."""
         for name in ("weight", "mass", *ASKED, *BLOCK):
             if name not in chunk.columns:
                 raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
-        for name, level in (self._given or {}).items():
-            if name not in chunk.columns:
-                raise DataError(f"The answers have no column {name!r} to find the variant {level!r} in.")
-        rows = _prepared(self._main(chunk, tuple(VARIANT if self._given is None else self._given)))
-        seen = rows.select(_TERMS).unique()
-        self._terms = seen if self._terms is None else pl.concat([self._terms, seen]).unique()
+        self._four = self._four or offers_four(chunk)
+        main = self._main(chunk)
+        rows = weighed(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
+        self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
         is_kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
-        few, many = rows.filter(is_kept), rows.filter(~is_kept)
-        if few.height:
-            self._kept.append(add(few, _ROW, NUMBERS))
-        if self._open is not None:
-            many = pl.concat([self._open, many])
-        if many.height:
-            last = many.row(-1, named=True)
-            waits = pl.all_horizontal(pl.col(x).eq_missing(last[x]) for x in STIMULUS)
-            self._open = many.filter(waits)
-            self._reduce(add(many.filter(~waits), _ROW, _ALL))
+        self._pairs.append(add(rows.filter(is_kept), _ROW, NUMBERS))
+        self._reduce(add(rows.filter(~is_kept), _ROW, _ALL))
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
-        if self._open is not None:
-            self._reduce(add(self._open, _ROW, _ALL))
-            self._open = None
-        empty = {**dict.fromkeys((*_ROW, *_TERMS), pl.String()), **dict.fromkeys(NUMBERS, pl.Float64())}
-        rows = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
-        self._kept = []
-        blocks = (
-            [add(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
-        )  # one at a time
-        terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
-        terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
-        for block in blocks:
+        empty = pl.DataFrame(schema=dict.fromkeys((*_ROW, *_TERMS), pl.String()) | dict.fromkeys(NUMBERS, pl.Float64()))
+        rows = pl.concat(self._pairs) if self._pairs else empty.select(*_ROW, *NUMBERS)
+        self._pairs = []
+        blocks = [add(block, _ROW, NUMBERS) for block in rows.partition_by(BLOCK)] if rows.height else []
+        for block in blocks:  # one at a time
             self._reduce(block)
+        terms = pl.concat(self._terms or [empty.select(_TERMS)]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         reduced = {name: _complete(sums.frame(), name) for name, sums in self._sums.items()}
         return Tables(pl.concat(blocks) if blocks else rows, terms, **reduced)
 
@@ -157,10 +136,10 @@ class RoleAnswers:
             self._sums[name].add(counted)
 
 
-def collect(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
-    """Reduce all chunks, which come in the order of trials."""
-    out = RoleAnswers(variant)
-    for chunk in chunks:
+def collect(chunks: Iterable[pl.DataFrame]) -> Tables:
+    """Add up all chunks, which come in the order of trials."""
+    out = RoleAnswers()
+    for chunk in whole_stimuli(chunks, SHOWN_AS):
         out.add(chunk)
     return out.tables()
 
@@ -185,8 +164,8 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
 class Main:
     """Keeps of each variant (without picture, positional, paraphrased) the level that the measures are taken on."""
 
-    def __init__(self, level: Mapping[str, str] | None = None) -> None:
-        self._level = dict(level or {})
+    def __init__(self) -> None:
+        self._level: dict[str, str] = {}
 
     def __call__(self, chunk: pl.DataFrame, columns: Sequence[str] = tuple(VARIANT)) -> pl.DataFrame:
         """The rows of these levels; rows of blocks that don't have the variant stay."""
@@ -206,18 +185,21 @@ def offers_four(chunk: pl.DataFrame) -> bool:
     return bool(chunk.select((choice & pl.col("both").is_not_null()).any()).item())
 
 
-def _prepared(chunk: pl.DataFrame) -> pl.DataFrame:
-    """The rows with all columns; `n` is the mass of a valid answer, `s` and the outcomes weight x mass."""
-    chunk = chunk.with_columns(_labels(chunk))
+def weighed(chunk: pl.DataFrame) -> pl.DataFrame:
+    """The rows with `n`, the mass of a valid answer, and how much of it chose what: `s`, `t` and the outcomes."""
     mass = pl.when(pl.col("weight").is_not_null()).then(pl.col("mass").cast(pl.Float64)).fill_null(0.0)
     if "other" not in chunk.columns:  # of answers between two options: what option 1 did not get
         two = pl.col("paradigm").cast(pl.String) != "factuality"
         chunk = chunk.with_columns(pl.when(two).then(1 - pl.col("weight")).alias("other"))
     shares = {"s": "weight", "t": "other", **{name: name for name in OUTCOMES if name in chunk.columns}}
-    weighed = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
+    chosen = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
     absent = {name: pl.lit(0.0) for name in OUTCOMES if name not in chunk.columns}
-    chunk = chunk.with_columns(n=mass, asked=pl.lit(1.0), **weighed, **absent)
-    return chunk.select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
+    return chunk.with_columns(n=mass, asked=pl.lit(1.0), **chosen, **absent)
+
+
+def complete(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with all columns of `STIMULUS`, null where there are none."""
+    return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in STIMULUS if name not in frame.columns)
 
 
 def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
@@ -249,6 +231,13 @@ def unit(side: int) -> pl.Expr:
     return pl.coalesce(*(name.cast(pl.String) for name in columns), own_activity(side), pl.lit("portrait")).alias(
         "unit"
     )
+
+
+def person_shown(side: int) -> pl.Expr:
+    """What was sampled on one side, in all identities of a gender at once: the person, or an identity's picture."""
+    name = pl.coalesce(f"identity_{side}", "identity").cast(pl.String)
+    picture = pl.concat_str(name, unit(side), separator="|")
+    return pl.when(pl.col("person").is_null()).then(picture).otherwise(unit(side)).alias(f"unit_{side}")
 
 
 def sampled(side: int) -> pl.Expr:
@@ -284,8 +273,8 @@ def _reduced(sums: pl.DataFrame, four: bool) -> Iterator[tuple[str, pl.DataFrame
     if choices.height:
         yield from _choices(_over_questions(choices), four)
     if facts.height:
-        yield "selected", _asked_about(_over_questions(facts))
-        of_who = _asked_about(facts.filter(pl.col("question").cast(pl.String) == "who"))
+        yield "selected", asked_about(_over_questions(facts))
+        of_who = asked_about(facts.filter(pl.col("question").cast(pl.String) == "who"))
         for name in OUTCOMES if of_who.height else ():
             yield "wrong", of_who.with_columns(pl.col(name).alias("s"), pl.lit(name).alias("outcome"))
 
@@ -307,12 +296,12 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([rows.select(names), summed.select(names)])
 
 
-def _asked_about(rows: pl.DataFrame) -> pl.DataFrame:
+def asked_about(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with identity, activity and picture of the person that was asked about."""
     second = pl.col("about").cast(pl.String) == "2"
     person = pl.when(second).then(unit(2)).otherwise(unit(1)).alias("unit")
     identity = pl.when(second).then("identity_2").otherwise("identity_1").alias("identity")
-    return rows.with_columns(person, identity, _asked_activity())
+    return rows.with_columns(person, identity, _asked_activity(), stratum="gender")
 
 
 def _asked_activity() -> pl.Expr:
@@ -347,10 +336,7 @@ def _couples(sums: pl.DataFrame) -> pl.DataFrame:
 def _neither(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Answers that name both or none, with either picture, and with a person once."""
     none = (pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")).clip(lower_bound=0)
-    two = pl.col("person").is_null()
-    pictures = [pl.concat_str(pl.col(f"identity_{k}").cast(pl.String), unit(k), separator="|") for k in (1, 2)]
-    units = (pl.when(two).then(pictures[k - 1]).otherwise(unit(k)).alias(f"unit_{k}") for k in (1, 2))
-    with_units = sums.with_columns(*units, pair=two)
+    with_units = sums.with_columns(person_shown(1), person_shown(2), pair=pl.col("person").is_null())
     for outcome, count in (("both", pl.col("both")), ("none", none)):
         counted = with_units.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
         yield from zip(("neither", "neither_pairs"), sides(counted, (*_MARGIN, "outcome"), ("unit",)), strict=True)

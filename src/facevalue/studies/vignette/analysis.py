@@ -1,6 +1,6 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -23,7 +23,7 @@ from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, RoleAnswers, Tables, sided
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import Profiles, compare
+from facevalue.studies.vignette.profile import add_profiles, compare
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
@@ -64,13 +64,12 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """
     tables = []
     for model, chunks in answers.items():
-        aggregate, profiles, variants = RoleAnswers(), Profiles(), Variants()
-        for chunk in whole_stimuli(_passing(chunks, aggregate), SHOWN_AS):
-            profiles.add(chunk)
+        aggregate, variants = RoleAnswers(), Variants()
+        for chunk in whole_stimuli(chunks, SHOWN_AS):
+            aggregate.add(chunk)
             variants.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
         estimate(table, aggregate.tables())
-        profiles.write(table)
         variants.write(table)
         tables.append(table.frame())
     if not tables:
@@ -90,12 +89,7 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
         add(table, tables)
     add_spreads(table, tables, frequencies)
     add_shares(table, tables, RATES)
-
-
-def _passing(chunks: Iterable[pl.DataFrame], aggregate: RoleAnswers) -> Iterator[pl.DataFrame]:
-    for chunk in chunks:
-        aggregate.add(chunk)
-        yield chunk
+    add_profiles(table, tables)
 
 
 def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:

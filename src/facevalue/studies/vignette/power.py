@@ -74,28 +74,31 @@ def _stimulus(block: Block) -> dict[str, set[str | None]]:
 
 def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tuple[int, float]:
     """Typical number of an identity's units among these trials, and pairs of each."""
-    frame = design.trials(numbers)
-    frame = frame.filter(pl.col("contrast").cast(pl.String) == "identity")
-    frame = frame.filter(pl.col("paradigm").cast(pl.String) == paradigm)
-    sides = _sides(frame)
-    counts = sides.group_by("dimension", "identity").agg(
-        units=pl.struct("stratum", "unit").n_unique(), pairs=pl.struct("stratum", "unit", "pair").n_unique()
-    )
+    frame = _of(design.trials(numbers).with_columns(pl.lit(0.0).alias(name) for name in "st"), paradigm)
+    counts = pl.concat(_sides(frame)).group_by("dimension", "identity").agg(
+        units=pl.struct(_PICTURE).n_unique(), pairs=pl.struct(*_PICTURE, "pair").n_unique()
+    )  # fmt: skip
     if not counts.height:
         return 0, 0.0
     typical = counts.select(pl.col("units").median(), items=(pl.col("pairs") / pl.col("units")).median()).row(0)
     return int(typical[0]), float(typical[1])
 
 
-def _sides(frame: pl.DataFrame) -> pl.DataFrame:
-    """A row per trial and side: dimension, identity, stratum, unit, the pair, and the other columns."""
-    from facevalue.studies.vignette.profile import pair_columns, with_units  # noqa: PLC0415 - slow to import
+_PICTURE = ("stratum", "unit")
 
-    labelled = with_units(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
-    labelled = labelled.with_columns(pair=pl.struct(pair_columns(frame)).rank("dense"))
-    return pl.concat(
-        [labelled.with_columns(identity=f"identity_{k}", unit=f"unit_{k}", side=pl.lit(k)) for k in (1, 2)]
-    )
+
+def _of(frame: pl.DataFrame, paradigm: str) -> pl.DataFrame:
+    """Rows about two identities in one activity, of one paradigm."""
+    contrast, of_paradigm = (pl.col(name).cast(pl.String) for name in ("contrast", "paradigm"))
+    return frame.filter((contrast == "identity") & (of_paradigm == paradigm))
+
+
+def _sides(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows from either side, with the number of their `pair`."""
+    from facevalue.studies.vignette.aggregate import STIMULUS, complete, sided  # noqa: PLC0415 - slow to import
+
+    rows = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
+    return sided(rows.with_columns(pair=pl.struct(STIMULUS).rank("dense")))
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> Spread:
@@ -106,28 +109,22 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     from facevalue.measures.selection import balanced  # noqa: PLC0415 - slow to import
     from facevalue.studies.vignette.aggregate import CONTROL, collect  # noqa: PLC0415
 
-    rows = balanced(collect(chunks).stimuli).filter(pl.col("n") > 0)
-    question = pl.col("question").cast(pl.String)
-    of = (pl.col("contrast").cast(pl.String) == "identity") & (pl.col("paradigm").cast(pl.String) == paradigm)
-    rows = rows.filter(of & ~question.str.starts_with(CONTROL))
+    rows = _of(balanced(collect(chunks).stimuli), paradigm)
+    rows = rows.filter((pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL))
     if not rows.height:
         return Spread(np.nan, np.nan, 0, source)
-    sides = _sides(rows).with_columns(asked=pl.when(pl.col("paradigm") == "perception").then("question"))
-    chosen = pl.when(pl.col("side") == 1).then("s").otherwise("t")
-    picture = ["dimension", "identity", "asked", "stratum", "unit"]
-    pairs = sides.group_by(*picture, "pair", maintain_order=True).agg(share=chosen.sum() / pl.col("n").sum())
+    single = pl.when(pl.col("paradigm") == "perception").then("question")
+    identity = ["dimension", "identity", "single", "stratum"]
+    picture = [*identity, "unit"]
+    sides = pl.concat(_sides(rows)).with_columns(single=single)
+    pairs = sides.group_by(*picture, "pair", maintain_order=True).agg(share=pl.col("s").sum() / pl.col("n").sum())
     means = pairs.group_by(picture, maintain_order=True).agg(
         mean=pl.col("share").mean(), items=pl.len(), squares=((pl.col("share") - pl.col("share").mean()) ** 2).sum()
     )
-    spreads = means.group_by("dimension", "identity", "asked", "stratum", maintain_order=True).agg(
-        sd=pl.col("mean").std()
-    )
-    totals = means.select(
-        pl.col("items").mean(), within=(pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
-    ).row(0, named=True)
-    middle = spreads["sd"].drop_nulls().median()
-    mean = float(middle) if isinstance(middle, float) else np.nan
-    return Spread(mean, float(totals["within"]), float(totals["items"]), source)
+    middle = means.group_by(identity, maintain_order=True).agg(sd=pl.col("mean").std())["sd"].drop_nulls().median()
+    within = (pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
+    items, spread = means.select(pl.col("items").mean(), within=within).row(0)
+    return Spread(float(middle) if isinstance(middle, float) else np.nan, spread, items, source)
 
 
 def _advice(spread: Spread, cells: int, personal: bool, several: bool) -> str:
