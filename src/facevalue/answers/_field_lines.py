@@ -28,11 +28,14 @@ def folded(key: str) -> str:
     return _KEY.sub("", key.casefold())
 
 
-def pairs(text: str, fields_by_key: Mapping[str, str], fields: int, *, cut: bool) -> list[tuple[str, list[str]]]:
+def pairs(
+    text: str, fields_by_key: Mapping[str, str], fields: int, *, cut: bool, filled_least: int = LEAST
+) -> list[tuple[str, list[str]]]:
     r"""Keys and values of a reply that is a form in lines; none of any other.
 
-    A line is a key, a colon and a value; an empty value may be followed by a list of values. The reply is a form if two
-    fields have a value under their own names. Where the rest of it declines, more than half of the fields must.
+    A line is a key, a colon and a value; an empty value may be followed by a list of values. The reply is a form if
+    `filled_least` fields have a value under their own names. Where the rest of it declines, more than half of the
+    fields must.
 
     Examples
     --------
@@ -70,5 +73,5 @@ def pairs(text: str, fields_by_key: Mapping[str, str], fields: int, *, cut: bool
             if value and len(key) <= _SHORT and len(value) <= LONGEST:
                 entries.append((key, [value]))
     declines = REFUSES.search("\n".join(rest).casefold()) is not None
-    enough = len(filled) >= min(LEAST, fields) and (not declines or 2 * len(filled) > fields)
+    enough = len(filled) >= min(filled_least, fields) and (not declines or 2 * len(filled) > fields)
     return entries if enough else []

@@ -86,8 +86,8 @@ Names = Mapping[str, Sequence[str]]
 """The fields asked for: name -> the keys that replies may call it by. The name itself always is one."""
 
 
-def parse(text: str, names: Names, *, truncated: bool = False) -> ReplyFields:
-    """Read the fields of a reply.
+def parse(text: str, names: Names, *, truncated: bool = False, lines_least: int = _field_lines.LEAST) -> ReplyFields:
+    """Read the fields of a reply; one in lines has at least `lines_least` of them.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> ReplyFields:
     if _any(fields):
         return ReplyFields(fields, unknown, Read.BROKEN if broken else Read.JSON)
     cut = truncated or len(reply) == LIMIT
-    lines = [] if pairs else _field_lines.pairs(reply, fields_by_key, len(names), cut=cut)
+    lines = [] if pairs else _field_lines.pairs(reply, fields_by_key, len(names), cut=cut, filled_least=lines_least)
     if lines:
         fields, unknown = _gathered(lines, fields_by_key, names)
         return ReplyFields(fields, unknown, Read.LINES)

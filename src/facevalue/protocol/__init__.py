@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.protocol import Protocol
     from facevalue.protocol.replies import choice, rating, yes_or_no
     from facevalue.protocol.settings import Setting
+    from facevalue.protocol.several_ratings import RatedScales
     from facevalue.protocol.side_by_side import Pairs
     from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
@@ -57,6 +58,7 @@ _PARTS = {
         "yes_or_no",
     ),
     "settings": ("Setting",),
+    "several_ratings": ("RatedScales",),
     "side_by_side": ("Pairs",),
     "stimuli": (
         "Folder",
@@ -107,6 +109,7 @@ __all__ = [
     "Precision",
     "Prose",
     "Protocol",
+    "RatedScales",
     "Reading",
     "Rows",
     "Section",

@@ -1,11 +1,13 @@
 """Kinds of answers as a study's file states them."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
+from facevalue.protocol.several_ratings import RatedScales
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Text
 
@@ -14,6 +16,7 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
     kinds: dict[str, Callable[[TomlTable, bool], Reply]] = {
         "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
+        "ratings": _ratings,
     }  # fmt: skip
     kind = table.text("kind")
     if kind not in kinds:
@@ -82,6 +85,35 @@ def _json(table: TomlTable, _slot: bool) -> Reply:
         texts = {options.texts[key]: value for key, value in scale.values.items()}
         out[name] = Field(scale.score.unit, scale.score.low, scale.score.high, texts)
     return Fields(out)
+
+
+def _ratings(table: TomlTable, _slot: bool) -> Reply:
+    table.known("kind", "scales", "low", "high", "means")
+    means = table.table("means", needed=False)
+    scales = _score_names(table, "scales")
+    low, high = table.number("low", 1), table.number("high", 5)
+    with table.at("scales"):  # so that what is wrong with a key has its line
+        RatedScales(scales)
+    with table.at("low" if "low" in table else "high"):
+        RatedScales(scales, low, high)
+    with table.at("means"):
+        return RatedScales(scales, low, high, {name: means.names(name) for name in means})
+
+
+def _score_names(table: TomlTable, key: str) -> dict[str, str]:
+    """Wordings by the name of their score: that of a table, or a wording in small letters and underscores."""
+    if isinstance(table.document().get(key), dict):
+        return table.texts(key)
+    out: dict[str, str] = {}
+    for wording in table.names(key):
+        name = re.sub("[^a-z0-9]+", "_", wording.lower()).strip("_")
+        if not name or name in out:
+            alike = f"{out[name]!r} and {wording!r} would both be the score {name!r}" if name else (
+                f"{wording!r} has no letter from a to z for the name of its score"
+            )  # fmt: skip
+            raise table.error(f"{alike}: write {key} as a table, with a name for each.", key)
+        out[name] = wording
+    return out
 
 
 def _text(table: TomlTable, _slot: bool) -> Reply:

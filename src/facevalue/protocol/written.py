@@ -1,7 +1,7 @@
 """Kinds of answers in the model's own words: an amount, the fields of a JSON object, free text."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -23,7 +23,7 @@ TAKEN = (CHARACTERS, WORDS, SENTIMENT)
 PER = 1000.0
 
 
-class _Written:
+class WrittenReply:
     """Replies without options."""
 
     orderings = ORDERINGS
@@ -39,7 +39,7 @@ class _Written:
 
 
 @dataclass(frozen=True)
-class Amount(_Written):
+class Amount(WrittenReply):
     """A number.
 
     Attributes
@@ -79,6 +79,34 @@ class Amount(_Written):
         return whole({"amount": amounts["value"].to_numpy()}, amounts["na"])
 
 
+def read_fields(
+    frame: pl.DataFrame, names: Sequence[str], values: Callable[[str, bool], tuple[list[float | None], NA | None]]
+) -> pl.DataFrame:
+    """Scores of replies that state several, each missing on its own; a reply without any is no answer.
+
+    `values`: from a reply, and whether it was cut, to its scores and why there is none. Each distinct reply is read
+    once.
+    """
+    keyed = frame.select(pl.col("text").cast(pl.String), pl.col("status").cast(pl.String))
+    distinct = keyed.unique()
+    rows: list[list[float | None]] = []
+    reasons: list[str | None] = []
+    for text, status in distinct.iter_rows():
+        if text is None or status in UNREAD:
+            rows.append([None] * len(names))
+            reasons.append(unread(status).value)
+            continue
+        row, reason = values(text, status == Status.TRUNCATED)
+        rows.append(row)
+        reasons.append((reason or NA.NEITHER).value if all(value is None for value in row) else None)
+    table = distinct.with_columns(
+        *(pl.Series(name, [row[at] for row in rows], pl.Float64) for at, name in enumerate(names)),
+        pl.Series("na", reasons, NA_DTYPE),
+    )
+    joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
+    return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
+
+
 def _range(low: float, high: float) -> list[float]:
     """A range to answer in, also where an end is open."""
     start = low if isfinite(low) else min(0.0, high - 100.0)
@@ -109,7 +137,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Fields(_Written):
+class Fields(WrittenReply):
     """A JSON object whose fields are scored one by one.
 
     Attributes
@@ -143,27 +171,11 @@ class Fields(_Written):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The fields of each reply; each distinct reply is read once."""
-        keyed = frame.select(pl.col("text").cast(pl.String), pl.col("status").cast(pl.String))
-        distinct = keyed.unique()
-        names: dict[str, tuple[str, ...]] = dict.fromkeys(self.fields, ())
-        rows: list[list[float | None]] = []
-        reasons: list[str | None] = []
-        for text, status in distinct.iter_rows():
-            if text is None or status in UNREAD:
-                rows.append([None] * len(names))
-                reasons.append(unread(status).value)
-                continue
-            parsed = json_fields.parse(text, names, truncated=status == Status.TRUNCATED)
-            row = [self._value(name, parsed.fields.get(name)) for name in names]
-            rows.append(row)
-            none = all(value is None for value in row)
-            reasons.append((parsed.reason or NA.NEITHER).value if none else None)
-        table = distinct.with_columns(
-            *(pl.Series(name, [row[at] for row in rows], pl.Float64) for at, name in enumerate(names)),
-            pl.Series("na", reasons, NA_DTYPE),
-        )
-        joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-        return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
+        return read_fields(frame, list(self.fields), self._values)
+
+    def _values(self, text: str, truncated: bool) -> tuple[list[float | None], NA | None]:
+        parsed = json_fields.parse(text, dict.fromkeys(self.fields, ()), truncated=truncated)
+        return [self._value(name, parsed.fields.get(name)) for name in self.fields], parsed.reason
 
     def _value(self, name: str, reply: json_fields.ReplyField | None) -> float | None:
         field = self.fields[name]
@@ -176,7 +188,7 @@ class Fields(_Written):
 
 
 @dataclass(frozen=True)
-class Text(_Written):
+class Text(WrittenReply):
     """A text: how long it is, its sentiment, and how often words of a list occur in it.
 
     Attributes
