@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from os import PathLike
 from pathlib import Path
 
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.types import OptionValue
+from facevalue.types import OptionValue, Sampling
 
 Options = Mapping[str, OptionValue]
 MOST_SEEDS = 80
@@ -138,11 +139,13 @@ def names(options: Options, name: str) -> list[str]:
     return [str(v) for v in value] if isinstance(value, list) else [text for text in str(value).split(",") if text]
 
 
-def whole(options: Options, name: str, low: int) -> int:
-    """A setting that is a whole number of at least `low`."""
+def whole(options: Options, name: str, low: int, high: float = inf) -> int:
+    """A setting that is a whole number of at least `low` and at most `high`."""
     value = options[name]
     if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < low:
         raise DataError(f"The setting {name} is a whole number from {low}, not {value!r}.")
+    if int(value) > high:
+        raise DataError(f"The setting {name} is at most {high:,}, not {int(value):,}.")
     return int(value)
 
 
@@ -174,6 +177,14 @@ def temperature(options: Options, name: str = "temperature") -> float:
     if isinstance(value, (list, str)) or not 0 <= float(value) <= HOTTEST:
         raise SettingError(f"The {name.replace('_', ' ')} is {value}: it must be between 0 (greedy) and {HOTTEST:g}.")
     return float(value)
+
+
+def sampling(options: Options) -> Sampling:
+    """How replies are drawn, by the settings `temperature`, `top_p` and `max_tokens`."""
+    nucleus = number(options, "top_p")
+    if not 0 < nucleus <= 1:
+        raise DataError(f"The setting top_p is a share above 0 and up to 1, not {nucleus:g}.")
+    return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))
 
 
 def chosen(kind: str, names_wanted: Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:

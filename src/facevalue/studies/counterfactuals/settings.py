@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from facevalue.annotate.list_variants import VARIANTS
-from facevalue.errors import DataError
-from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
+from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
-from facevalue.types import OptionValue, Sampling
+from facevalue.types import OptionValue
 
 NAME = "counterfactuals"
 TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
@@ -112,22 +111,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
         occupation_sets=whole(options, "occupation_sets", 0),
         wording=str(options["prompts"]),
         shown=str(options["shown"]),
-        replies=_up_to(options, "replies", 64),
+        replies=whole(options, "replies", 1, 64),
         min_frequency=whole(options, "min_frequency", 1),
         min_sets=whole(options, "min_sets", 1),
     )
-
-
-def sampling(options: Mapping[str, OptionValue]) -> Sampling:
-    """How replies are drawn."""
-    nucleus = number(options, "top_p")
-    if not 0 < nucleus <= 1:
-        raise DataError(f"The setting top_p is a share above 0 and up to 1, not {nucleus:g}.")
-    return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))
-
-
-def _up_to(options: Mapping[str, OptionValue], name: str, limit: int) -> int:
-    number = whole(options, name, 1)
-    if number > limit:
-        raise DataError(f"The setting {name} is at most {limit}, not {number}.")
-    return number

@@ -13,7 +13,7 @@ import polars as pl
 from facevalue.annotate import dimension_lists
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
-from facevalue.protocol.settings import chosen, seeds
+from facevalue.protocol.settings import chosen, sampling, seeds
 from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Scored, Study, Watched
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
@@ -21,7 +21,7 @@ from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
-from facevalue.studies.counterfactuals.settings import NAME, TEXT, TITLE, Selection, sampling, selection
+from facevalue.studies.counterfactuals.settings import NAME, TEXT, TITLE, Selection, selection
 from facevalue.studies.counterfactuals.tables import TITLES
 from facevalue.types import OptionValue
 

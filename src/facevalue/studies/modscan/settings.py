@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from facevalue.errors import DataError
-from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
+from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.stimuli.base import Kind
 from facevalue.studies.modscan.tables import KINDS, WORDINGS, instances
-from facevalue.types import OptionValue, Sampling
+from facevalue.types import OptionValue
 
 NAME = "modscan"
 TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
@@ -143,11 +143,3 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
         scene_seed=whole(options, "scene_seed", 0),
         paper=paper,
     )
-
-
-def sampling(options: Mapping[str, OptionValue]) -> Sampling:
-    """How replies are drawn."""
-    nucleus = number(options, "top_p")
-    if not 0 < nucleus <= 1:
-        raise DataError(f"The setting top_p is a share above 0 and up to 1, not {nucleus:g}.")
-    return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))

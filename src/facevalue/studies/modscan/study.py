@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
-from facevalue.protocol.settings import located, seeds
+from facevalue.protocol.settings import located, sampling, seeds
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.studies.modscan import parsing
@@ -18,7 +18,7 @@ from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
-from facevalue.studies.modscan.settings import FORMERLY_DRAWN, NAME, TITLE, sampling, selection
+from facevalue.studies.modscan.settings import FORMERLY_DRAWN, NAME, TITLE, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue

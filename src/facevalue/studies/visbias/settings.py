@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
 from facevalue.stimuli.base import Kind
 from facevalue.studies.visbias.tables import WORDINGS, choice_questions
@@ -140,8 +139,8 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
         pairs=whole(options, "pairs", 1),
         pair_seed=whole(options, "pair_seed", 0),
         composite=options["images"] == COMPOSITE,
-        descriptions=_at_most(options, "descriptions", 1000),
-        forms=_at_most(options, "forms", 1000),
+        descriptions=whole(options, "descriptions", 1, 1000),
+        forms=whole(options, "forms", 1, 1000),
         form_seed=whole(options, "form_seed", 0),
         categories=str(options["categories"]),
     )
@@ -153,13 +152,6 @@ def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
     return Sampling(
         temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
     )
-
-
-def _at_most(options: Mapping[str, OptionValue], name: str, limit: int) -> int:
-    count = whole(options, name, 1)
-    if count > limit:
-        raise DataError(f"The setting {name} is at most {limit:,}, not {count:,}.")
-    return count
 
 
 def levels(kind: str, names: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
