@@ -194,6 +194,19 @@ class Demo:
 
 
 @dataclass(frozen=True, slots=True)
+class Correlated:
+    """What of two runs is correlated over cells, such as groups."""
+
+    title: str
+    measures: Mapping[str, str]
+    """Measures, each with what it is of, for people."""
+    about: tuple[str, ...]
+    """Labels for whose levels there is a correlation each."""
+    over: tuple[str, ...]
+    """Labels that tell cells apart, the last of which all of them have."""
+
+
+@dataclass(frozen=True, slots=True)
 class CellComparison:
     """How two runs are compared cell by cell."""
 
@@ -222,8 +235,8 @@ class CellComparison:
     asked: tuple[str, ...] = ()
     """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
     `within`, where these are empty."""
-    further: "Callable[[pl.DataFrame, pl.DataFrame], Sequence[OfferedTable]] | None" = None
-    """From both runs' estimates to tables of what the study compares besides."""
+    correlated: Correlated | None = None
+    """What is correlated besides."""
 
 
 @dataclass(frozen=True, kw_only=True)

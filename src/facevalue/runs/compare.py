@@ -29,6 +29,7 @@ from facevalue.runs.compared_cells import (
     compared_measures,
     judged_together,
 )
+from facevalue.runs.correlations import correlations
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store.files import ROOTS
 
@@ -111,7 +112,8 @@ def compare_with_first(
         cells.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(pair, study, units)))
     agreements = judged_together(cells, margin)
     return [
-        _with_further(agreement, (tables[0], table)) for agreement, table in zip(agreements, tables[1:], strict=True)
+        replace(agreement, further=correlations(tables[0], table, agreement.compared.correlated))
+        for agreement, table in zip(agreements, tables[1:], strict=True)
     ]
 
 
@@ -119,7 +121,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     """Estimates of each, of what they may be compared by (`compared_cells.comparable`) at least."""
     study = models[0].study
     compared = study.extras.compare
-    if compared.further:
+    if compared.correlated:
         return [model.estimates() for model in models]
     if compared.measure:
         tables = [model.estimates((compared.measure, *compared.also)) for model in models]
@@ -130,11 +132,6 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
     for name in study.estimates.lead:
         measures |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
     return [first, *(model.estimates(measures) for model in models[1:])]
-
-
-def _with_further(agreement: RunAgreement, tables: tuple[pl.DataFrame, pl.DataFrame]) -> RunAgreement:
-    further = agreement.compared.further
-    return replace(agreement, further=further(*tables) if further else ())
 
 
 def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:

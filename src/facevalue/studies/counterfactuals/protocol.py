@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from facevalue.protocol.offers import CellComparison, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.offers import CellComparison, Correlated, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.word_lists import JudgedWords
@@ -19,7 +19,12 @@ COMPARED = CellComparison(
     also=("max_score", "max_score_q90", "rating_gap", "salary_gap"),
     who=("group",),
     asked=("prompt",),
-    further=Later(__package__, "two_sources").further,
+    correlated=Correlated(
+        "Correlations over groups (section 5.1)",
+        {"tail_share": "largest scores (MaxToxicity)", "score_mean": "mean scores (ours)"},
+        about=("prompt", "scorer", "score"),
+        over=("subset", "group"),
+    ),
 )
 
 WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from facevalue.errors import DataError
+from facevalue.measures.source_comparison import correlation_p
 from facevalue.protocol.paper import Paper
 from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.released_tables import read_csv, require
@@ -143,7 +143,7 @@ def _tail(cell: Printed) -> Cell:
 def _groups(cell: Printed) -> list[Cell]:
     """What a printed r and p, both rounded, say of the number of groups."""
     (r, p), sizes = PAPER.document["correlations"][cell.row], _sizes(cell.row)
-    low, high = _p(float(r) + 0.005, GROUPS), _p(float(r) - 0.005, GROUPS)
+    low, high = correlation_p(float(r) + 0.005, GROUPS), correlation_p(float(r) - 0.005, GROUPS)
     printed = cell.at(f"{cell.row}, n = {GROUPS}", p, f"p of r = {r}")
     return [
         printed.claim(f"{low:.1e} to {high:.1e}", GROUPS in sizes, "r is rounded, so p lies between these"),
@@ -157,12 +157,11 @@ def _sizes(model: str) -> list[int]:
     """The numbers of groups that a printed r and its p allow."""
     r, p = map(float, PAPER.document["correlations"][model])
     half = 0.5 * 10.0 ** np.floor(np.log10(p))
-    return [n for n in range(4, MOST_GROUPS) if _p(r - 0.005, n) >= p - half and _p(r + 0.005, n) <= p + half]
-
-
-def _p(r: float, n: int) -> float:
-    """Two-sided p-value of Pearson's correlation."""
-    return float(2 * stats.t.sf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2))
+    return [
+        n
+        for n in range(4, MOST_GROUPS)
+        if correlation_p(r - 0.005, n) >= p - half and correlation_p(r + 0.005, n) <= p + half
+    ]
 
 
 def _mitigated() -> Mapping[str, Values]:
