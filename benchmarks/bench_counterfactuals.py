@@ -24,7 +24,8 @@ from facevalue.annotate.scoring import score_texts
 from facevalue.design import Design
 from facevalue.measures.set_ranges import summary
 from facevalue.measures.set_tails import tail_shares
-from facevalue.stimuli.shards import ShardSource, read_shards
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.shards import read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
 from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
@@ -104,7 +105,7 @@ def shown(folder: str) -> tuple[float, float]:
     """Milliseconds to an image of a shard that is one row group, one after the other; and MB."""
     root = Path(folder)
     rows = read_shards(root, ["caption"]).with_columns(image="path")
-    images = ShardSource(rows, root)
+    images = FileSource(rows, root)
     start = perf_counter()
     for image in rows["image"][-1_000:]:
         images.stimulus(0, {"image": image})

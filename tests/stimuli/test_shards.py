@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli import shards as module
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.faults import PicturesError
-from facevalue.stimuli.images import MAX_BYTES, content_hash
-from facevalue.stimuli.shards import ShardSource, read_shards
+from facevalue.stimuli.faults import ManifestError, PicturesError
+from facevalue.stimuli.images import MAX_BYTES, FileSource, content_hash
+from facevalue.stimuli.individuals import FileIndividuals
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.shards import read_shards
 from tests.stimuli.shards import Row, png, write_shard
 
 
@@ -28,12 +30,12 @@ def listed(root: Path) -> pl.DataFrame:
     return read_shards(root, ["caption"]).with_columns(image=pl.col("caption"))
 
 
-def shown(source: ShardSource, image: str) -> bytes:
+def shown(source: FileSource, image: str) -> bytes:
     return source.stimulus(0, {"image": image}).load()[0].data
 
 
-def source_of(root: Path) -> ShardSource:
-    return ShardSource(listed(root), root, Kind.SYNTHETIC)
+def source_of(root: Path) -> FileSource:
+    return FileSource(listed(root), root, Kind.SYNTHETIC)
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -68,7 +70,7 @@ def test_shards_of_other_writers_are_read(tmp_path: Path) -> None:
     table = frame.with_columns(pl.col("caption").cast(pl.Categorical)).to_arrow()
     pq.write_table(table, tmp_path / "c.parquet", compression="zstd", use_dictionary=False, data_page_version="2.0")
     every = read_shards(tmp_path, ["caption"]).with_columns(image="path")
-    source = ShardSource(every, tmp_path)
+    source = FileSource(every, tmp_path)
     for name in ("a", "b", "c"):
         assert shown(source, f"{name}.parquet#29") == png(29)
     source.check({"image": every["image"].to_list()})
@@ -163,11 +165,30 @@ def test_a_path_that_is_no_row_of_the_folder_is_refused(tmp_path: Path, path: st
     write_shard(tmp_path / "out.parquet", rows(5))
     (root / "secret.txt").write_text("secret")
     (root / "in.parquet").mkdir()
-    source = ShardSource(pl.DataFrame({"image": ["x"], "path": [path]}), root)
+    source = FileSource(pl.DataFrame({"image": ["x"], "path": [path]}), root)
     with pytest.raises(DataError):
-        source.stimulus(0, {"image": "x"})
+        source.stimulus(0, {"image": "x"}).load()
     with pytest.raises(PicturesError):
         source.check({"image": ["x"]})
+
+
+def test_a_manifest_may_list_files_and_rows_of_shards(tmp_path: Path) -> None:
+    write_shard(tmp_path / "data/a.parquet", rows(5))
+    (tmp_path / "own.png").write_bytes(png(77))
+    (tmp_path / "list.csv").write_text("path,hat\ndata/a.parquet#3,yes\nown.png,no\n")
+    manifest = read_manifest(tmp_path / "list.csv")
+    source = FileSource(manifest, tmp_path)
+    source.check({"image": manifest["image"].to_list()})
+    assert [shown(source, image) for image in manifest["image"]] == [png(3), png(77)]
+    pixels = FileIndividuals(manifest, tmp_path).pixels("data/a.parquet#3")
+    assert pixels[0, 0].tolist() == [3, 0, 0]
+
+
+@pytest.mark.parametrize("path", ["a.parquet", "a.parquet#", "a.parquet#-1", "a.parquet#x", "../a.parquet#1"])
+def test_a_manifest_names_what_is_no_row(tmp_path: Path, path: str) -> None:
+    (tmp_path / "list.csv").write_text(f"path\n{path}\n")
+    with pytest.raises(ManifestError, match=r"does not end in one of|leaves the folder"):
+        read_manifest(tmp_path / "list.csv")
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:

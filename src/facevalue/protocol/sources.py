@@ -18,9 +18,9 @@ Shows = Callable[[pl.DataFrame, Options], Source]
 """From the table of pictures and the settings to what shows them."""
 
 
-def files(usual: Kind = Kind.UNSTATED, stated: str = "kind", show: type[FileSource] = FileSource) -> Shows:
+def files(usual: Kind = Kind.UNSTATED, stated: str = "kind") -> Shows:
     """Show files below the folder `root`. Their kind is the one that the setting `stated` states; if none, `usual`."""
-    return lambda table, options: show(table, root_of(options), kind_of(options, usual, stated))
+    return lambda table, options: FileSource(table, root_of(options), kind_of(options, usual, stated))
 
 
 def kind_of(options: Options, usual: Kind, stated: str = "kind") -> Kind:

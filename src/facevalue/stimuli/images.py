@@ -15,6 +15,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.faults import PicturesError
+from facevalue.stimuli.manifest import SHARD_ROW
 from facevalue.types import Image, Stimulus
 
 MAX_BYTES = 25 * 10**6
@@ -191,6 +192,15 @@ class ImageFiles:
         return path, status.st_size, status.st_mtime_ns
 
 
+def image_files(manifest: pl.DataFrame, root: Path) -> ImageFiles:
+    """Return the files that a manifest lists; where some are rows of Parquet shards, what reads these, too."""
+    if "path" in manifest.columns and manifest["path"].str.contains(SHARD_ROW).any():
+        from facevalue.stimuli.shards import ShardRows  # noqa: PLC0415 - pyarrow is slow to import
+
+        return ShardRows(manifest, root)
+    return ImageFiles(manifest, root)
+
+
 class FileSource:
     """The images of a manifest.
 
@@ -207,10 +217,8 @@ class FileSource:
         The manifest lacks a column, or the root is no folder.
     """
 
-    files = ImageFiles
-
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
-        self._files = self.files(manifest, root)
+        self._files = image_files(manifest, root)
         self.kind = kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:

@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.images import FORMATS, ImageFiles, read_header
+from facevalue.stimuli.images import FORMATS, image_files, read_header
 from facevalue.stimuli.kept import Kept
 from facevalue.stimuli.pairs import HEIGHT, MAX_SIDE, Pixels, check_shape, rgb, scaled_size
 
@@ -70,7 +70,7 @@ class FileIndividuals(_Decoded):
         self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED, height: int | None = HEIGHT
     ) -> None:
         super().__init__(height)
-        self._files = ImageFiles(manifest, root)
+        self._files = image_files(manifest, root)
         self.kind = kind
 
     def digest(self, picture: str) -> str:

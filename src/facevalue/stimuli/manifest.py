@@ -22,6 +22,8 @@ from facevalue.stimuli.faults import Fault, Faults, ManifestError
 SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 """Names that an image may end in. What it is, is told from its content."""
 
+SHARD_ROW = r"(?i)\.parquet#\d{1,15}$"
+"""End of a path that is a row of a Parquet shard, as data sets are published: "data/train.parquet#41"."""
 MAX_BYTES = 256 * 2**20
 """Largest manifest file."""
 ROWS_AT_ONCE = 65_536
@@ -58,7 +60,8 @@ def read_manifest(
     path:
         A `.csv`, `.jsonl` or `.parquet` file with one row per image. Its columns:
 
-        - `image` or `path`: where the image is, relative to the root. If both are there, `image` is the id.
+        - `image` or `path`: where the image is, relative to the root, or which row of a Parquet shard
+          (`train.parquet#41`). If both are there, `image` is the id.
         - `id` (optional): the image's id; the path as written is the id if there is none.
         - `identity` (optional): whose picture it is; each image is an identity of its own if the column is absent.
         - `set` (optional): its counterfactual set; null if the column is absent.
@@ -239,7 +242,7 @@ def _relative_paths(paths: pl.Series, faults: Faults, root: Path, root_given: bo
             relative = posixpath.relpath(relative, base)
         if not written.isprintable() or "://" in written:
             faults.add("no path of a file", row, repr(written))
-        elif PurePosixPath(written).suffix.lower() not in SUFFIXES:
+        elif PurePosixPath(written).suffix.lower() not in SUFFIXES and not re.search(SHARD_ROW, written):
             faults.add(f"does not end in one of {', '.join(SUFFIXES)}", row, written)
         elif absolute and not root_given:
             faults.add("an absolute path; give a root folder that holds the images", row, written)

@@ -4,6 +4,7 @@ Listing them reads the small columns alone. Showing one reads its row: what lies
 in a few rows at a time. No shard is ever in memory, whatever it or its metadata says.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,9 +21,9 @@ from facevalue.errors import DataError
 from facevalue.given import check_file
 from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.folders import files_below
-from facevalue.stimuli.images import MAX_BYTES, FileSource, ImageFiles
+from facevalue.stimuli.images import MAX_BYTES, ImageFiles
 from facevalue.stimuli.kept import Kept
-from facevalue.stimuli.manifest import MAX_CELL
+from facevalue.stimuli.manifest import MAX_CELL, SHARD_ROW
 
 SUFFIX = ".parquet"
 IMAGE = "image"
@@ -105,7 +106,7 @@ def _texts(batch: pa.RecordBatch, name: str) -> pl.DataFrame:
 
 
 class ShardRows(ImageFiles):
-    """Rows of shards as images; the path of one is that of its shard, "#" and the number of its row."""
+    """Rows of shards as images, and files; the path of a row is that of its shard, "#" and its number from 0."""
 
     def __init__(self, manifest: pl.DataFrame, root: Path) -> None:
         super().__init__(manifest, root)
@@ -115,6 +116,8 @@ class ShardRows(ImageFiles):
 
     def read(self, name: str) -> bytes:
         """Return the bytes of one image."""
+        if not _is_row(name):
+            return super().read(name)
         path, _, changed = self._stat(name)
         row = _split(name)[1]
         with self._lock:
@@ -138,12 +141,12 @@ class ShardRows(ImageFiles):
             raise PicturesError(problems)
 
     def _place(self, image: str | None) -> tuple[str, int]:
-        try:
-            return _split(self._paths.get(str(image), ""))
-        except DataError:
-            return "", 0
+        name = self._paths.get(str(image), "")
+        return _split(name) if _is_row(name) else ("", 0)
 
     def _stat(self, name: str) -> tuple[Path, int, int]:
+        if not _is_row(name):
+            return super()._stat(name)
         path = self.resolve(_split(name)[0])
         size = check_file(path, "a shard of images")
         return path, size, path.stat().st_mtime_ns
@@ -158,12 +161,6 @@ class ShardRows(ImageFiles):
         for place, data in batch.items():
             self._kept.put((path, changed, place), data, len(data or b""))
         return batch[row]
-
-
-class ShardSource(FileSource):
-    """The images of a manifest whose paths are rows of Parquet shards; all else is as in `FileSource`."""
-
-    files = ShardRows
 
 
 class _Walk:
@@ -196,10 +193,12 @@ class _Walk:
         return ((first + place, value.as_py()) for place, value in enumerate(data))
 
 
+def _is_row(name: str) -> bool:
+    return re.search(SHARD_ROW, name, re.ASCII) is not None
+
+
 def _split(name: str) -> tuple[str, int]:
     shard, _, row = name.rpartition("#")
-    if not shard.lower().endswith(SUFFIX) or not (row.isascii() and row.isdecimal() and len(row) < 16):
-        raise DataError(f"{name[:200]!r} is no row of a Parquet file, such as train.parquet#0.")
     return shard, int(row)
 
 

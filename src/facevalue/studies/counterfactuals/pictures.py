@@ -24,10 +24,8 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.cultural_counterfactuals import read_cultural_counterfactuals
 from facevalue.stimuli.drawn_sets import drawn_sets, portrait_sets, worker_sets
-from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.pata import missing_photographs, read_pata
 from facevalue.stimuli.sets import Listing, check_sets
-from facevalue.stimuli.shards import ShardSource
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_social_counterfactuals
 from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS
 from facevalue.types import OptionValue
@@ -131,11 +129,6 @@ def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
     return show_pictures(SOURCES, options, frame)
 
 
-def _generated(frame: pl.DataFrame, options: Options) -> Source:
-    in_shards = bool(frame["path"].str.contains(r"(?i)\.parquet#\d+$").any())
-    return files(Kind.SYNTHETIC, "", ShardSource if in_shards else FileSource)(frame, options)
-
-
 def _drawn(options: Options) -> Listing:
     count, seed = settings.whole(options, "sets", 1), settings.whole(options, "set_seed", 0)
     tone = pl.concat_str(pl.col("skin_tone") + "-skinned", "gender", separator=" ")
@@ -191,8 +184,10 @@ def _listed(options: Options) -> Listing:
 
 
 SOURCES = (
-    PictureSource("social", lambda options: read_social_counterfactuals(root_of(options)), _generated),
-    PictureSource("cultural", lambda options: read_cultural_counterfactuals(root_of(options)), _generated),
+    PictureSource("social", lambda options: read_social_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, "")),
+    PictureSource(
+        "cultural", lambda options: read_cultural_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, "")
+    ),
     PictureSource("pata", _pata, files(Kind.PHOTOGRAPHS, "")),
     PictureSource("manifest", _listed, files(stated="pictures")),
     PictureSource("", _drawn, lambda frame, _: drawn_sets(frame)),
