@@ -57,6 +57,51 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
         lexicon.read(tmp_path / "b.toml")
 
 
+DIMENSIONS = """word,dimension,sign
+Able,competence,+1
+smart kid,competence,1
+virus,competence,1
+lazy,ability,-1
+of,competence,1
+kind,warmth,1
+kind,morality,low
+tall,looks,0
+"""
+
+
+def _lists(folder: Path, text: str, name: str = "lists.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_words_are_put_under_their_dimension_and_sign(tmp_path: Path) -> None:
+    found = lexicon.read(_lists(tmp_path, DIMENSIONS))
+    assert dict(found.lists) == {
+        "competence": ("able", "virus", "of"), "incompetence": ("lazy",), "warmth": ("kind",), "coldness": ("kind",),
+    }  # fmt: skip
+    assert found.phrases == ("smart kid",)
+
+
+def test_one_word_a_line_is_a_list_of_the_files_name(tmp_path: Path) -> None:
+    found = lexicon.read(_lists(tmp_path, "\ufeffHat\n\ntop hat\nhat\ntie\n", "Hats.txt"))
+    assert (dict(found.lists), found.phrases) == ({"hats": ("hat", "tie")}, ("top hat",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no word"),
+        ("word,dimension\nable,competence\n", "column 'sign' is missing"),
+        ("word,dimension,sign\nable,competence,often\n", "line 2: the sign 'often'"),
+        ("word,dimension,sign\nvery able,competence,1\n", "holds no word"),
+    ],
+)
+def test_files_that_are_no_lists_are_errors(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        lexicon.read(_lists(tmp_path, text))
+
+
 def test_the_digest_follows_the_words_and_not_their_order() -> None:
     one = Lexicon("a", "1", "", {"x": ("b", "a"), "y": ("c",)})
     assert one.digest == Lexicon("other", "2", "", {"y": ("c",), "x": ("a", "b")}).digest

@@ -27,7 +27,10 @@ def ours() -> Lexicon:
 
 def theirs(path: str) -> Lexicon:
     """The user's lists, put together; everything that could be wrong with them is found here."""
-    lists = by_group(lexicon.read(path))
+    read_lists = lexicon.read(path)
+    if read_lists.phrases:
+        raise DataError(f"{path}: holds {read_lists.phrases[0]!r}; entries are single words.")
+    lists = by_group(read_lists)
     for name in lists.lists:
         if name in ours().lists:
             raise DataError(f"{path}: no list can be called {name!r}, as one of FaceValue's is. Rename it.")

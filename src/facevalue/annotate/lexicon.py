@@ -4,7 +4,9 @@ A list says what to count, so a figure made with it names it. FaceValue ships `g
 counted is read from a file of the user's, since published lists are rarely free to pass on.
 """
 
+import csv
 import hashlib
+import io
 import json
 import tomllib
 from collections.abc import Collection, Mapping
@@ -26,6 +28,14 @@ SHIPPED = ("group_words", "hostility", "stereotype_content", "stop_words")
 """Lexicons that come with FaceValue."""
 
 
+POLES = {"competence": "incompetence", "warmth": "coldness"}
+"""Dimensions with the name of their negative pole."""
+_FACETS = {"ability": "competence", "assertiveness": "competence", "agency": "competence",
+           "sociability": "warmth", "morality": "warmth"}  # fmt: skip
+_SIGNS = {"+": 1, "1": 1, "+1": 1, "1.0": 1, "positive": 1, "high": 1, "pos": 1,
+          "-": -1, "-1": -1, "-1.0": -1, "negative": -1, "low": -1, "neg": -1, "0": 0, "": 0}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     """Lists of words."""
@@ -35,6 +45,8 @@ class Lexicon:
     source: str
     # Lower-case words by list, no word twice; nested files give names such as "woman/Asian"
     lists: Mapping[str, tuple[str, ...]]
+    # Entries of several words, which are not counted
+    phrases: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -75,11 +87,67 @@ def shipped(name: str) -> Lexicon:
 
 
 def read(path: str | Path) -> Lexicon:
-    """Read a lexicon of the user's."""
+    """Read a lexicon of the user's.
+
+    Parameters
+    ----------
+    path:
+        A JSON or TOML file with lists of single words, perhaps nested; a CSV with the columns `word`, `dimension` and
+        `sign` (competence, +1), as dictionaries of dimensions are published; or one word a line, in a list of the
+        file's name.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, holds no word, lacks a column, or has a sign that is none.
+    """
     path = Path(path)
     data = read_file(path, MAX_BYTES, "word lists")
-    parse = to_json if path.suffix.lower() == ".json" else to_toml
-    return _made(parse(data, str(path)), path.name)
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".toml"):
+        return _listed(data, path)
+    return _made((to_json if suffix == ".json" else to_toml)(data, str(path)), path.name)
+
+
+def _listed(data: bytes, path: Path) -> Lexicon:
+    """Lists of a table, or of lines."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not a text in UTF-8.") from None
+    head = [name.strip().lower() for name in next(csv.reader(io.StringIO(text)), [])]
+    rows = _signed(text, path, head) if "word" in head else [(path.stem.lower(), line) for line in text.splitlines()]
+    lists: dict[str, dict[str, None]] = {}
+    phrases: dict[str, None] = {}
+    for name, entry in rows:
+        word = " ".join(entry.lower().split())
+        if len(word.split()) == 1:
+            lists.setdefault(name, {})[word] = None
+        elif word:
+            phrases[word] = None
+    if not lists:
+        raise DataError(f"{path}: holds no word.")
+    return Lexicon(path.name, "", "", {name: tuple(words) for name, words in lists.items()}, tuple(phrases))
+
+
+def _signed(text: str, path: Path, head: list[str]) -> list[tuple[str, str]]:
+    """Name of the list and word of each row; words without a direction are of none."""
+    for name in ("dimension", "sign"):
+        if name not in head:
+            raise DataError(f"{path}: the column {name!r} is missing; word lists have word, dimension and sign.")
+    out = []
+    for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
+        if number == 1 or not any(cell.strip() for cell in row):
+            continue
+        cells = dict(zip(head, (cell.strip() for cell in row), strict=False))
+        sign = _SIGNS.get(cells.get("sign", "").lower())
+        if sign is None:
+            raise DataError(f"{path}, line {number}: the sign {cells['sign']!r} should be +1 or -1.")
+        dimension = cells.get("dimension", "").lower()
+        dimension = _FACETS.get(dimension, dimension)
+        if sign and dimension:
+            out.append((dimension if sign > 0 else POLES.get(dimension, f"{dimension}, negative"), cells["word"]))
+    return out
 
 
 def _made(content: Any, source: str) -> Lexicon:
@@ -94,10 +162,8 @@ def _made(content: Any, source: str) -> Lexicon:
             lists[full] = _words(entries, full, source)
     if not lists:
         raise DataError(f"{source}: holds no word list.")
-    facts = {
-        key: str(document.get(key, default)) for key, default in (("name", source), ("version", ""), ("source", ""))
-    }
-    return Lexicon(**facts, lists=lists)
+    name, version, origin = (str(document.get(key, "")) for key in ("name", "version", "source"))
+    return Lexicon(name or source, version, origin, lists)
 
 
 def _words(entries: Any, name: str, source: str) -> tuple[str, ...]:

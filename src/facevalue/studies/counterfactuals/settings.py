@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from facevalue.annotate.list_variants import VARIANTS
 from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
@@ -17,6 +16,8 @@ _OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)
 FOLDERS, LISTS = ("social", "cultural"), ("pata", "manifest")
 GIVEN = (*FOLDERS, *LISTS)
 """Settings that show pictures which are not drawn."""
+RELEASED, CLEAN = "released", "clean"
+"""Word lists as a file has them, or only words that say something by themselves."""
 PICTURE, TEXT = "picture", "text"
 
 SETTINGS = (
@@ -55,12 +56,14 @@ SETTINGS = (
     Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
     Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),
     Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),
-    Setting("words", "Word lists: a CSV of word, dimension, sign, or one word a line; a small list of ours.", ""),
+    Setting(
+        "words", "Word lists: a CSV of word, dimension, sign, one word a line, JSON or TOML; a small list of ours.", ""
+    ),
     Setting(
         "words_variant",
         "All words of your lists, or without those that say nothing by themselves.",
-        VARIANTS[0],
-        VARIANTS,
+        RELEASED,
+        (RELEASED, CLEAN),
         needs=("words",),
     ),
     Setting("min_frequency", "How often a group's texts have a word before it is ranked; the paper's GPT-4o: 3.", 10),

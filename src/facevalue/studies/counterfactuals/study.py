@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from facevalue.annotate import dimension_lists
+from facevalue.annotate import lexicon
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import chosen, sampling, seeds
@@ -142,7 +142,7 @@ def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
     """Phrases of the user's word lists; everything that could be wrong with the file is found here."""
     if not options["words"]:
         return ()
-    phrases = dimension_lists.read(str(options["words"]), str(options["words_variant"])).phrases
+    phrases = lexicon.read(str(options["words"])).phrases
     some = ", ".join(phrases[:3]) + (" ..." if len(phrases) > 3 else "")
     return (
         (LeftOut(f"Of the word lists, phrases ({len(phrases):,})", f"Words are counted: {some}."),) if phrases else ()

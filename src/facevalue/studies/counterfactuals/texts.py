@@ -1,7 +1,7 @@
 """Words of open texts: by group, by set, and those of word lists, counted as the texts pass by."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -10,19 +10,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotate import dimension_lists
+from facevalue.annotate import lexicon
 from facevalue.annotate import tokens as tokenising
 from facevalue.annotate.counts import Vocabulary, WordsSaid
-from facevalue.annotate.dimension_lists import ListedDimensions
+from facevalue.annotate.lexicon import POLES, Lexicon
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes
 from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
+from facevalue.studies.counterfactuals.settings import RELEASED
 
 MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""
+ODD = frozenset(("nicotine", "virus", "dog"))
+"""In published lists of competence, found automatically from seed words, and nothing of the kind."""
+SHORTEST = 3
+"""Letters of a word that says something by itself."""
 _COUNTS = ("tokens", "squares", "crossed", "images")
 """Of words, as in `Occurrences`."""
 _WORD = 2**32 - 1
@@ -34,26 +39,46 @@ _Pairs = tuple[Codes, Masks]
 class Lists:
     """Which words are counted, and which are left out."""
 
-    listed: ListedDimensions
+    lexicon: Lexicon
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the lists."""
-        return tuple(self.listed.lexicon.lists)
+        return tuple(self.lexicon.lists)
 
     @cached_property
     def flags(self) -> dict[str, int]:
         """The lists of each word as bits; the bit behind them is that of stop words."""
-        out = dict.fromkeys(dimension_lists.stop_words(), 1 << len(self.names))
-        for at, words in enumerate(self.listed.lexicon.lists.values()):
+        out = dict.fromkeys(stop_words(), 1 << len(self.names))
+        for at, words in enumerate(self.lexicon.lists.values()):
             for word in words:
                 out[word] = out.get(word, 0) | 1 << at
         return out
 
 
-def word_lists(path: str = "", variant: str = "released") -> Lists:
-    """The user's lists, or ours without a file."""
-    return Lists(dimension_lists.read(path, variant) if path else dimension_lists.ours())
+def stop_words() -> frozenset[str]:
+    """Words that are left out before words are counted."""
+    return frozenset(lexicon.shipped("stop_words").lists["stop"])
+
+
+def word_lists(path: str = "", variant: str = RELEASED) -> Lists:
+    """The user's lists, as released or clean, or ours without a file."""
+    if not path:
+        return Lists(lexicon.shipped("stereotype_content"))
+    lists = lexicon.read(path)
+    return Lists(lists if variant == RELEASED else _clean(lists))
+
+
+def _clean(listed: Lexicon) -> Lexicon:
+    """Lists without stop words, short words, words of both poles of a dimension, and those that are odd."""
+    opposite = {**POLES, **{pole: dimension for dimension, pole in POLES.items()}}
+    without = stop_words() | ODD
+    lists = {
+        name: tuple(w for w in words if w not in without and len(w) >= SHORTEST
+                    and w not in listed.lists.get(opposite.get(name, ""), ()))
+        for name, words in listed.lists.items()
+    }  # fmt: skip
+    return replace(listed, lists=lists)
 
 
 class Texts:

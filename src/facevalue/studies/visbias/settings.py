@@ -87,7 +87,7 @@ SETTINGS = (
     ),
     Setting(
         "stereotype_words",
-        "A JSON or TOML file of word lists, such as those of Ghavami and Peplau.",
+        "A JSON, TOML or CSV file of word lists, such as those of Ghavami and Peplau.",
         "",
         needs=("task=description",),
     ),
