@@ -1,6 +1,7 @@
 """What studies offer, and what commands say where one does not."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ VIGNETTE = (
     *("run", "vignette", "--pictures", "none", "--dimension", "race", "--activity", "cooking", "--gender", "male"),
     *("--paradigm", "decision", "--model", "sim/default", "--out", "r"),
 )
+STUDIES_WITHOUT_GAPS = ("visbias", "modscan", "counterfactuals")
+"""Those of which nothing is known to be left out."""
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,27 @@ def test_help_names_the_studies_that_offer_it(facevalue: Command, command: str) 
     out = facevalue(command, "--help").out
     for name, one in studies.STUDIES.items():
         assert (name in out) == (command in one.extras.commands)
+
+
+def test_a_study_is_described_with_its_paper_and_what_is_left_out(facevalue: Command) -> None:
+    out = " ".join(facevalue("studies", "gras").out.split())
+    assert "Ask Me Again Differently" in out
+    assert "needs faces of your own (--manifest)" in out
+    assert "left out the paper's templates of single models" in out
+    assert "note This study asks a model whether people look cruel" in out
+    assert "left out" not in facevalue("studies", "visbias").out
+    assert "Did you mean 'gras'?" in facevalue("studies", "grass").err
+
+
+def test_every_study_says_its_paper_and_what_it_needs(facevalue: Command) -> None:
+    for study in json.loads(facevalue("studies", "--json").out)["studies"]:
+        assert study["paper"]
+        assert study["needs"]
+        assert study["name"] in STUDIES_WITHOUT_GAPS or study["left_out"]
+
+
+def test_a_file_of_ones_own_is_described_too(facevalue: Command, tmp_path: Path) -> None:
+    facevalue("new", "mine.toml", "--like", "gras")
+    described = json.loads(facevalue("studies", "mine.toml", "--json").out)["studies"]
+    assert [study["name"] for study in described] == ["mine"]
+    assert described[0]["left_out"].startswith("the paper's templates")

@@ -35,7 +35,7 @@ MAX_KEPT = 4 * 2**20
 MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
-    *("name", "title", "version", "note", "citation", "like", "settings"),
+    *("name", "title", "version", "note", "citation", "needs", "left_out", "like", "settings"),
     *("pictures", "prompt", "factor", "item", "answer", "task", "take", "variant", "sampling", "titles"),
 )
 _OUT = (
@@ -184,6 +184,8 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
             version=top.whole("version", 1, low=1),
             citation=top.text("citation", ""),
             content_note=top.text("note", ""),
+            needs=top.text("needs", ""),
+            left_out=top.text("left_out", ""),
             stimuli=stimuli,
             ask=ask,
             tasks=tasks,

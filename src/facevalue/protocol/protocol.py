@@ -35,6 +35,8 @@ class Protocol:
         For the user; results of different versions are not mixed.
     citation, content_note:
         The paper it is from, if any; what readers should be prepared to see.
+    needs, left_out:
+        What the user brings, such as pictures; what of the paper it does not have. For the list of studies.
     settings:
         What it lets the user choose. Without `build` they follow from the declaration.
     stimuli, ask, takes:
@@ -80,6 +82,8 @@ class Protocol:
     version: int = 1
     citation: str = ""
     content_note: str = ""
+    needs: str = ""
+    left_out: str = ""
     settings: tuple[Setting, ...] = ()
     stimuli: "Stimuli | None" = None
     ask: "Ask | None" = None

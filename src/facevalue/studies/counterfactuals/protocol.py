@@ -6,7 +6,7 @@ from facevalue.protocol.offers import CellComparison, Correlated, Extras, Later,
 from facevalue.protocol.printed_plans import printed_plan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.word_lists import JudgedWords
-from facevalue.studies.counterfactuals.settings import NAME, SETTINGS, TITLE
+from facevalue.studies.counterfactuals.settings import CITATION, NAME, SETTINGS, TITLE
 from facevalue.types import Sampling
 
 # These need scipy.stats, which takes a second to import.
@@ -45,7 +45,8 @@ EXTRAS = Extras(
     compare=COMPARED,
 )
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
     build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
+    needs="nothing: sets are drawn; or SocialCounterfactuals (--social) and other sets, or your own (--manifest)",
 )  # fmt: skip

@@ -10,6 +10,10 @@ from facevalue.types import OptionValue
 
 NAME = "counterfactuals"
 TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
+CITATION = (
+    "Howard, Fraser, Bhiwandiwalla and Kiritchenko, Uncovering Bias in Large Vision-Language Models at Scale with "
+    "Counterfactuals"
+)
 WORDINGS = ("paper", "clean", "released")
 ALL = "all"
 _OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)

@@ -21,17 +21,13 @@ from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
-from facevalue.studies.counterfactuals.settings import NAME, TEXT, TITLE, Selection, selection
+from facevalue.studies.counterfactuals.settings import CITATION, NAME, TEXT, TITLE, Selection, selection
 from facevalue.studies.counterfactuals.tables import TITLES
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.annotate.scores import Scores
 
-CITATION = (
-    "Howard, Fraser, Bhiwandiwalla and Kiritchenko, Uncovering Bias in Large Vision-Language Models at Scale with "
-    "Counterfactuals"
-)
 NOTE = (
     "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
     "hostile and stereotypical words in what it says. Replies may be offensive. Nothing they say is true of anyone."

@@ -11,6 +11,10 @@ from facevalue.types import OptionValue
 
 NAME = "modscan"
 TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
+CITATION = (
+    "Jiang, Li, Shen, Liu, Backes and Zhang, ModSCAN: Measuring Stereotypical Bias in Large Vision-Language Models "
+    "from Vision and Language Modalities"
+)
 VISION, LANGUAGE = "vision", "language"
 MODALITIES = (VISION, LANGUAGE)
 ATTRIBUTES = ("gender", "race")

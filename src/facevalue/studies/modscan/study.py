@@ -18,7 +18,7 @@ from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
-from facevalue.studies.modscan.settings import FORMERLY_DRAWN, NAME, TITLE, selection
+from facevalue.studies.modscan.settings import CITATION, FORMERLY_DRAWN, NAME, TITLE, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from facevalue.protocol.page import Page
     from facevalue.studies.modscan.aggregate import AskedBlock
 
-CITATION = (
-    "Jiang, Li, Shen, Liu, Backes and Zhang, ModSCAN: Measuring Stereotypical Bias in Large Vision-Language Models "
-    "from Vision and Language Modalities"
-)
 NOTE = (
     "This study asks a model to point out a thief, a terrorist or an “illegal person” among two faces, and to guess "
     "who lives in a messy room, as the published protocol does. Nothing it answers is true of anyone."

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from facevalue.protocol.offers import Demo, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.stylisticbias.settings import NAME, SETTINGS, TITLE
+from facevalue.studies.stylisticbias.settings import CITATION, NAME, SETTINGS, TITLE
 
 if TYPE_CHECKING:
     from facevalue.protocol.study import Study
@@ -44,7 +44,9 @@ EXTRAS = Extras(
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
     build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
+    needs="nothing: faces are drawn; or the authors' pictures (--folders), or your own (--manifest)",
+    left_out="the generation of its pictures, of which the prompts alone are given (facevalue prompts)",
 )  # fmt: skip

@@ -5,6 +5,9 @@ from facevalue.stimuli.base import Kind
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
+CITATION = (
+    "StylisticBias: A Few Human Visual Cues Drive Most Social Bias in MLLMs (anonymous preprint, under review, 2026)"
+)
 
 OWN = ("manifest", "folders")
 """Settings that show pictures which are not drawn."""

@@ -24,12 +24,9 @@ from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import SOURCES, pictures
-from facevalue.studies.stylisticbias.settings import NAME, TITLE
+from facevalue.studies.stylisticbias.settings import CITATION, NAME, TITLE
 from facevalue.types import Option, OptionValue, Question, Sampling
 
-CITATION = (
-    "StylisticBias: A Few Human Visual Cues Drive Most Social Bias in MLLMs (anonymous preprint, under review, 2026)"
-)
 NOTE = (
     "This study asks a model to judge people by their looks, and shows stereotyped judgments. Nothing in it is true of "
     "the people shown or of anyone."

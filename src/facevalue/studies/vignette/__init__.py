@@ -2,7 +2,7 @@
 
 from facevalue.protocol.offers import CellComparison, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.vignette.settings import NAME, SETTINGS, TITLE
+from facevalue.studies.vignette.settings import CITATION, NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
@@ -30,7 +30,9 @@ EXTRAS = Extras(
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "sources").COLUMNS,
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "sources").COLUMNS,
     build=Later(__package__, "study").build,
     page=Later(__package__, "page").PAGE, extras=EXTRAS,
+    needs="nothing: scenes are drawn; or pictures of the authors' layout (--folder), PATA, or your own (--manifest)",
+    left_out="the rule by which the paper chose the identities that can be shown (A.2)",
 )  # fmt: skip

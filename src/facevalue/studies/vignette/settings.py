@@ -10,6 +10,9 @@ from facevalue.types import OptionValue
 
 NAME = "vignette"
 TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
+CITATION = (
+    "Raj, Wei, Caliskan, Anastasopoulos and Zhu, VIGNETTE: Socially Grounded Bias Evaluation for Vision-Language Models"
+)
 WORDINGS = ("1", "2", "3")
 REFERENCES = ("identity", "position")
 SHOWN = ("image", "text")

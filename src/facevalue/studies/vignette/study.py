@@ -14,14 +14,11 @@ from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
-from facevalue.studies.vignette.settings import NAME, RELEASED, TITLE, Selection
+from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Selection
 from facevalue.studies.vignette.sources import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
 
-CITATION = (
-    "Raj, Wei, Caliskan, Anastasopoulos and Zhu, VIGNETTE: Socially Grounded Bias Evaluation for Vision-Language Models"
-)
 NOTE = (
     "This study names identities as the published protocol does, some of them demeaning, and asks a model to compare "
     "people by them. Nothing it answers is true of the people shown or of anyone."

@@ -2,7 +2,7 @@
 
 from facevalue.protocol.offers import CellComparison, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
-from facevalue.studies.visbias.settings import NAME, SETTINGS, TITLE
+from facevalue.studies.visbias.settings import CITATION, NAME, SETTINGS, TITLE
 
 # These need scipy.stats, which takes a second to import.
 _REPRODUCE = Later(__package__, "reproduce")
@@ -28,7 +28,8 @@ EXTRAS = Extras(
     compare=COMPARED,
 )
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
     build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
+    needs="nothing: people are drawn; or pictures in the authors' layout (--folder), or your own (--manifest)",
 )  # fmt: skip

@@ -10,6 +10,10 @@ from facevalue.types import OptionValue, Sampling
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
+CITATION = (
+    "Huang, Qin, Zhang, Yuan, Wang and Zhao, VisBias: Measuring Explicit and Implicit Social Biases in Vision Language "
+    "Models"
+)
 TASKS = ("mcq", "yesno", "description", "form", "text-form")
 """Multiple choice, comparisons, descriptions (section 2.1 I-II, 2.2 III), forms as pictures (IV) and as text (4.2)."""
 DRAWN = "drawn"

@@ -21,14 +21,10 @@ from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import PeoplePictures, published, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import NAME, TITLE, Selection, sampling, selection
+from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue
 
-CITATION = (
-    "Huang, Qin, Zhang, Yuan, Wang and Zhao, VisBias: Measuring Explicit and Implicit Social Biases in Vision Language "
-    "Models"
-)
 NOTE = (
     "This study asks a model for the income, education, politics and religion of people by their looks, as the "
     "published protocol does, and lists what it takes to go together. Nothing it answers is true of the people shown "
