@@ -103,12 +103,14 @@ def test_levels_of_a_factor_fill_options_too() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        (SECOND, SECOND.replace('bad = "inept"\n', ""), "line 20: Item 2 has no 'bad': each item has a text in all"),
-        (SECOND, SECOND.replace('"inept"', '" "'), "line 20: Item 2 has no 'bad'"),
+        (SECOND, SECOND.replace('bad = "inept"\n', ""), "line 20: The question about able lacks 'bad', which leaves 1"),
+        (SECOND, SECOND.replace('"inept"', '" "'), "line 20: The question about able lacks 'bad', which leaves 1"),
+        (SECOND, SECOND.replace('of = "skill"\n', ""), "line 20: Item 2 has no 'of': each item has a text in all"),
         (SECOND, f'{SECOND}worst = "x"\n', "line 20: Unknown column of item 2 'worst'. Known: bad, good, of, trait."),
         (SECOND, SECOND.replace('"able"', '"kind"', 1), "line 20: Two items are called 'kind': their first column"),
         (SECOND, SECOND.replace('"inept"', "3"), "line 24: 'bad' is a text in quotes, not 3."),
-        (SECOND, SECOND.replace('bad = "inept"', 'bad = "able"'), "Two options of able have one wording, 'able'."),
+        (SECOND, SECOND.replace('bad = "inept"', 'bad = "able"'), "line 20: Two options of able have one wording"),
+        (SECOND, SECOND.replace("inept", "Able!"), "line 20: The options 'able' and 'Able!' read as one: word"),
         ('"{good}"', '"{god}"', "line 27: Unknown slot of the options 'god'. Did you mean 'good'?"),
         ('"{good}"', '"{options}"', "line 27: Unknown slot of the options 'options'."),
         ('"{good}"', '"{city}"', "line 27: Unknown slot of the options 'city'."),
@@ -146,3 +148,113 @@ def test_too_many_items_are_refused() -> None:
     items = tuple({"trait": str(number), "good": f"a{number}", "bad": "b"} for number in range(MOST_ITEMS + 1))
     with pytest.raises(FaceValueError, match="10,001 items; 10,000 are the most"):
         ask(items=items)
+
+
+SEVERAL = """
+name = "jobs"
+[pictures]
+kind = "none"
+cue = "first"
+base = "Emily"
+rows = [{identity = "1", first = "Emily"}, {identity = "1", first = "Lakisha"}]
+[prompt]
+text = "What is {first}, {of}? {options}"
+[[item]]
+of = "at the bank"
+a = "teller"
+b = "manager"
+[[item]]
+of = "at the hospital"
+a = "nurse"
+b = "surgeon"
+c = "cleaner"
+[answer]
+kind = "choice"
+options = {low = "{a}", high = "{b}", other = "{c}"}
+favourable = "high"
+orderings = "both"
+[[take]]
+measure = "shift"
+by = ["of"]
+"""
+
+
+def test_items_may_have_options_of_differing_number(read: Reader) -> None:
+    study = read(SEVERAL).study()
+    prompts = {question.prompt for question in study.ask(study.design.trials(range(study.design.size)))}
+    assert "What is Emily, at the bank? (a) teller or (b) manager" in prompts
+    assert "What is Emily, at the bank? (a) manager or (b) teller" in prompts
+    assert "What is Emily, at the hospital? \n(a) cleaner\n(b) surgeon\n(c) nurse" in prompts
+    assert len(prompts) == 2 * 2 * 2
+    assert "position_bias" not in {measure.name for measure in study.estimates.measures}
+
+
+def test_answers_to_options_of_differing_number_are_read_sampled_and_exact(read: Reader) -> None:
+    asked = read(SEVERAL).ask
+    assert asked is not None
+    ordering = pl.Enum(asked.reply.orderings)
+    rows = {"of": ["at the bank", "at the hospital"] * 3, ORDERING: ["1", "2", "2", "1", "1", "2"]}
+    frame = pl.DataFrame(rows, schema={"of": pl.Enum(["at the bank", "at the hospital"]), ORDERING: ordering})
+    frame = frame.with_columns(
+        text=pl.Series(["(b)", "(b)", "(b)", "cleaner", None, None]),
+        status=pl.lit(Status.OK.value),
+        probs=pl.Series([None, None, None, None, [0.25, 0.75], [0.5, 0.3, 0.2]], dtype=pl.List(pl.Float64)),
+    )
+    read_answers = asked.read(frame)
+    assert read_answers["share"].to_list() == [1.0, 1.0, 0.0, 0.0, 0.75, 0.3]
+    assert read_answers["(first)"].to_list() == [0.0, 0.0, 0.0, 0.0, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ('a = "teller"\nb = "manager"\n', "", "line 10: The question about at the bank lacks 'a', 'b', 'c'"),
+        ('orderings = "both"', 'orderings = "rotations"', "line 10: The question about at the bank has 2 of 3 options"),
+        ('orderings = "both"', 'orderings = "all"', "line 10: The question about at the bank has 2 of 3 options"),
+        ('b = "manager"\n', 'c = "manager"\n', "line 10: All options of at the bank count the same."),
+        ('of = "at the hospital"\n', "", "line 14: Item 2 has no 'of'"),
+        ('c = "cleaner"', 'd = "cleaner"', "line 14: Unknown column of item 2 'd'. Known: a, b, c, of."),
+        ('favourable = "high"', 'favourable = "hgh"', "line 22: Unknown favourable option 'hgh'. Did you mean 'high'?"),
+        ('c = "cleaner"', 'c = "nurse"', "line 14: Two options of at the hospital have one wording, 'nurse'."),
+        ('favourable = "high"', 'favourable = "{key}"', "line 21: Unknown column of the items that names an option"),
+        ('favourable = "high"', 'favourable = "{a}"', "line 10: Unknown option (column 'a' of at the bank) 'teller'."),
+    ],
+)  # fmt: skip
+def test_mistakes_in_options_of_items_are_one_sentence(before: str, after: str, says: str, read: Reader) -> None:
+    assert before in SEVERAL
+    text = SEVERAL.replace(before, after, 1)
+    with pytest.raises(FaceValueError) as error:
+        read(text).study()
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_options_that_begin_each_other_need_letters(read: Reader) -> None:
+    text = SEVERAL.replace('b = "manager"', 'b = "Teller manager"')
+    read(text).study()
+    with pytest.raises(
+        FaceValueError, match="line 10: The option 'teller' begins 'Teller manager', and a reply may be"
+    ):
+        read(text.replace('"both"', '"both"\nletters = false'))
+
+
+def test_a_key_must_be_an_option_that_its_item_shows(read: Reader) -> None:
+    keyed = SEVERAL.replace('a = "teller"', 'a = "teller"\nkey = "other"').replace(
+        'a = "nurse"', 'a = "nurse"\nkey = "high"'
+    )
+    with pytest.raises(
+        FaceValueError, match=r"line 10: Unknown option \(column 'key' of at the bank\) 'other'\. Known: high, low"
+    ):
+        read(keyed.replace('favourable = "high"', 'favourable = "{key}"')).study()
+
+
+def test_ten_thousand_items_are_asked_and_one_more_is_refused(read: Reader) -> None:
+    def many(count: int) -> str:
+        rows = ",".join(f'{{of="{number}",a="x"}}' for number in range(count))
+        items = SEVERAL[SEVERAL.index("[[item]]") : SEVERAL.index("[answer]")]
+        text = SEVERAL.replace(items, "").replace("name = ", f"item = [{rows}]\nname = ", 1)
+        return text.replace('high = "{b}", other = "{c}"', 'high = "none of these"').replace('by = ["of"]', "")
+
+    assert read(many(MOST_ITEMS)).study({"of": ["7"]}).design.size == 2 * 2
+    with pytest.raises(FaceValueError, match=r"small\.toml: line \d+: There are 10,001 items; 10,000 are the most"):
+        read(many(MOST_ITEMS + 1))

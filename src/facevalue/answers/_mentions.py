@@ -84,7 +84,7 @@ class Finder:
         for i, option in enumerate(options):
             amount = _amounts.whole(plain(option.text))
             option_words = "" if amount else option.text
-            names = {tuple(_words_of(option.label)), tuple(_words_of(option_words))} - {()}
+            names = {tuple(words_of(option.label)), tuple(words_of(option_words))} - {()}
             if amount and self._amounts.setdefault(amount, i) != i:
                 raise DataError(
                     f"Options {self._amounts[amount] + 1} and {i + 1} are the same amount: {option.text!r}."
@@ -106,7 +106,7 @@ class Finder:
         bare = [name for name in bare if name in self._letters]
         self._places = _letter_patterns(self._letters, bare)
         self._tail = _tail(bare) if bare else None
-        self._told = [frozenset(_words_of(option.text)) for option in options]
+        self._told = [frozenset(words_of(option.text)) for option in options]
 
     def letter_alone(self, text: str) -> int | None:
         """Return the option whose letter, however decorated, is the whole text."""
@@ -142,7 +142,7 @@ class Finder:
 
     def _named(self, tail: re.Match[str]) -> str:
         """What stands behind a bare letter, marked if all its words are of one option and no other."""
-        tail_words = set(_words_of(tail["said"]))
+        tail_words = set(words_of(tail["said"]))
         of = [i for i, words in enumerate(self._told) if tail_words <= words]
         return tail["keep"] + _mark(MentionKind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]
 
@@ -172,7 +172,7 @@ def _joined(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
 
 
-def _words_of(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", spelled(plain(name)))
 
 

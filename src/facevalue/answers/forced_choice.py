@@ -9,10 +9,11 @@ applied to marks and words. What they do not settle is N/A. docs/answers.md has 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from facevalue.answers._mentions import Finder, Mention, MentionKind, tokens_of
+from facevalue.answers._mentions import Finder, Mention, MentionKind, tokens_of, words_of
 from facevalue.answers._phrases import BOTH, DANGLING, HEDGE, NEITHER, REFUSAL, denies, negates
 from facevalue.answers._text import LIMIT, visible
 from facevalue.answers.base import NA, Parsed
+from facevalue.errors import DataError
 from facevalue.types import Option
 
 _REACH = 4
@@ -54,6 +55,30 @@ def parse(text: str, options: tuple[Option, ...], *, truncated: bool = False) ->
     if truncated and parsed.reason in (NA.NEITHER, NA.EMPTY):
         return Parsed(None, NA.TRUNCATED)
     return parsed
+
+
+def check_apart(options: Sequence[Option]) -> None:
+    """Refuse options that replies could not be told apart by.
+
+    Options without letters must not begin one another: of a reply that is cut short nobody could say which it meant,
+    and the probability of the shorter holds that of the longer.
+
+    Examples
+    --------
+    >>> check_apart((Option("(a)", "nurse", "one"), Option("(b)", "nurse manager", "two")))
+    """
+    words = [words_of(option.text) for option in options]
+    for first, option in zip(words, options, strict=True):
+        for second, other_option in zip(words, options, strict=True):
+            if option is other_option or not first or second[: len(first)] != first:
+                continue
+            if first == second:
+                raise DataError(f"The options {option.text!r} and {other_option.text!r} read as one: word them apart.")
+            if not option.label:
+                raise DataError(
+                    f"The option {option.text!r} begins {other_option.text!r}, and a reply may be cut short: word them "
+                    "apart, or give them letters."
+                )
 
 
 @lru_cache(maxsize=4096)

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.answers import check_apart
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.prompts import phrase
 from facevalue.protocol.aggregate import level_codes
 from facevalue.protocol.items import Item, check_items, factor_of, texts_of
-from facevalue.protocol.replies import Options, Reply
+from facevalue.protocol.replies import BOTH, ONE, Options, Reply
 from facevalue.protocol.slots import OPTIONS, filled, slots
 from facevalue.types import Option, Question
 
@@ -41,9 +42,10 @@ class Ask:
         The system message; none if empty.
     items:
         A table of questions, a row each: texts by column. The first column names the item and is a factor; others
-        fill slots of the prompt and of the options, or, where they fill none, are coarser factors.
-    where:
-        Place of the prompt in a file, for people.
+        fill slots of the prompt and of the options, or, where they fill none, are coarser factors. An option is not
+        shown with an item that leaves out the column of its slot.
+    where, places:
+        Place of the prompt in a file, and of each item, for people.
 
     Examples
     --------
@@ -66,13 +68,14 @@ class Ask:
     system: str = ""
     items: Sequence[Item] = ()
     where: str = field(default="", compare=False, repr=False)
+    places: Sequence[str] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.prompts or any(not text.strip() for text in self.prompts):
             raise DataError("A question needs a text.")
         if len(set(self.prompts)) != len(self.prompts):
             raise DataError("Two wordings of the question are the same.")
-        check_items(self.items)
+        check_items(self.items, self._optional, lambda number: placed(self.places[number] if self.places else ""))
         self._check_names()
         self._check_slots()
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
@@ -80,16 +83,27 @@ class Ask:
         if prod(len(factor) for factor in self.factors()) > MOST_PROMPTS:
             raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
         if isinstance(self.reply, Options):
-            with placed(self.reply.where):
-                self._check_options(self.reply)
+            self._check_options(self.reply)
+
+    @property
+    def _optional(self) -> list[str]:
+        """Columns that only options show."""
+        options = self.reply.texts.values() if isinstance(self.reply, Options) else ()
+        asked = {name for text in self.prompts for name in slots(text)}
+        return list(dict.fromkeys(name for text in options for name in slots(text) if name not in asked))
+
+    @property
+    def _named(self) -> str:
+        """Column that names the items."""
+        return next(iter(self.items[0]))
 
     def _check_names(self) -> None:
         for name, levels in self.slots.items():
             if not levels:
                 raise DataError(f"The factor {name!r} has no levels.")
-            if self.items and name in self.items[0]:
+            if self.items and name in texts_of(self.items):
                 raise DataError(f"{name!r} is a column of the items and a factor of its own. Rename one of them.")
-        for name in (*self.slots, *(self.items[0] if self.items else ())):
+        for name in (*self.slots, *(texts_of(self.items) if self.items else ())):
             if not name.isidentifier() or not name.isascii():
                 raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
             if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
@@ -105,23 +119,46 @@ class Ask:
             raise DataError(f"Neither the prompt nor an option has a slot for a column of the items ({columns}).")
 
     def _check_options(self, reply: Options) -> None:
+        item_places = dict(zip(texts_of(self.items)[self._named], self.places, strict=False)) if self.places else {}
         for levels in product(*(factor.levels for factor in self._option_factors)):
-            filling = self._filling(levels)
-            for key in reply.keys:
-                if key in filling and filling[key] not in reply.texts:
-                    of = f"option (column {key!r} of {', '.join(levels)})"
-                    raise UnknownNameError(of, filling[key], reply.texts)
-            texts = [option.text for option in self.options(filling, reply.orderings[0])]
-            if len(set(texts)) < len(texts):
-                twice = next(text for text in texts if texts.count(text) > 1)
-                raise DataError(f"Two options of {', '.join(levels)} have one wording, {twice!r}.")
+            place = next((item_places[level] for level in levels[:1] if level in item_places), reply.where)
+            with placed(place):
+                self._check_shown(reply, self._filling(levels), ", ".join(levels))
+
+    def _check_shown(self, reply: Options, filling: Mapping[str, str], of: str) -> None:
+        """Refuse options of a question that are too few, that read alike, or none of which is the key."""
+        options = self.options(filling, reply.orderings[0])
+        shown = [reply.names[option.level] for option in options]
+        if len(shown) < 2:
+            lacks = ", ".join(repr(name) for name, text in filling.items() if not text)
+            raise DataError(
+                f"The question about {of} lacks {lacks}, which leaves {len(shown) or 'no'} option: it needs 2."
+            )
+        for key in reply.keys:
+            if key in filling and filling[key] not in shown:
+                raise UnknownNameError(f"option (column {key!r} of {of})", filling[key], shown)
+        texts = [option.text for option in options]
+        if len(set(texts)) < len(texts):
+            twice = next(text for text in texts if texts.count(text) > 1)
+            raise DataError(f"Two options of {of} have one wording, {twice!r}.")
+        check_apart(options)
+        if len(shown) == len(reply.texts):
+            return
+        if reply.order not in (ONE, BOTH):
+            raise DataError(
+                f"The question about {of} has {len(shown)} of {len(reply.texts)} options, of which no other order than "
+                f'`orderings = "{ONE}"` or "{BOTH}" shows each as early as any.'
+            )
+        for scale in reply.scales:
+            if filling.keys() >= {*scale.slots} and len({scale.value(name, filling) for name in shown}) < 2:
+                raise DataError(f"All options of {of} count the same.")
 
     @cached_property
     def _texts(self) -> dict[str, tuple[str, Mapping[str, str]]]:
         """For each slot that is not filled by pictures the factor that fills it, and its texts by level."""
         texts: dict[str, tuple[str, Mapping[str, str]]] = {name: (name, levels) for name, levels in self.slots.items()}
         if self.items:
-            name = next(iter(self.items[0]))
+            name = self._named
             texts |= {column: (name, by_item) for column, by_item in texts_of(self.items).items()}
         return texts
 
@@ -165,9 +202,9 @@ class Ask:
             name: {level: text for level, text in texts.items() if level in levels.get(name, texts)}
             for name, texts in self.slots.items()
         }
-        name = next(iter(self.items[0])) if self.items else ""
+        name = self._named if self.items else ""
         items = [item for item in self.items if item[name] in levels.get(name, (item[name],))]
-        return replace(self, slots=slots, items=items)
+        return replace(self, slots=slots, items=items, places=())
 
     @property
     def question_factors(self) -> tuple[Factor, ...]:
@@ -199,9 +236,13 @@ class Ask:
         return {slot: self._texts[slot][1][level_of[self._texts[slot][0]]] for slot in self._option_slots}
 
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
-        """The options in this order, their slots filled."""
+        """The options in this order, their slots filled; those with an empty slot are left out."""
         options = self.reply.options(ordering)
-        return tuple(replace(o, text=filled(o.text, texts)) for o in options) if self._option_slots else options
+        if not self._option_slots:
+            return options
+        shown = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
+        places = zip(shown, options, strict=False)  # the first letters, whichever options are left
+        return tuple(replace(option, label=at.label, text=filled(option.text, texts)) for option, at in places)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons of replies, from text, probs, status and what was asked; the same rows."""

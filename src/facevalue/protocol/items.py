@@ -7,14 +7,18 @@ from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
 
 Item = Mapping[str, str]
-"""Texts by column; the first names the item."""
+"""Texts by column; the first names the item. A column that only an option shows may be left out: so is the option."""
 MOST_ITEMS = 10_000
 
 
 def check_items(
-    items: Sequence[Item], place: Callable[[int], AbstractContextManager[None]] = lambda _: nullcontext()
+    items: Sequence[Item],
+    optional: Collection[str] = (),
+    place: Callable[[int], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> None:
     """Refuse items that have not all the same columns, and a name of their own; `place` says where one stands.
+
+    `optional`: columns that an item may leave out, as only an option shows them.
 
     Raises
     ------
@@ -32,34 +36,37 @@ def check_items(
     names = set()
     for number, item in enumerate(items):
         with place(number):
-            name = _checked_name(item, items[0], number + 1)
+            name = _checked_name(item, items[0], number + 1, optional)
             if name in names:
                 raise DataError(f"Two items are called {name!r}: their first column tells them apart.")
             names.add(name)
 
 
-def _checked_name(item: Item, first: Item, number: int) -> str:
+def _checked_name(item: Item, first: Item, number: int, optional: Collection[str]) -> str:
     if not first:
         raise DataError("An item has columns; the first of them names it.")
     for column in item:
-        if column not in first:
-            raise UnknownNameError(f"column of item {number}", column, first)
+        if column not in first and column not in optional:
+            raise UnknownNameError(f"column of item {number}", column, {*first, *optional})
+    name = next(iter(first))
     for column in first:
-        if not item.get(column, "").strip():
+        if not item.get(column, "").strip() and (column == name or column not in optional):
             raise DataError(f"Item {number} has no {column!r}: each item has a text in all columns of the first.")
-    return item[next(iter(first))]
+    return item[name]
 
 
 def texts_of(items: Sequence[Item]) -> dict[str, dict[str, str]]:
-    """Texts of each column, by the names of the items.
+    """Texts of each column, by the names of the items; empty where an item leaves a column out.
 
     Examples
     --------
     >>> texts_of([{"trait": "kind", "bad": "rude"}, {"trait": "able", "bad": "inept"}])["bad"]
     {'kind': 'rude', 'able': 'inept'}
     """
-    first, *_ = columns = list(items[0])
-    return {column: {item[first]: item[column] for item in items} for column in columns}
+    first, *_ = columns = list(dict.fromkeys(column for item in items for column in item))
+    return {
+        column: {item[first]: item.get(column, "").strip() and item[column] for item in items} for column in columns
+    }
 
 
 def factor_of(items: Sequence[Item], slots: Collection[str]) -> Factor:

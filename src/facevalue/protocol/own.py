@@ -15,7 +15,6 @@ from facevalue.places import is_study_file
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.items import check_items
 from facevalue.protocol.own_pictures import stimuli_of
 from facevalue.protocol.own_replies import reply_of
 from facevalue.protocol.protocol import Protocol
@@ -168,7 +167,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
     stimuli = stimuli_of(top.table("pictures"), lambda table, key: _placed(table, key, folder, within))
-    slots, items = _slots(top.table("factor", needed=False)), _items(top.tables("item"))
+    slots, items = _slots(top.table("factor", needed=False)), top.tables("item")
     ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items), {})
     replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
@@ -199,7 +198,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
         )
 
 
-def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]) -> Ask:
+def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> Ask:
     """A question: its prompt and kind of answer, from the table that holds both."""
     prompt, answer = table.table("prompt"), table.table("answer")
     prompt.known("text", "paraphrases", "system")
@@ -207,12 +206,12 @@ def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
     with answer.at():
         reply = reply_of(answer, all(OPTIONS in text for text in prompts))
     with prompt.at("text"):
-        return Ask(prompts, reply, slots, prompt.text("system", ""), items, prompt.where("text"))
+        texts = [{column: item.text(column) for column in item} for item in items]
+        places = [item.where() for item in items]
+        return Ask(prompts, reply, slots, prompt.text("system", ""), texts, prompt.where("text"), places)
 
 
-def _tasks(
-    top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[Mapping[str, str]]
-) -> dict[str, Ask]:
+def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> dict[str, Ask]:
     """Questions by task; factors and items of the study hold where a task has slots for them."""
     for key in ("prompt", "answer"):
         if key in top:
@@ -226,12 +225,12 @@ def _tasks(
                 f"The task {name!r} is not made of small letters, digits and underscores.", next(iter(task), "")
             )
         task.known("prompt", "answer", "factor", "item")
-        items_of: Sequence[Mapping[str, str]] = _items(task.tables("item"))
+        items_of = task.tables("item")
         used = _named_slots(task)
         slots_of = {key: levels for key, levels in slots.items() if key in used}
         slots_of |= _slots(task.table("factor", needed=False))
-        if not items_of and items and used & set(items[0]):
-            items_of = items
+        if not items_of and items and used & {column for item in items for column in item}:
+            items_of = [*items]
             unfilled.discard("item")
         unfilled -= set(slots_of)
         tasks[name] = _ask(task, slots_of, items_of)
@@ -283,12 +282,6 @@ def _slots(table: TomlTable) -> dict[str, dict[str, str]]:
         factor.known("levels")
         out[name] = factor.texts("levels")
     return out
-
-
-def _items(tables: Sequence[TomlTable]) -> list[dict[str, str]]:
-    items = [{column: table.text(column) for column in table} for table in tables]
-    check_items(items, lambda number: tables[number].at())
-    return items
 
 
 def _take(table: TomlTable) -> Take:

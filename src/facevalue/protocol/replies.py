@@ -126,8 +126,6 @@ class Options:
             raise DataError(f"A question needs 2 to {MOST_OPTIONS} options, not {len(self.texts)}.")
         if self.order not in ORDERS:
             raise UnknownNameError("order of options", self.order, ORDERS)
-        if self.order == BOTH and len(self.texts) != 2:
-            raise DataError(f"There are {len(self.texts)} options, and both orders are those of two: write rotations.")
         if self.order == ALL and len(self.texts) > _MOST_PERMUTED:
             raise DataError(f"All orders of {len(self.texts)} options are too many: write rotations.")
         for scale in self.scales:
@@ -142,6 +140,11 @@ class Options:
     def scores(self) -> tuple[Score, ...]:
         """The expected scores of the answer."""
         return tuple(scale.score for scale in self.scales)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Names by level of the options that are shown."""
+        return {_level(name): name for name in self.texts}
 
     @property
     def keys(self) -> list[str]:
@@ -211,10 +214,13 @@ class Options:
                 frame[slotted[0]].to_numpy(),
                 [(options, dict(texts)) for options, texts in zip(slotted[1], slotted[2], strict=True)],
             )
-        names = {_level(name): name for name in self.texts}
+        width = max(len(options) for options, _ in lists)
         tables = {
             scale.score.name: np.array(
-                [[scale.value(names[o.level], texts) for o in options] for options, texts in lists]
+                [
+                    [scale.value(self.names[o.level], texts) for o in options] + [0.0] * (width - len(options))
+                    for options, texts in lists
+                ]
             )
             for scale in self.scales
         }
@@ -235,7 +241,7 @@ class Options:
                 column[exact_rows] = np.nan
             mass[exact_rows] = 0.0
             if rows.size:
-                weights = exact["weights"].gather(rows).explode().to_numpy().reshape(rows.size, -1)
+                weights = _padded(exact["weights"].gather(rows), width)
                 for name, table in tables.items():
                     scores[name][rows] = (weights * table[codes[rows]]).sum(axis=1)
                 first[rows] = weights[:, 0]
@@ -274,6 +280,14 @@ class Options:
 
 def _level(name: str) -> str:
     return f"option {name}"
+
+
+def _padded(weights: pl.Series, width: int) -> npt.NDArray[np.float64]:
+    """Weights of the options of each row, 0 where a question has fewer than others."""
+    lengths = weights.list.len().to_numpy()
+    out = np.zeros((len(weights), width))
+    out[np.arange(width) < lengths[:, None]] = weights.explode().to_numpy()
+    return out
 
 
 def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: str = "No") -> Options:
