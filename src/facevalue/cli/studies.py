@@ -9,7 +9,7 @@ from rich.text import Text
 from facevalue.protocol import Protocol
 from facevalue.studies import available
 from facevalue.studies import protocol as look_up
-from facevalue.terminal import terminal
+from facevalue.terminal import say, terminal
 
 
 @click.command()
@@ -45,7 +45,7 @@ def studies(study: str | None, as_json: bool) -> None:
     for name, reason in missing.items():
         table.add_row(name, Text(f"Unavailable: {reason}"), "")
     terminal().print(table)
-    click.echo("\nfacevalue studies NAME: its paper, and what of that is left out.")
+    say("\nfacevalue studies NAME: its paper, and what of that is left out.")
 
 
 def _described(protocol: Protocol) -> dict[str, str | list[str]]:
