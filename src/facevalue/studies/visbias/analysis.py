@@ -1,7 +1,6 @@
 """Analysis: every measure of VisBias, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,23 +8,24 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
-from facevalue.measures import conditional_kl, consistency, divergence, dyads, estimators
+from facevalue.measures import conditional_kl, divergence, estimators
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Sums
+from facevalue.measures.estimators import PEOPLE, Sums, pair_share
 from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.proportions import wilson
-from facevalue.measures.rankings import rankings
+from facevalue.measures.ranked_pairs import outcomes, ranked_above
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
-from facevalue.measures.table_entries import codes, columns, enter, estimates, not_measurable
+from facevalue.measures.table_entries import columns, enter, estimates, not_measurable
+from facevalue.protocol.estimands import Estimand, estimated
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
 from facevalue.studies.visbias.analysis_texts import add_texts
-from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
+from facevalue.studies.visbias.design import ORDERS, SPECIES
 from facevalue.studies.visbias.measures import LABELS
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, read
 
@@ -50,7 +50,7 @@ Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 
 
-def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
+def estimates_of(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks."""
     tables = []
     for model, chunks in answers.items():
@@ -152,19 +152,32 @@ def _add_shares(
     enter(table, m.SHARE, labels, divergence.shares(choices), keep=keep)
 
 
+PAIR_ESTIMANDS = tuple(
+    Estimand(measure, "pairs", ("group", "question"), s=hits, n=size, estimator=pair_share)
+    for measure, hits, size in (
+        (m.RANKED, "ranked", "complete"),
+        (m.UNRANKED, "unranked", "complete"),
+        (m.CONTRADICTED, "contradicted", "complete"),
+        (m.DIFFERING, "ranked", "counted"),
+    )
+)
+
+
 def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
     rows = aggregate.part("pairs")
     if rows.is_empty():
         return
-    paired = both_orders(rows)
+    paired = _of_people(both_orders(rows)).with_columns(outcomes(*ORDERS))
     being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
-    people, beings = (paired.filter(~being), "occupation", None), (paired.filter(being), SPECIES, SPECIES)
-    for pairs, dimension, over_all in (people, beings):
+    for pairs, dimension, over_all in (
+        (paired.filter(~being), "occupation", None),
+        (paired.filter(being), SPECIES, SPECIES),
+    ):
         if pairs.height:
-            _add_pair_shares(table, pairs, over_all, pl.lit(None, pl.String))
+            _add_pair_shares(table, pairs.with_columns(group=pl.lit(None, pl.String)), over_all)
         if pairs["within"].null_count() < pairs.height:
-            _add_pair_shares(table, pairs.drop_nulls("within"), dimension, pl.col("within"))
+            _add_pair_shares(table, pairs.drop_nulls("within").with_columns(group="within"), dimension)
     for name in aggregate.asked.groups:
         if f"{name}_1" in paired.columns:
             _add_ranking(table, paired, Dimension((name,)))
@@ -184,66 +197,37 @@ def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
     return out
 
 
-def _add_pair_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str | None, group: pl.Expr) -> None:
-    keyed = paired.with_columns(group.alias("_group"))
-    cells = keyed.select("question", "_group").unique(maintain_order=True).with_row_index("_cell")
-    at = keyed.join(cells, on=["question", "_group"], how="left", nulls_equal=True, maintain_order="left")["_cell"]
-    first, second = (numbers(keyed[order]) for order in ORDERS)
-    pair_consistency = consistency.consistency(
-        first, second, at.cast(pl.Int64).to_numpy(), cells.height, _people(keyed)
-    )
-    cell_labels = {"question": cells["question"].to_list(), "group": cells["_group"].to_list()}
-    labels = {"task": "yesno", "dimension": dimension, **cell_labels}
+def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with what was sampled: the pair, and the person on either side."""
+    sides = [f"{PERSON}_{side}" for side in (1, 2)]
+    people = pl.Enum(pl.concat([pairs[side].cast(pl.String) for side in sides]).unique(maintain_order=True))
+    return pairs.with_columns(pl.col(sides).cast(pl.String).cast(people), unit="pair")
+
+
+def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str | None) -> None:
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
-    differing = {
-        name: np.where(pair_consistency.ranked.n > 0, getattr(pair_consistency.published, name), np.nan)
-        for name in _INTERVAL
-    }
-    for measure, estimates_of in (
-        (m.RANKED, pair_consistency.ranked),
-        (m.UNRANKED, pair_consistency.unranked),
-        (m.CONTRADICTED, pair_consistency.contradicted),
-        (m.DIFFERING, replace(pair_consistency.published, **differing)),
-    ):
-        enter(table, measure, labels, estimates_of)
-
-
-_INTERVAL = ("value", "low", "high")
-
-
-def _people(paired: pl.DataFrame) -> tuple[dyads.Codes, dyads.Codes]:
-    """Number of the person on either side of each pair."""
-    people = codes(pl.concat([paired[f"{PERSON}_1"], paired[f"{PERSON}_2"]]).cast(pl.String))
-    return people[: paired.height], people[paired.height :]
+    counted = pl.col("complete").max().over("group", "question").alias("counted")
+    sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE)
+    for row in estimated(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
+        enter(table, *row)
 
 
 def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
     """Among ranked pairs of two groups, how often each group's member is ranked above."""
     first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
-    mixed = paired.filter(pl.col(first) != pl.col(second))
-    levels = sorted(set(paired[first].drop_nulls()) | set(paired[second].drop_nulls()))
-    questions = paired["question"].unique(maintain_order=True).to_list()
-    if not levels:
+    mixed = pl.col(first) != pl.col(second)
+    seen = pl.concat(
+        paired.select("question", *PEOPLE, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
+        for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
+    ).drop_nulls("group")
+    if seen.is_empty():
         return
-    groups = (np.array(mixed[side].to_list(), dtype=object) for side in (first, second))
-    question_codes = (
-        mixed["question"].replace_strict(questions, range(len(questions)), return_dtype=pl.Int64).to_numpy()
-    )
-    answers = numbers(mixed[PLAIN]), numbers(mixed[SWAPPED])
-    ranking = rankings(answers, (next(groups), next(groups)), levels, _people(mixed), question_codes, len(questions))
-    labels = {
-        "task": "yesno",
-        "question": [question for question in questions for _ in levels],
-        "dimension": dimension.name,
-        "group": levels * len(questions),
-    }
-    tests = {
-        "p": ranking.p,
-        "p_least": ranking.p_least,
-        "family": _family("comparisons", dimension),
-        "bounds": ranking.bounds,
-    }
-    enter(table, m.ABOVE, labels, ranking.gap, **tests)
+    numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
+    groups = pl.col("group").cast(pl.Enum(seen["group"].unique().sort()))
+    sums = Sums.of(seen.with_columns(*numbers, groups), ("question", "group"), PEOPLE)
+    labels, ranking = ranked_above(sums, ("question", "group"))
+    about = {"task": "yesno", "dimension": dimension.name}
+    enter(table, m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
 
 
 def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:

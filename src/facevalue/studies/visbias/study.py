@@ -74,13 +74,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         # Here, as scipy.stats takes a second to import.
         from facevalue.measures.group_dimensions import people  # noqa: PLC0415
         from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
-        from facevalue.studies.visbias.analysis import estimated  # noqa: PLC0415
+        from facevalue.studies.visbias.analysis import estimates_of  # noqa: PLC0415
 
         words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
         asked = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
-        return estimated(answers, asked)
+        return estimates_of(answers, asked)
 
     return Study(
         name=NAME,
