@@ -15,6 +15,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import enter, not_measurable, values
+from facevalue.measures.wanted import wanted
 from facevalue.measures.word_bounds import odds_bounds
 
 SEED = 0
@@ -62,7 +63,8 @@ class MarkedWords:
             rank, tokens, documents = (to_array(published[c]) for c in ("rank", "tokens", "documents"))
             ranks = values(rank, tokens, documents, "no interval: a rank, as published")
             enter(table, self.rank, _labels(published, label), ranks)
-            self._tested(table, words.strict, grouped, label, unmarked)
+            if wanted([self.odds.name, self.z.name]):
+                self._tested(table, words.strict, grouped, label, unmarked)
 
     def _tested(
         self, table: EstimateTable, counts: WordCounts, images: pl.DataFrame, label: dict[str, str], unmarked: str

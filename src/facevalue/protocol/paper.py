@@ -1,8 +1,10 @@
-"""Papers as data: their printed tables, and which function recomputes which of the cells."""
+"""Papers as data: their printed tables, and which estimate or function recomputes which of the cells."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import polars as pl
 
 from facevalue.given import shipped
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction, Value, is_number
@@ -20,7 +22,10 @@ class Paper:
     part of it, and each of `claims` the same in one line: `table`, `columns`, and `rows` with what they print in each
     column (a row may end early; "" is nothing legible), or a list of rows that all print `printed`, or nothing. `value`
     names the function that recomputes them, for all or by row or column; without it they are only what others are
-    recomputed from. `note`, `slack` and `digits` are those of `Printed`, the first two for all or by row or column.
+    recomputed from, or what `estimate` points at: the estimate that the study makes of the authors' answers. Its `row`
+    and `column` name the labels whose levels the cells' row and column are, parted by "/" (`levels` at the top has the
+    study's names of them), and all else is a label: `{measure = "ranked_share", row = "model", column = "question"}`.
+    `note`, `slack`, `missing` and `digits` are those of `Printed`, the first two for all, by row or column, or both.
     `by = "column"` goes column by column.
     """
 
@@ -35,7 +40,7 @@ class Paper:
         """What a table prints, by row and column."""
         table: dict[str, dict[str, Any]] = {}
         for block in self._blocks():
-            for cell in _printed(block) if block["table"] == number else ():
+            for cell in self._printed(block) if block["table"] == number else ():
                 if cell.text is not None:
                     table.setdefault(cell.row, {})[cell.column] = cell.text
         return table
@@ -48,12 +53,15 @@ class Paper:
         }
 
     def reproduce(self, functions: Mapping[str, Recompute], notices: Sequence[str] = ()) -> Reproduction:
-        """Recompute every cell that names a function. `notices` stand behind the paper's own."""
+        """Recompute every cell that names a function; `notices` stand behind the paper's own.
+
+        The function "estimate" recomputes those that point at an estimate and name none.
+        """
         cells = [
             cell
             for block in self._blocks()
-            for printed in _printed(block)
-            if (name := _of(block.get("value"), printed))
+            for printed in self._printed(block)
+            if (name := _of(block.get("value", "estimate" if "estimate" in block else None), printed))
             for cell in _compared(printed, functions[name](printed))
         ]
         titles = self.document["titles"]
@@ -63,24 +71,54 @@ class Paper:
     def _blocks(self) -> list[Mapping[str, Any]]:
         return [*self.document["cells"], *self.document["claims"]]
 
+    def _printed(self, block: Mapping[str, Any]) -> Iterator[Printed]:
+        """The cells of a block, as printed."""
+        rows, columns = block["rows"], block["columns"]
+        if not isinstance(rows, dict):
+            rows = {row: [block.get("printed")] * len(columns) for row in rows}
+        cells = [
+            (row, column, text) for row, texts in rows.items() for column, text in zip(columns, texts, strict=False)
+        ]
+        if block.get("by") == "column":
+            cells.sort(key=lambda cell: columns.index(cell[1]))
+        for row, column, text in cells:
+            cell = Printed(block["table"], row, column, tuple(text) if isinstance(text, list) else text or None)
+            yield replace(
+                cell, note=_of(block.get("note"), cell), slack=_of(block.get("slack"), cell) or 0.0,
+                digits=block.get("digits", 6), missing=block.get("missing"), labels=self._labels(block, cell),
+            )  # fmt: skip
 
-def _printed(block: Mapping[str, Any]) -> Iterator[Printed]:
-    """The cells of a block, as printed."""
-    rows, columns = block["rows"], block["columns"]
-    if not isinstance(rows, dict):
-        rows = {row: [block.get("printed")] * len(columns) for row in rows}
-    cells = [(row, column, text) for row, texts in rows.items() for column, text in zip(columns, texts, strict=False)]
-    if block.get("by") == "column":
-        cells.sort(key=lambda cell: columns.index(cell[1]))
-    for row, column, text in cells:
-        cell = Printed(block["table"], row, column, tuple(text) if isinstance(text, list) else text or None)
-        note, slack = _of(block.get("note"), cell), _of(block.get("slack"), cell) or 0.0
-        yield Printed(cell.table, row, column, cell.text, note, slack, block.get("digits", 6))
+    def _labels(self, block: Mapping[str, Any], cell: Printed) -> Mapping[str, str]:
+        """Of the estimate that a cell points at."""
+        labels, levels = dict(block.get("estimate", {})), self.document.get("levels", {})
+        for text, names in ((cell.row, labels.pop("row", "")), (cell.column, labels.pop("column", ""))):
+            parts = zip(names.split("/"), text.split("/"), strict=True) if names else ()
+            labels |= {name: levels.get(level, level) for name, level in parts}
+        return labels
+
+
+def pointed(estimates: pl.DataFrame, printed: Printed) -> pl.DataFrame | None:
+    """Estimates that have a cell's labels; None where there are none of this measure for its model."""
+    labels = dict(printed.labels)
+    of_model = estimates.filter(measure=labels.pop("measure"), model=labels.pop("model"))
+    levels = (pl.col(name).eq_missing(pl.lit(level or None, pl.String)) for name, level in labels.items())
+    return of_model.filter(*levels) if of_model.height else None
+
+
+def estimated(estimates: pl.DataFrame, printed: Printed) -> list[Cell]:
+    """Compare a cell with the estimate that it points at; no cell where its model's answers are not at hand."""
+    rows = pointed(estimates, printed)
+    if rows is None:
+        return []
+    value = rows["value"][0] if rows.height else None
+    return [printed.number(value, printed.missing if value is None else None)]
 
 
 def _of(setting: Any, cell: Printed) -> Any:
-    """A setting of a block for one of its cells: the same for all, or by row or column."""
-    return setting.get(cell.row, setting.get(cell.column)) if isinstance(setting, dict) else setting
+    """A setting of a block for one of its cells: the same for all, by row or column, or by row and then column."""
+    while isinstance(setting, dict):
+        setting = setting.get(cell.row, setting.get(cell.column))
+    return setting
 
 
 def _compared(printed: Printed, result: Value | Cell | list[Cell]) -> Sequence[Cell]:

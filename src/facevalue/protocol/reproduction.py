@@ -6,7 +6,7 @@ is three digits whose decimal point is lost (2.20, 22.0 or 220). What is shown a
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 Value = float | int | str | tuple[str, ...] | None
@@ -127,6 +127,10 @@ class Printed:
     """How much more than half a unit of the last printed digit is allowed, because what goes in is rounded, too."""
     digits: int = 6
     """Decimals of a recomputed value that are shown."""
+    missing: str | None = None
+    """Why there is none, where answers that are at hand give none."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of the estimate of the authors' answers that recomputes it: `measure`, `model` and others; "" for null."""
 
     def at(self, column: str, text: str | tuple[str, ...] | None = None, row: str = "") -> "Printed":
         """Another cell, of the same row unless `row` names another."""

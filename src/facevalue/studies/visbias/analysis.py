@@ -21,6 +21,7 @@ from facevalue.measures.ranked_pairs import outcomes, ranked_above
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences, vote_bounds
 from facevalue.measures.table_entries import columns, enter, estimates, not_measurable
+from facevalue.measures.wanted import takes
 from facevalue.protocol.estimands import Estimand, estimated
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
@@ -75,6 +76,7 @@ def _add_rates(
     enter(table, measure, {**labels, **constant}, estimates)
 
 
+@takes(m.NA_RATE)
 def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
     rows = aggregate.part("missing")
@@ -96,6 +98,7 @@ def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
                 _add_rates(table, m.NA_RATE, replies, lost, ["task", GROUP, *more], UNIT, dimension=dimension.name)
 
 
+@takes(m.DIVERGENCE, m.SHARE)
 def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add choice shares and divergences, of each dimension."""
     rows = aggregate.part("choices")
@@ -163,6 +166,7 @@ PAIR_ESTIMANDS = tuple(
 )
 
 
+@takes(m.RANKED, m.UNRANKED, m.CONTRADICTED, m.DIFFERING, m.ABOVE)
 def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
     rows = aggregate.part("pairs")
@@ -216,20 +220,21 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimensio
     """Among ranked pairs of two groups, how often each group's member is ranked above."""
     first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
     mixed = pl.col(first) != pl.col(second)
-    seen = pl.concat(
+    sides = pl.concat(
         paired.select("question", *PEOPLE, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
         for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
     ).drop_nulls("group")
-    if seen.is_empty():
+    if sides.is_empty():
         return
     numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
-    groups = pl.col("group").cast(pl.Enum(seen["group"].unique().sort()))
-    sums = Sums.of(seen.with_columns(*numbers, groups), ("question", "group"), PEOPLE)
+    groups = pl.col("group").cast(pl.Enum(sides["group"].unique().sort()))
+    sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE)
     labels, ranking = ranked_above(sums, ("question", "group"))
     about = {"task": "yesno", "dimension": dimension.name}
     enter(table, m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
 
 
+@takes(m.SHIFT, m.LIKELY, m.ROUTE, m.READ, m.KEPT)
 def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
     fields = aggregate.part("forms")
@@ -296,6 +301,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         add(m.KEPT, prefilled, pl.col("kept"), by)
 
 
+@takes(m.AGREEMENT)
 def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
     """Add the divergence between what forms and choices say, by question, and for each gender and race."""
     fields, rows = aggregate.part("forms"), aggregate.part("choices")

@@ -11,6 +11,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
+from facevalue.measures.wanted import takes
 from facevalue.protocol.marked_estimates import MarkedWords
 from facevalue.protocol.text_estimates import TextEstimates
 from facevalue.studies.visbias import measures as m
@@ -24,7 +25,6 @@ MARKED = MarkedWords(TEXT, m.MARKED, m.MARKED_Z, m.MARKED_PUBLISHED, UNMARKED)
 _LENGTHS = {m.CHARACTERS: "characters", m.TOKENS: "tokens"}
 _SCORES = {m.POSITIVE: "pos", m.NEGATIVE: "neg"}
 _PUBLISHED = {"pos": m.POSITIVE_PUBLISHED, "neg": m.NEGATIVE_PUBLISHED}
-_GENDERS = {"female": ("woman", "women"), "male": ("man", "men")}
 
 
 def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
@@ -53,6 +53,7 @@ def _plain(aggregate: TaskAnswers) -> Mapping[Measure, str]:
     return _LENGTHS if aggregate.why_no_scores is not None else _LENGTHS | _SCORES
 
 
+@takes(*_LENGTHS, *_SCORES, m.WORDS)
 def _add_levels(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     for measure, column in _plain(aggregate).items():
         texts.level(measure, column)
@@ -63,6 +64,7 @@ def _add_levels(texts: TextEstimates, aggregate: TaskAnswers) -> None:
         texts.add(m.WORDS, texts.rates(listed), OURS)
 
 
+@takes(*m.DIFFERENCES.values())
 def _add_differences(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     several = texts.rows[GROUP].n_unique() > 1
     for measure, column in _plain(aggregate).items():
@@ -75,6 +77,7 @@ def _add_differences(texts: TextEstimates, aggregate: TaskAnswers) -> None:
         texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.asked.longest)
 
 
+@takes(*_PUBLISHED.values())
 def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: TaskAnswers) -> None:
     """Sentiment of all texts of a group joined into one, as in Table 7."""
     if aggregate.why_no_scores is not None or only_values():
@@ -86,6 +89,7 @@ def _add_joined(texts: TextEstimates, dimension: Dimension, aggregate: TaskAnswe
         texts.nothing(measure, "all texts of a group are needed at once, and these are too many")
 
 
+@takes(m.WORDS_PUBLISHED)
 def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     """Each group's own words, where the user gave lists: Table 8 has no other words, and no crossed groups."""
     if aggregate.theirs is None:
@@ -101,5 +105,4 @@ def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
 
 @cache
 def _spellings() -> Mapping[str, str]:
-    folders_of = [(level.name, (*level.folders, *_GENDERS.get(level.name, ()))) for level in (*races(), *genders())]
-    return {folded(spelling): name for name, spellings in folders_of for spelling in spellings}
+    return {folded(spelling): level.name for level in (*races(), *genders()) for spelling in level.spellings}

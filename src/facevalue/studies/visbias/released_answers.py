@@ -1,30 +1,32 @@
-"""Released answers of the authors in tidy form: what a folder holds of them, checked and counted.
+"""Released answers of the authors in tidy form: what a folder holds of them, checked, and read as answers of the study.
 
 Files: `mcq.csv`, `mcq_counts.csv`, `yesno.csv`, `descriptions_MODEL.parquet`, `form.jsonl`, `stereotype_words.json`.
 Any of them may be missing, and each may hold any of the models. docs/reproduce.md lists the columns.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from facevalue.answers import NA, NA_DTYPE
+from facevalue.answers.categories import Route
+from facevalue.answers.categories import words as folded
+from facevalue.answers.form_fields import FIELDS
+from facevalue.answers.json_fields import Read
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
 from facevalue.protocol.released_tables import counts, damaged, levels, read_columns, require
+from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.tables import choice_questions, genders, races
 
-RACES: Mapping[str, tuple[str, ...]] = {
-    "asian": ("asian",),
-    "black": ("black",),
-    "latino": ("latino", "latine", "hispanic"),
-    "ME": ("me", "middle eastern", "middle-eastern", "middle_eastern"),
-    "white": ("white",),
-}
-GENDERS: Mapping[str, tuple[str, ...]] = {"female": ("female", "woman"), "male": ("male", "man")}
-QUESTIONS: Mapping[str, int] = {"income": 6, "education": 4, "politics": 4, "religion": 4}
+RACES, GENDERS = ({level.name: level.spellings for level in factor()} for factor in (races, genders))
+QUESTIONS = {question.name: len(question.levels) for question in choice_questions()}
 """Questions of Table 5 and how many choices they have."""
-
 _LETTERS = "ABCDEF"
 _LINE = 1_000_000  # characters of one form
 
@@ -59,7 +61,7 @@ def choices(folder: Path) -> pl.DataFrame | None:
         raise UnknownNameError(f"choice in {folder.name}:", wrong["choice"][0], letters)
     place = pl.col("choice").str.to_uppercase().replace_strict(letters, return_dtype=pl.Int64)
     frame = frame.with_columns(choice=pl.when(place >= 0).then(place))
-    options = pl.col("question").replace_strict(dict(QUESTIONS), return_dtype=pl.Int64)
+    options = pl.col("question").replace_strict(QUESTIONS, return_dtype=pl.Int64)
     beyond = frame.filter(pl.col("choice") >= options)
     if beyond.height:
         raise DataError(f"{folder.name}: {_LETTERS[beyond['choice'][0]]} is not a choice of {beyond['question'][0]!r}.")
@@ -120,3 +122,47 @@ def forms(folder: Path) -> dict[str, list[dict[str, list[str]]]]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{path.name} cannot be read, line {number}: {error}.") from None
     return out
+
+
+def as_answers(
+    choices: pl.DataFrame | None, texts: pl.DataFrame | None, forms: Sequence[Mapping[str, Sequence[str]]]
+) -> pl.DataFrame:
+    """A model's released answers as the study reads replies (`parsing`); which photograph each is about is not told."""
+    tables = []
+    if choices is not None:
+        options = pl.col("question").replace_strict(QUESTIONS, return_dtype=pl.Int64)
+        weights = (
+            pl.when(options > at).then(pl.col("choice").eq(at).cast(pl.Float64)).alias(name)
+            for at, name in enumerate(CHOICES)
+        )
+        replies = choices[np.repeat(np.arange(choices.height), choices["count"].fill_null(0))]
+        tables.append(replies.select("race", "gender", "question", *weights, task=pl.lit("mcq")))
+    if texts is not None:
+        tables.append(texts.select("race", "gender", description="text", task=pl.lit("description")))
+    if forms:
+        rows = [{"fields": _fields(form)} for form in forms]
+        if not any(row["fields"] for row in rows):
+            raise DataError("The forms of form.jsonl have none of the paper's fields.")
+        fields = pl.DataFrame({"fields": rows}, schema={"fields": FIELDS})
+        tables.append(fields.select(
+            pl.col("fields").struct.json_encode(), task=pl.lit("form"), form=pl.int_range(pl.len()).cast(pl.String),
+        ))  # fmt: skip
+    columns = dict.fromkeys(("race", "gender", "question", "description", "fields", "form"), pl.String())
+    answers = pl.concat([pl.DataFrame(schema=columns), *tables], how="diagonal")
+    refused = (pl.col("task") == "mcq") & pl.col(CHOICES[0]).is_null() if choices is not None else pl.lit(value=False)
+    return answers.with_columns(
+        image=pl.concat_str("race", "gender", separator=" "), repeat=pl.lit(0), weight=pl.when(~refused).then(1.0),
+        mass=(~refused).cast(pl.Float64), na=pl.when(refused).then(pl.lit(NA.REFUSED, NA_DTYPE)),
+    )  # fmt: skip
+
+
+def _fields(form: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Fields of a released form; which were filled in beforehand is not told."""
+    reading = {"state": "value", "read": Read.JSON.value, "route": Route.EXACT.value, "prefilled": False}
+    by_key = {key: field for field in attributes("released") for key in (field.title, *field.keys)}
+    return [
+        {**reading, "attribute": by_key[key].name,
+         "categories": [by_key[key].categories.forms.get(folded(value), value) for value in values]}
+        for key, values in form.items()
+        if key in by_key
+    ]  # fmt: skip

@@ -1,46 +1,44 @@
 """Reproduction of VisBias's tables from the authors' released answers. docs/reproduce.md says what differs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import polars as pl
 
-from facevalue.annotate import lexicon, sentiment, tokens
-from facevalue.annotate.counts import WordCounter
-from facevalue.annotate.tokens import Tokeniser
-from facevalue.answers.categories import words as folded
-from facevalue.errors import DataError, DependencyError
-from facevalue.measures import conditional_kl, divergence, marked_words
-from facevalue.protocol.paper import Paper
+from facevalue.errors import DataError
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.wanted import measures_wanted
+from facevalue.protocol.paper import Paper, estimated, pointed
 from facevalue.protocol.released_tables import of_models
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.studies.visbias import analysis
+from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias import released_answers as released
+from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
+from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.tables import choice_questions
 
 PAPER = Paper.shipped(__package__)
 MODELS = list(PAPER.table("8"))
 DESCRIPTIONS, PAIRS = 11_200, 70
 """What the paper divides by (sections 3.2 and 3.3)."""
-LEAST = 2
-"""Forms of a condition: "after excluding cases with only one sample" (section 3.4)."""
-_SECOND_ROUNDING = 0.001  # Table 5 was rounded twice: below 10 that moves a value by up to 0.006
 _TOKENS_APART = 0.005  # relative difference that the way of cutting texts into tokens explains
-_LISTS = {"asian": "Asian", "black": "Black", "latino": "Latino", "ME": "Middle-Eastern", "white": "White"}
-_GROUPS = {"latine": "latino", "me": "ME", "hispanic": "latino", "middle eastern": "ME"}
-"""Names of groups in the released answers, where tables or measures have others."""
-_QUESTIONS = {"Income": "income", "Education": "education", "Political Leaning": "politics", "Religion": "religion"}
 _NOT_RELEASED = "the answers of this condition are not in the release"
 _NOT_HERE = "the answers are not among the files at hand"
 _TOKENS = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
 _SCAN = "the lists of neighbouring columns run together in the scan"
-_SHIFTED = "GPT-4o's printed positive values stand one line off: Male shows Female's, ME shows Male's"
-_FEWER_DIGITS = "all other cells of the table have two decimals: a digit is lost in the scan, or was never printed"
+_FEW_FORMS = "fewer than two forms have this choice and the other attribute"
 _OUR_MATCH = "which categories of the form and options correspond is not stated: ours give another value"
+
+TEXT_MEASURES = (
+    *(m.CHARACTERS, m.TOKENS, m.POSITIVE_PUBLISHED, m.NEGATIVE_PUBLISHED),
+    *(m.WORDS_PUBLISHED, m.MARKED_PUBLISHED),
+)
+"""What is estimated of descriptions; each is taken as published."""
 
 T = TypeVar("T")
 
@@ -54,10 +52,8 @@ def reproduce(folder: Path | None) -> Reproduction:
         "length": answers.length,
         "marked": answers.marked,
         "released": answers.released,
-        "divergence": answers.divergence,
         "differing": answers.differing,
-        "sentiment": answers.sentiment,
-        "stereotyped": answers.stereotyped,
+        "estimate": partial(estimated, answers.estimates),
         "responses": lambda cell: answers.of_model(cell, answers.choices, lambda rows: int(rows["count"].sum())),
         "descriptions": lambda cell: answers.of_model(cell, answers.texts, lambda texts: texts.height),
         "forms": lambda cell: answers.of_model(cell, answers.completed, len),
@@ -85,13 +81,32 @@ class _Released:
         self.choices = self._of_models(_by_model(choices), "mcq.csv")
         self.compared = self._of_models(_by_model(yes_no), "yesno.csv")
         self.texts = {model: released.texts(path) for model, path in paths.items()}
-        self._forms = {model: _gathered(forms) for model, forms in self.completed.items()}
         self._leave_out("Table 5 is", choices is not None, "mcq.csv or mcq_counts.csv")
         self._leave_out("Table 6 is", yes_no is not None, "yesno.csv")
         self._leave_out("Tables 1, 7 and 8 are", bool(paths), "descriptions_MODEL.parquet")
-        self._stereotypes = self._counted(folder / "stereotype_words.json") if paths else {}
-        self._sentiment = self._scored()
+        lists = folder / "stereotype_words.json"
+        self._leave_out("Table 8 is", lists.is_file() or not paths, lists.name)
+        setting = Asked(
+            ("race", "gender"), tuple(f"{race} {gender}" for race in released.RACES for gender in released.GENDERS),
+            attributes("released"), str(lists) if paths and lists.is_file() else "",
+        )  # fmt: skip
+        models = [model for model in MODELS if model in {*self.choices, *self.texts, *self.completed}]
+        nothing = EstimateTable(analysis.STUDY, "", m.LABELS).frame()
+        self.estimates = pl.concat([nothing, *(self._estimates(model, setting) for model in models)])
         self._leave_out("Section 3.4 is", bool(self.completed), "form.jsonl")
+
+    def _estimates(self, model: str, setting: Asked) -> pl.DataFrame:
+        """What the study estimates of a model's answers: values alone, as nothing else is printed."""
+        answers, table = TaskAnswers(setting), EstimateTable(analysis.STUDY, model, m.LABELS)
+        answers.add(released.as_answers(self.choices.get(model), self.texts.get(model), self.completed.get(model, ())))
+        if answers.why_no_scores and (notice := f"Table 7 is left out: {answers.why_no_scores}") not in self.notices:
+            self.notices.append(notice)
+        with measures_wanted(measure.name for measure in TEXT_MEASURES):
+            add_texts(table, answers)
+        with values_only():
+            for add in (analysis.add_choices, analysis.add_forms, analysis.add_agreement):
+                add(table, answers)
+        return table.frame()
 
     def _of_models(self, tables: Mapping[str, T], file: str) -> dict[str, T]:
         of_paper, notices = of_models(tables, MODELS, file)
@@ -128,22 +143,6 @@ class _Released:
             return [cell.claim(None, None, _NOT_RELEASED if cell.text != "answers" else _NOT_HERE)]
         return [replace(cell.word(answers[0]), note=answers[1])]
 
-    def divergence(self, cell: Printed) -> list[Cell]:
-        """Table 5: squared Jensen-Shannon distance of a group's choices from those of all."""
-        model, question = cell.column.split("/")
-        if model not in self.choices:
-            return []
-        group = _GROUPS.get(cell.row.lower(), cell.row.lower())
-        factor, groups = ("gender", released.GENDERS) if group in released.GENDERS else ("race", released.RACES)
-        valid = self.choices[model].filter(pl.col("question") == question).drop_nulls("choice")
-        counts = np.zeros((len(groups), released.QUESTIONS[question]))
-        for level, choice, count in valid.group_by(factor, "choice").agg(pl.col("count").sum()).iter_rows():
-            counts[list(groups).index(level), choice] = count
-        value = float(divergence.jsd(counts)[list(groups).index(group)])
-        if not np.isfinite(value):
-            return [cell.number(None)]
-        return [replace(cell, note=None, slack=_SECOND_ROUNDING if value < 10 else 0.0).number(value)]
-
     def differing(self, cell: Printed) -> list[Cell]:
         """Table 6: pairs with differing answers, in percent."""
         if cell.row not in self.compared:
@@ -162,124 +161,68 @@ class _Released:
         return [compared]
 
     def length(self, cell: Printed) -> list[Cell]:
-        """Table 1: characters and tokens of descriptions."""
-        if cell.column not in self.texts:
+        """Table 1: characters and tokens of descriptions, of as many as there should be."""
+        rows = pointed(self.estimates, cell)
+        if rows is None:
             return []
-        frame = self.texts[cell.column]
-        if cell.row == "Char":
-            return [cell.number(int(frame["text"].str.len_chars().sum()) / DESCRIPTIONS)]
-        length = int(tokens.lengths(frame, "text")["tokens"].sum()) / DESCRIPTIONS
+        length = rows["value"][0] * rows["n"][0] / DESCRIPTIONS
         near = abs(length / float(str(cell.text)) - 1) < _TOKENS_APART
-        return [cell.number(length, _TOKENS if near else None)]
+        return [cell.number(length, _TOKENS if near and cell.row == "Token" else None)]
 
     def marked(self, cell: Printed) -> list[Cell]:
         """Table 1: marked words, of women against men and the reverse, and of each race and White people."""
-        group, model = cell.row.removeprefix("marked words: "), cell.column
-        factor, unmarked = ("gender", "male") if group in released.GENDERS else ("race", "white")
-        ranked = _ranked_words(self.texts[model], factor, unmarked) if model in self.texts else {}
-        in_doubt = group in PAPER.document["marked_in_doubt"].get(model, ())
-        return [cell.words(ranked[group], _SCAN if in_doubt else None)] if group in ranked else []
-
-    def _scored(self) -> dict[str, dict[str, Mapping[str, float]]]:
-        """Sentiment by model and group; none without the extra that scores it."""
-        try:
-            return {
-                model: {
-                    row[factor]: row
-                    for factor in ("gender", "race")
-                    for row in sentiment.concatenated(frame, "text", factor).iter_rows(named=True)
-                }
-                for model, frame in self.texts.items()
-            }
-        except DependencyError as error:
-            self.notices.append(f"Table 7 is left out: {error}")
-            return {}
-
-    def sentiment(self, cell: Printed) -> list[Cell]:
-        """Table 7: NLTK rounds a score to three decimals; the table shows it in percent."""
-        group, name = cell.column.split("/")
-        row = self._sentiment.get(cell.row, {}).get(group)
-        shifted = cell.row == "gpt-4o" and name == "pos" and group in ("female", "male", "ME")
-        value = round(100 * round(row[name], 3), 1) if row else None
-        return [cell.number(value, _SHIFTED if shifted else None)] if row else []
-
-    def _counted(self, path: Path) -> dict[str, pl.DataFrame]:
-        """Stereotype words in each text, by model."""
-        if not path.is_file():
-            self._leave_out("Table 8 is", False, path.name)
-            return {}
-        all_lists = lexicon.read(path)
-        lists: dict[str, Sequence[str]] = {
-            race: [f"{kind}/{name}" for kind in ("person", "man", "woman")] for race, name in _LISTS.items()
-        }
-        for gender, kind in (("female", "woman/"), ("male", "man/")):
-            lists[gender] = [name for name in all_lists.lists if name.startswith(kind)]
-            if not lists[gender]:
-                raise DataError(f"{path.name} has no lists of {kind.rstrip('/')!r}.")
-        merged = all_lists.merged(lists)
-        return {
-            model: frame.hstack(lexicon.count(frame, "text", merged, Tokeniser.STEREOTYPE))
-            for model, frame in self.texts.items()
-        }
-
-    def stereotyped(self, cell: Printed) -> list[Cell]:
-        """Table 8: words of a group's lists, of 1,000 in texts about it."""
-        if cell.row not in self._stereotypes:
+        rows = pointed(self.estimates, cell)
+        if rows is None:
             return []
-        group, factor = cell.column, "gender" if cell.column in released.GENDERS else "race"
-        of_group = self._stereotypes[cell.row].filter(pl.col(factor) == group)
-        total = int(of_group["tokens"].sum())
-        if not total:
-            return [cell.number(None, "no texts")]
-        fewer_digits = len(str(cell.text).partition(".")[2]) < 2
-        return [cell.number(1000 * int(of_group[group].sum()) / total, _FEWER_DIGITS if fewer_digits else None)]
+        group = cell.row.removeprefix("marked words: ")
+        in_doubt = group in PAPER.document["marked_in_doubt"].get(cell.column, ())
+        return [cell.words(rows.sort("value")["word"].to_list(), _SCAN if in_doubt else None)]
+
+    def _shifts(self, model: str, attribute: str, outcome: str) -> pl.DataFrame:
+        """How far each choice of an attribute shifts another one, those that most shift it first."""
+        labels = {"measure": m.SHIFT.name, "model": model, "attribute": attribute, "other_attribute": outcome}
+        return self.estimates.filter(**labels).drop_nulls("value").sort("value", descending=True, maintain_order=True)
 
     def association(self, cell: Printed) -> list[Cell]:
         """The likeliest category of one attribute where another has a given one."""
         attribute, choice = cell.row.split(" = ")
         cells = []
-        for model, forms in self._forms.items():
-            (met, names), (base, outcomes) = forms.of(attribute), forms.of(cell.column)
-            counts = base[met[:, names.index(choice)] > 0].sum(axis=0)
-            likely = outcomes[int(counts.argmax())] if counts.any() else None
-            column, row = f"{model}/{_title(cell.column)}", f"{_title(attribute)} = {choice}"
-            cells.append(cell.at(column, cell.text, row).word(likely, None if likely else "no form has this choice"))
+        for model in self.completed:
+            likely = self._shifts(model, attribute, cell.column).filter(choice=choice)["likeliest"].to_list()
+            compared = cell.at(f"{model}/{_title(cell.column)}", cell.text, f"{_title(attribute)} = {choice}")
+            cells.append(compared.word(likely[0]) if likely else compared.word(None, _FEW_FORMS))
         return cells
 
     def strongest(self, cell: Printed) -> list[Cell]:
         """The choice of an attribute that shifts another most (Figure 3), and by how much, which is not printed."""
         model, outcome = cell.column.split("/")
-        if model not in self._forms:
+        if model not in self.completed:
             return []
-        (met, names), (votes, _) = self._forms[model].of(cell.row), self._forms[model].of(outcome)
-        is_met = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
-        counts = np.stack([votes[member].sum(axis=0) for member in is_met.T])
-        shifts = np.where(is_met.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
         row, title = _title(cell.row), _title(outcome)
-        at = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
         compared = cell.at(model, cell.text, f"{row}: what shifts {title} most")
-        cells = [compared.word(None if at is None else names[at])]
-        if at is not None:
+        for choice, shift in self._shifts(model, cell.row, outcome).select("choice", "value").head(1).iter_rows():
             note = "the figure prints no number; smoothed as docs/forms.md says"
-            cells.append(cell.at(model, row=f"{row} = {names[at]}: KL of {title}").number(float(shifts[at]), note))
-        return cells
+            by_how_much = cell.at(model, row=f"{row} = {choice}: KL of {title}").number(shift, note)
+            return [compared.word(choice), by_how_much]
+        return [compared.word(None)]
 
     def implicit_explicit(self, cell: Printed) -> list[Cell]:
         """Mean divergence, over genders or races, of what forms say from what choices say (section 4.3).
 
         Categories are matched as the study's own measure does (`analysis`): what only one list has is left out.
         """
-        (model, factor), question = cell.column.split("/"), _QUESTIONS[cell.row]
-        forms, choices = self._forms.get(model), self.choices.get(model)
-        if forms is None and choices is None:
+        model, question = cell.labels["model"], cell.labels["question"]
+        in_files = {"form.jsonl": model in self.completed, "mcq.csv or mcq_counts.csv": model in self.choices}
+        if not any(in_files.values()):
             return []
         if question not in analysis.FIELDS:
             return [cell.number(None, f"cannot be recomputed: {analysis.NO_COMMON_BOUND}")]
-        if forms is None or choices is None:
-            missing = "form.jsonl" if forms is None else "mcq.csv or mcq_counts.csv"
-            return [cell.number(None, f"the model's answers are not in {missing}")]
-        apart = _between(forms, choices, factor, question)
-        return [cell.number(apart, _OUR_MATCH if apart is not None else "no group has both forms and choices")]
+        for file, is_there in in_files.items():
+            if not is_there:
+                return [cell.number(None, f"the model's answers are not in {file}")]
+        rows = pointed(self.estimates, cell)
+        values = [] if rows is None else rows.sort("group", nulls_last=False)["value"].drop_nulls().to_list()
+        return [cell.number(values[0], _OUR_MATCH) if values else cell.number(None, cell.missing)]
 
 
 def _by_model(frame: pl.DataFrame | None) -> dict[str, pl.DataFrame]:
@@ -304,46 +247,3 @@ def _share_answered(compared: pl.DataFrame | None, cipher: str) -> tuple[str, st
         return None
     answers = int(rows["yes"][0]) + int(rows["no"][0] or 0)
     return "answers" if answers > PAIRS else "refuses", f"{answers} of {2 * PAIRS} answers are yes or no"
-
-
-def _ranked_words(frame: pl.DataFrame, factor: str, unmarked: str) -> dict[str, list[str]]:
-    """The ranking of marked words of each group; none where there is nothing to compare with."""
-    cells = frame.select("race", "gender").unique(maintain_order=True).with_row_index("unit")
-    if unmarked not in cells[factor] or cells[factor].n_unique() < 2:
-        return {}
-    unit = frame.join(cells, on=["race", "gender"], how="left", maintain_order="left")["unit"]
-    counter = WordCounter(cells.height, Tokeniser.MARKED)
-    counter.add(frame, "text", unit.to_numpy().astype(np.int64))
-    ranked = marked_words.published(counter.counts(), cells[factor].to_list(), unmarked)
-    return {group: ranked.filter(pl.col("group") == group)["word"].to_list() for group in cells[factor].unique()}
-
-
-def _gathered(completed: Sequence[Mapping[str, Sequence[str]]]) -> conditional_kl.Forms:
-    """Released forms as weights."""
-    table = attributes("released")
-    by_key = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
-    rows: list[tuple[int, str, list[str]]] = [
-        (form, by_key[key].name, [by_key[key].categories.forms.get(folded(value), value) for value in values])
-        for form, fields in enumerate(completed)
-        for key, values in fields.items()
-        if key in by_key
-    ]
-    if not rows:
-        raise DataError("The forms of form.jsonl have none of the paper's fields.")
-    frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
-    return conditional_kl.gather(frame, [(a.name, a.categories.names) for a in table])
-
-
-def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
-    (levels,) = (q.levels for q in choice_questions() if q.name == question)
-    (members, groups), (votes, names) = forms.of(factor), forms.of(analysis.FIELDS[question])
-    matched = np.array([[analysis.LEVELS[question].get(name) == level for level in levels] for name in names])
-    divergences = []
-    for group in sorted(set(analysis.GROUPS[factor].values())):
-        about = [at for at, name in enumerate(groups) if analysis.GROUPS[factor].get(name) == group]
-        choices = votes[members[:, about].sum(axis=1) > 0].sum(axis=0) @ matched
-        chosen = answered.filter(**{"question": question, factor: _GROUPS.get(group, group)}).drop_nulls("choice")
-        counts = np.bincount(chosen["choice"].to_numpy(), chosen["count"].to_numpy(), len(levels))
-        if choices.sum() > 0 and counts.sum() > 0:
-            divergences.append(float(divergence.js(choices / choices.sum(), counts / counts.sum())))
-    return float(np.mean(divergences)) if divergences else None

@@ -20,11 +20,17 @@ WORDINGS = ("paper", "released")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A race, gender or occupation: its name, its title in tables, and how folders of photographs spell it."""
+    """A race, gender or occupation: its name, its title in tables, how folders of photographs spell it, and others."""
 
     name: str
     title: str
     folders: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All that it is called in tables and lists of words."""
+        return (self.name, *self.folders, *self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ _FORMATS = {"paper": "format", "released": "released"}
 
 
 def _levels(factor: str) -> tuple[Level, ...]:
-    return tuple(Level(row["name"], row["title"], tuple(row["folders"])) for row in read("people.toml")[factor])
+    rows = read("people.toml")[factor]
+    return tuple(Level(row["name"], row["title"], tuple(row["folders"]), tuple(row.get("words", ()))) for row in rows)
 
 
 races, genders, occupations = (partial(_levels, factor) for factor in ("race", "gender", "occupation"))
