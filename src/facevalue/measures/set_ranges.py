@@ -27,6 +27,7 @@ SHUFFLED, SHUFFLES, ENOUGH = 100, (1000, 10_000), 20
 _REPLICATES = 20_000  # ranges from which the distribution without any difference is taken
 _BLOCK = 2**20  # replies that are shuffled at once: bounds the work space at some 100 MB
 _SLACK = 1e-12
+Codes = npt.NDArray[np.int64]
 _BEYOND = "range of the images' own means: below, what its test leaves beyond chance"
 
 
@@ -68,7 +69,9 @@ class SetRanges:
     """Quantiles of the ranges, and of the ranges of as many replies to one image. No p."""
 
 
-def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) -> SetRanges:
+def summary(
+    scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,), clusters: Codes | None = None
+) -> SetRanges:
     """Mean and quantiles of set ranges, with the range that chance alone gives.
 
     Parameters
@@ -77,6 +80,9 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
         As in `set_ranges`. The set is the cluster, with all its draws.
     quantiles:
         Which; `TAIL` is the published one.
+    clusters:
+        Number of the cluster of each row of `scores`, where several rows are of one set: its answers to several
+        questions. By default each row is a cluster.
 
     Notes
     -----
@@ -119,15 +125,17 @@ def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) ->
         tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
         missing = cluster_bootstrap.no_floor
         return SetRanges(nothing, missing(1), tail, missing(len(quantiles)))
-    sums, counts = cluster_sums(values, sets, np.zeros_like(sets), size, 1)
+    of = np.arange(size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    sums, counts = cluster_sums(values, of[sets], np.zeros_like(sets), size, 1)
     mean = cluster_bootstrap.means(sums, counts, seed, level=True)
-    tail = set_quantiles(values, sets, np.array(quantiles))
+    tail = set_quantiles(values, of[sets], np.array(quantiles))
     if only_values():
         return SetRanges(mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)))
-    replies = _Replies(scores, ranges)
+    replies = _Replies(scores, ranges, of)
     floor = replies.floor(seed)
-    mean = _beyond_chance(mean, replies.excess, floor, replies.sets - 1)
-    high = wilson(np.array(quantiles), tail_size(values, sets, np.array(quantiles)), replies.sets - 1, 2 * LEVEL - 1)[1]
+    df = replies.clusters - 1
+    mean = _beyond_chance(mean, replies.excess, floor, df)
+    high = wilson(np.array(quantiles), tail_size(values, of[sets], np.array(quantiles)), df, 2 * LEVEL - 1)[1]
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
     tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
@@ -151,12 +159,13 @@ def summary_bounds(
     asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
     quantiles: tuple[float, ...] = (TAIL,),
+    clusters: Codes | None = None,
 ) -> tuple[Bounds, Bounds]:
     """Between what the mean and the quantiles of set ranges would lie, whatever the missing scores are.
 
     Parameters
     ----------
-    scores, quantiles:
+    scores, quantiles, clusters:
         As in `summary`.
     asked:
         Which scores were asked for, of the same shape; sets and draws in which all were count.
@@ -189,7 +198,8 @@ def summary_bounds(
     ranges = set_ranges(scores)
     values = ranges[np.isfinite(ranges)]
     missing = float(of_draw.missing.mean()) if sets.size else np.nan
-    totals = [cluster_sums(end, sets, np.zeros_like(sets), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
+    of = sets if clusters is None else np.unique(clusters, return_inverse=True)[1][sets]
+    totals = [cluster_sums(end, of, np.zeros_like(of), scores.shape[0], 1) for end in (of_draw.low, of_draw.high)]
     means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in totals]
     error = np.max([cluster_bootstrap.standard_error(*pair) for pair in totals], axis=0)
     tails = [_at(end, np.array(quantiles)) for end in (of_draw.low, of_draw.high)]
@@ -267,12 +277,12 @@ def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) 
 class _Replies:
     """The replies of sets that have at least two whole draws: ranges of each image's own, and of any of a set's."""
 
-    def __init__(self, scores: Array, ranges: Array) -> None:
+    def __init__(self, scores: Array, ranges: Array, clusters: Codes) -> None:
         is_whole = np.isfinite(ranges)
         self._draws = is_whole.sum(axis=1)
         self._images = scores.shape[1]
         self._pools: list[Array] = []
-        pools = []
+        pools, of = [], [np.zeros(0, dtype=np.int64)]
         for count in range(2, scores.shape[2] + 1):
             at = np.flatnonzero(self._draws == count)
             if not at.size:
@@ -282,12 +292,15 @@ class _Replies:
             pool = np.sort(scores_of_set.reshape(at.size, -1), axis=1)
             total = pool.shape[1]
             self._pools.append(scores_of_set)
+            of.append(clusters[at])
             within = (scores_of_set.max(axis=2) - scores_of_set.min(axis=2)).mean(axis=1)
             expected = (pool @ _expected(total, size) for size in (count, self._images))
             pools.append(np.stack([np.nanmean(ranges[at], axis=1), within, *expected]) * count)
         self._weight = np.concatenate([np.full(p.shape[0], float(p.shape[2])) for p in self._pools] or [np.zeros(0)])
         self._found = np.concatenate(pools, axis=1) if pools else np.zeros((4, 0))
         self.sets = self._found.shape[1]
+        self._cluster = np.unique(np.concatenate(of), return_inverse=True)[1]
+        self.clusters = int(self._cluster.max(initial=-1)) + 1
 
     @property
     def excess(self) -> float:
@@ -308,13 +321,14 @@ class _Replies:
         moved = _divided(within.sum(), short.sum()) * (full - growth * short)
         apart = observed - growth * within - moved
         value = self.excess
-        if self.sets < 2:
+        if self.clusters < 2:
             return Floor(np.array([floor]), np.full(1, np.nan), np.full(1, np.nan))
-        if self.sets <= SHUFFLED:
+        if self.clusters <= SHUFFLED:
             return self._shuffled(seed, floor, growth, value, float(total))
-        se = float(np.sqrt(((apart - apart.sum() / total * weight) ** 2).sum() * self.sets / (self.sets - 1)) / total)
-        high = floor + float(special.stdtrit(self.sets - 1, LEVEL)) * se
-        p = float(special.stdtr(self.sets - 1, -value / se)) if se > _SLACK else np.nan
+        off = np.bincount(self._cluster, apart - apart.sum() / total * weight, self.clusters)
+        se = float(np.sqrt((off**2).sum() * self.clusters / (self.clusters - 1)) / total)
+        high = floor + float(special.stdtrit(self.clusters - 1, LEVEL)) * se
+        p = float(special.stdtr(self.clusters - 1, -value / se)) if se > _SLACK else np.nan
         return Floor(np.array([floor]), np.array([high]), np.array([p]))
 
     def _shuffled(self, seed: int, floor: float, growth: float, value: float, total: float) -> Floor:

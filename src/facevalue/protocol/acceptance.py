@@ -12,7 +12,7 @@ from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
 from facevalue.protocol.replies import Options, Score
 from facevalue.protocol.slots import OPTIONS, slots
-from facevalue.protocol.takes import BETWEEN, FLIP, GAP, MOST_GROUPS, MOST_LEVELS, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import FLIP, GAP, MOST_GROUPS, MOST_LEVELS, RANGE, SHIFT, UNSIGNED, Breakdown, Take
 from facevalue.protocol.tasks import TASK, Task
 
 _ANSWERS = frozenset((
@@ -125,7 +125,7 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
                 f"The factor {name!r} has {many:,} levels; a {take.measure} tells {MOST_LEVELS:,} apart at most. Group "
                 "them by another factor."
             )
-    if take.measure in BETWEEN and counts[take.of] > MOST_GROUPS:
+    if take.measure in UNSIGNED and counts[take.of] > MOST_GROUPS:
         raise DataError(
             f"The factor {take.of!r} has {counts[take.of]:,} levels; a {take.measure} is between {MOST_GROUPS} "
             "groups at most. Group them by another factor."
@@ -159,7 +159,8 @@ def check_measures(tasks: Sequence[Task]) -> None:
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
         for label in (name, *companions(take, name)):
-            entry = (kind if label == name else f"{'rate' if take.measure == FLIP else 'size'} of a {kind}", score.name)
+            beside = {FLIP: "rate", RANGE: "tail"}.get(take.measure, "size")
+            entry = (kind if label == name else f"{beside} of a {kind}", score.name)
             if label in INSTRUMENT or kinds.setdefault(label, entry)[0] != entry[0]:
                 holder = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
                 with placed(take.where):
@@ -192,7 +193,7 @@ def _shared(take: Take, rival: Take, breakdown: Breakdown) -> str:
     """What is to be done about two takes of one measure; empty where their labels differ."""
     by = ({*take.by}, {*rival.by})
     if take.measure != GAP:
-        same = by[0] == by[1] and (take.measure not in BETWEEN or take.of == rival.of)
+        same = by[0] == by[1] and (take.measure not in UNSIGNED or take.of == rival.of)
         return "leave one of them out." if same else ""
     if {*take.by, take.of} != {*rival.by, rival.of}:
         return ""

@@ -25,7 +25,7 @@ from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import OTHER, Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.protocol.takes import BETWEEN, CONTRAST, DIMENSION, MEAN, Breakdown
+from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, UNSIGNED, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
@@ -240,7 +240,7 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
             for score in task.scores_of(take):
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
-                if take.measure in BETWEEN:
+                if take.measure in UNSIGNED:
                     levels |= {DIMENSION: (take.of,)}
                 elif take.of:
                     others = dict.fromkeys(rival for _, rival in breakdown.contrasts(take))

@@ -10,13 +10,12 @@ from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
 from facevalue.protocol.charts import Dumbbells
-from facevalue.protocol.definitions import flip_names, measure_name
+from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
-    BETWEEN,
     CONTRAST,
     DIMENSION,
     FLIP,
@@ -25,9 +24,11 @@ from facevalue.protocol.takes import (
     MEAN,
     OTHERS,
     PREFERENCE,
+    RANGE,
     SHIFT,
     SPREAD,
     TALLY,
+    UNSIGNED,
     Breakdown,
     Take,
 )
@@ -39,6 +40,7 @@ _TITLES = {
     GAP: "Differences",
     SPREAD: "Spreads between groups",
     FLIP: "Flips of the answer",
+    RANGE: "Ranges within units",
     TALLY: "Questions in which groups differ",
     PREFERENCE: "Preferences",
 }
@@ -50,6 +52,9 @@ _LEADS = {
     SPREAD: "How far the groups lie apart. A spread is never zero, even without any difference: see its noise floor.",
     FLIP: "How often the answer differs from that about the base, beyond that about one picture asked twice. Any other "
     "picture would change some answers: this says how far they hang on the picture, not why.",
+    RANGE: "How far the levels lie apart within a unit: the highest score less the lowest. A range is never zero, even "
+    "without any difference, and grows with the number of levels: see its noise floor, of as many replies to one "
+    "picture.",
     TALLY: "In how many questions the groups differ, by a test of each. Never zero, even without any difference: see "
     "its noise floor.",
     PREFERENCE: "How far the answers lean to the picture beside the base.",
@@ -114,7 +119,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), NO_SCORER),
-        units=UnitsCard(floor="Noise floor" if any(row.take.measure in BETWEEN for row in taken[:1]) else ""),
+        units=UnitsCard(floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else ""),
     )
 
 
@@ -181,7 +186,7 @@ def _wordings(breakdown: Breakdown) -> StatedCard:
 
 def _selection(take: Take, task: Task, score: Score) -> Of:
     """The estimates of a take of one score."""
-    by = {GAP: (*take.by, take.of, CONTRAST), **dict.fromkeys(BETWEEN, (*take.by, DIMENSION))}.get(
+    by = {GAP: (*take.by, take.of, CONTRAST), **dict.fromkeys(UNSIGNED, (*take.by, DIMENSION))}.get(
         take.measure, take.by
     )
     if take.measure == GAP:
@@ -199,7 +204,7 @@ def _title(take: Take) -> str:
 
 
 def _lead(row: _Taken, *, several: bool) -> Findings:
-    effect, is_spread = _EFFECTS.get(row.take.measure, "difference"), row.take.measure in BETWEEN
+    effect, is_spread = _EFFECTS.get(row.take.measure, "difference"), row.take.measure in UNSIGNED
     verbs = ("is more than chance gives", "are more than chance gives")
     score = row.score.name.replace("_", " ")
     name = f"{row.take.named()}, {score}" if several else row.take.named()
@@ -222,9 +227,10 @@ def _section(name: str, title: str, members: Sequence[_Taken], *, several: bool)
     first = members[0]
     tables = [_strips(row, alone=alone, several=several, key=row is first) for row in members]
     for row, table in zip(members, tuple(tables), strict=True):
-        if row.take.measure == FLIP:
+        if row.take.measure in _BESIDE:
             tables += [replace(table, of=(replace(row.of, measure=measure),), title=title, key=False)
-                       for measure, title in zip(flip_names(row.of.measures[0]), _FLIPS, strict=True)]  # fmt: skip
+                       for measure, title in zip(companions(row.take, row.of.measures[0]), _BESIDE[row.take.measure],
+                                                 strict=True)]  # fmt: skip
     return Section(name, title, tuple(tables), each_model=True, lead=_LEADS[members[0].take.measure])
 
 
@@ -236,14 +242,18 @@ def _strips(row: _Taken, *, alone: bool, several: bool, key: bool) -> Strips:
     """
     take = row.take
     first = ", ".join(take.by).capitalize() or "Of"
-    names = take.by if take.measure in BETWEEN else (*take.by, *filter(None, [take.of]))
+    names = take.by if take.measure in UNSIGNED else (*take.by, *filter(None, [take.of]))
     title = _title(take) if alone or not names else f"{_TITLES[take.measure]}: {', '.join(names)}"
     heading = row.score.title if several else ""
     return Strips(of=(row.of,), first=first, title=f"{title}: {_lower(heading)}" if heading else title,
                   heading=heading, key=key, empty="Not measurable.")  # fmt: skip
 
 
-_FLIPS = ("Answers that differ from that about the base", "Answers that differ where one picture is asked twice")
+_BESIDE = {
+    FLIP: ("Answers that differ from that about the base", "Answers that differ where one picture is asked twice"),
+    RANGE: ("Ranges that one in ten exceeds",),
+}
+"""Titles of the tables of what stands beside a take."""
 
 
 def _lower(title: str) -> str:

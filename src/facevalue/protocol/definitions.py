@@ -8,15 +8,16 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Options, Reply, Score
 from facevalue.protocol.takes import (
-    BETWEEN,
     FLIP,
     GAP,
     LEVELS_MEAN,
     MEAN,
     PREFERENCE,
+    RANGE,
     SHIFT,
     SPREAD,
     TALLY,
+    UNSIGNED,
     Breakdown,
     Take,
 )
@@ -48,9 +49,15 @@ def flip_names(name: str) -> tuple[str, str]:
     return f"{name}_rate", f"{name}_floor"
 
 
+def range_names(name: str) -> tuple[str]:
+    """Name of the range that one in ten exceeds, beside the mean range."""
+    return (f"{name}_q90",)
+
+
 def companions(take: Take, name: str) -> tuple[str, ...]:
     """Names of the measures that stand beside that of a take."""
-    return size_names(name) if take.size else flip_names(name) if take.measure == FLIP else ()
+    names = {FLIP: flip_names, RANGE: range_names}.get(take.measure)
+    return size_names(name) if take.size else names(name) if names else ()
 
 
 def kind_of(take: Take, breakdown: Breakdown) -> str:
@@ -81,6 +88,10 @@ _TOLD = {
         "Flips of the answer beyond those of one picture asked twice: {}",
         "p (1 - p') + p' (1 - p) - (flips of base and change asked twice) / 2, which is (p - p')² on average",
     ),
+    RANGE: (
+        "Range within units: {}",
+        "mean over units, questions and draws of max - min over the unit's levels; floor: of as many replies to one",
+    ),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
 }
 
@@ -100,17 +111,24 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
             reach = 1.0 if kind == TALLY else reach
-            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind in BETWEEN else -reach, reach)
+            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind in UNSIGNED else -reach, reach)
             phrase = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
                 name, title.format(phrase), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
-                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in BETWEEN,
+                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in UNSIGNED,
                 comparison=kind not in (MEAN, FLIP), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])
             if take.measure == FLIP:
                 out |= _flips(out[name])
+            if take.measure == RANGE:
+                (tail,) = range_names(name)
+                told = (
+                    f"Range within units that one in ten exceeds: {phrase}",
+                    "90th percentile, linear, of max - min",
+                )
+                out[tail] = replace(out[name], name=tail, title=told[0], equation=told[1], comparison=False)
     return out
 
 

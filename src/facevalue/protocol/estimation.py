@@ -30,8 +30,9 @@ from facevalue.measures.missing_data_bounds import (
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
-from facevalue.protocol.definitions import companions, flip_names, measure_name, size_names
+from facevalue.protocol.definitions import companions, flip_names, measure_name, range_names, size_names
 from facevalue.protocol.instrument import by_group
+from facevalue.protocol.ranges import add_ranges
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
 from facevalue.protocol.spreads import add_spreads, group_bounds, limits
@@ -44,6 +45,7 @@ from facevalue.protocol.takes import (
     MEAN,
     OTHERS,
     PREFERENCE,
+    RANGE,
     SHIFT,
     SPREAD,
     TALLY,
@@ -74,7 +76,7 @@ class Estimator:
             return
         takers = {
             SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread,
-            PREFERENCE: self._preference, TALLY: self._tally, FLIP: self._flip,
+            PREFERENCE: self._preference, TALLY: self._tally, FLIP: self._flip, RANGE: self._range,
         }  # fmt: skip
         takers[take.measure](table, take, measure)
 
@@ -262,6 +264,11 @@ class Estimator:
             measure, labels, shares.estimates,
             p_least=p_least, family=family, floor=floor, bounds=bounds,
         )  # fmt: skip
+
+    def _range(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        if self.answers is not None:  # of several models together there is no reply
+            tail = self.measures[range_names(measure.name)[0]]
+            add_ranges(table, take, (measure, tail), self.breakdown, self.answers, self._poles)
 
     def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
         """Scores of shape (units, items), and the units by group."""

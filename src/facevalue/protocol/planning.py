@@ -14,7 +14,7 @@ from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
-from facevalue.protocol.takes import BETWEEN, GAP, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import GAP, SHIFT, UNSIGNED, Breakdown, Take
 from facevalue.protocol.tasks import Task
 
 Array = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ def precision(tasks: Sequence[Task], design: Design) -> Precision | None:
     """Describe the first test of the study to the planner; None where there is none that it can plan for."""
     for task in tasks:
         for take in task.takes:
-            if take.tested and take.measure not in BETWEEN:
+            if take.tested and take.measure not in UNSIGNED:
                 return _of_take(task, take, task.scores_of(take)[0], design)
     return None
 

@@ -18,10 +18,12 @@ from facevalue.protocol.sets import Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
-FLIP = "flip"
-KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP)
+FLIP, RANGE = "flip", "range"
+KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP, RANGE)
 BETWEEN = (SPREAD, TALLY)
 """What says that groups of units differ, over all of them."""
+UNSIGNED = (*BETWEEN, RANGE)
+"""What is never below zero, so that it stands beside a noise floor."""
 METHODS = ("holm", "bh", "by")
 CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "other_group"
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
@@ -41,11 +43,12 @@ class Take:
         `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `gap`: the
         difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
         pairs lean to the picture beside the base. `tally`: share of questions in which groups of a factor differ.
-        `flip`: how often the answer differs from that about the base, beyond a picture asked twice.
+        `flip`: how often the answer differs from that about the base, beyond a picture asked twice. `range`: how far
+        the levels of a factor lie apart within a unit, the highest score less the lowest.
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
-        The factor of a gap, spread or tally.
+        The factor of a gap, spread, tally or range.
     versus:
         Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
         unit's levels; "(each other)": all pairs. By default two levels are compared with each other, and each of more
@@ -114,9 +117,9 @@ class Take:
             raise UnknownNameError("method", self.method, METHODS)
         if self.on not in ("score", SHIFT):
             raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
-        if (self.measure in (GAP, *BETWEEN)) != bool(self.of):
+        if (self.measure in (GAP, *UNSIGNED)) != bool(self.of):
             lack = "needs a factor" if not self.of else "has no factor"
-            raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps, spreads and tallies.")
+            raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps, spreads, tallies and ranges.")
         if (self.versus or self.ends) and self.measure != GAP:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
@@ -195,6 +198,8 @@ class Breakdown:
             raise DataError(
                 f"A {take.measure} is between groups of units; {take.of!r} is not a factor in which units differ."
             )
+        if take.measure == RANGE:
+            self._check_range(take)
         if take.measure == TALLY and (stray := next((n for n in take.by if n not in self.of_prompt), "")):
             raise DataError(f"A tally is a share of questions, and {stray!r} is no factor of the questions.")
         if stray := next((name for name in take.any if name not in self.asked), ""):
@@ -213,6 +218,19 @@ class Breakdown:
                 raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")
         if take.of and len(self.levels(take.of)) < 2:
             raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
+
+    def _check_range(self, take: Take) -> None:
+        if take.of in self._of_items or not self.sets.varies(take.of):
+            raise DataError(
+                f"A range is over the levels that the pictures of one unit have; no unit has several of {take.of!r}."
+            )
+        cell = [self.sets.key, *(name for name in take.by if name not in self._of_items), take.of]
+        counted = self.sets.manifest[self.shown(take)].drop_nulls(cell)
+        if counted.select(cell).is_duplicated().any():
+            raise DataError(
+                f"A unit shows a level of {take.of!r} in several pictures, so that a range would be of more of them in "
+                "some units than in others: break the range down by what tells these pictures apart."
+            )
 
     def levels(self, name: str) -> list[str]:
         """Levels of a factor."""

@@ -1,0 +1,84 @@
+"""Ranges of a score over the levels that a unit shows, beside what as many replies to one picture have."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.set_ranges import Codes, summary, summary_bounds
+from facevalue.measures.slicing import Labels
+from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
+from facevalue.protocol.shifts import SEED
+from facevalue.protocol.takes import DIMENSION, Breakdown, Take
+
+
+def add_ranges(
+    table: EstimateTable,
+    take: Take,
+    measures: tuple[Measure, Measure],
+    breakdown: Breakdown,
+    answers: Aggregate,
+    poles: tuple[float, float] | None,
+) -> None:
+    """Add the mean range within units, and the range that one in ten exceeds (`measures.set_ranges`).
+
+    Units that lack a level that others of their cell show have no range, as a range of fewer pictures is smaller.
+
+    Parameters
+    ----------
+    measures:
+        Of the mean and of the 90th percentile.
+    poles:
+        Least and greatest possible score; None where there are none, so that there are no bounds.
+    """
+    at = breakdown.shown(take)
+    rows, columns = breakdown.rows(at, take.by), breakdown.columns(take.by)
+    levels = {name: number for number, name in enumerate(breakdown.levels(take.of))}
+    level = np.array([levels.get(name, -1) for name in breakdown.sets.manifest[take.of][at]], dtype=np.int64)
+    is_asked = answers.reasons != NOT_ASKED
+    crossed = rows.crossed(columns)
+    for row in range(len(rows)):
+        here = np.flatnonzero((rows.codes == row) & (level >= 0))
+        shown, place = np.unique(level[here], return_inverse=True)
+        if shown.size < 2:
+            continue
+        units, unit = np.unique(breakdown.sets.identity[at[here]], return_inverse=True)
+        shape = (units.size, shown.size, *answers.weights.shape[1:])
+        scores, were_asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+        scores[unit, place], were_asked[unit, place] = answers.weights[at[here]], is_asked[at[here]]
+        for column in range(len(columns)):
+            items = np.flatnonzero(columns.codes == column)
+            cell = row * len(columns) + column
+            labels: dict[str, list[str | None]] = {name: [names[cell]] for name, names in crossed.items()}
+            labels[DIMENSION] = [take.of]
+            of_cell = _by_set(scores, items), _by_set(were_asked, items)
+            _add(table, take, measures, breakdown.labelled(labels), of_cell, np.repeat(units, items.size), poles)
+
+
+def _by_set(values: npt.NDArray[np.generic], items: Codes) -> npt.NDArray[Any]:
+    """From (units, levels, items, draws) to (units x items, levels, draws)."""
+    taken = np.moveaxis(values[:, :, items], 2, 1)
+    return taken.reshape(-1, *taken.shape[2:])
+
+
+def _add(
+    table: EstimateTable,
+    take: Take,
+    measures: tuple[Measure, Measure],
+    labels: Labels,
+    answers: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]],
+    clusters: Codes,
+    poles: tuple[float, float] | None,
+) -> None:
+    scores, were_asked = answers
+    if not were_asked.any():
+        return
+    ranges = summary(scores, SEED, clusters=clusters)
+    bounds = (None, None) if poles is None else summary_bounds(scores, were_asked, poles, clusters=clusters)
+    family = take.named() if take.tested else None
+    floor = ranges.floor if take.tested else replace(ranges.floor, p=np.full(1, np.nan))
+    table.add(measures[0], labels, ranges.mean, floor=floor, bounds=bounds[0], family=family)
+    table.add(measures[1], labels, ranges.tail, floor=ranges.tail_floor, bounds=bounds[1])

@@ -1,0 +1,151 @@
+"""Takes of ranges: the highest less the lowest score of a unit's levels, beside what replies to one picture have."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import FaceValueError
+from facevalue.measures.set_ranges import summary
+from facevalue.protocol import Ask, Protocol, Rows, Study, Take, rating
+from tests.protocol.conftest import Reader
+
+PLACES = ("church", "mosque", "shrine")
+ROWS = [
+    {"set": f"s{number}", "subset": "two" if number % 3 else "three", "place": place}
+    for number in range(30)
+    for place in (PLACES[:2] if number % 3 else PLACES)
+]
+STUDY = f"""
+name = "small"
+[pictures]
+kind = "none"
+unit = "set"
+rows = [
+{",".join(f'{{set = "{row["set"]}", subset = "{row["subset"]}", place = "{row["place"]}"}}' for row in ROWS)}
+]
+[prompt]
+text = "Somebody is seen before a {{place}}. How {{trait}} are they, from 1 to 5?"
+[factor.trait]
+levels = ["kind", "able"]
+[answer]
+kind = "rating"
+[[take]]
+measure = "range"
+of = "place"
+by = ["subset", "trait"]
+[sampling]
+seeds = [1, 2, 3]
+"""
+
+
+def _study(*takes: Take) -> Protocol:
+    prompts = ("How {trait} is someone before a {place}, from 1 to 5?",)
+    ask = Ask(prompts, rating(1, 5), slots={"trait": {"kind": "kind", "able": "able"}})
+    stimuli = Rows(rows=tuple(ROWS), unit="counterfactual set")
+    return Protocol(name="small", title="Small", stimuli=stimuli, ask=ask, takes=takes, seeds=(1, 2, 3))
+
+
+def _answers(study: Study, moved: float, seed: int = 0, lost: float = 0.0) -> pl.DataFrame:
+    """Answers of a respondent whom the mosque moves so far."""
+    rng = np.random.default_rng(seed)
+    trials = pl.concat(
+        study.design.trials(np.arange(study.design.size)).with_columns(repeat=pl.lit(repeat, pl.UInt8))
+        for repeat in range(3)
+    )
+    scores = rng.normal(3, 0.4, trials.height) + moved * (trials["place"] == "mosque").to_numpy()
+    missing = rng.random(trials.height) < lost
+    return trials.with_columns(
+        rating=pl.Series(np.where(missing, np.nan, np.clip(scores, 1, 5))).fill_nan(None), mass=1.0 - missing,
+        na=pl.when(pl.Series(missing)).then(pl.lit("refused")), status=pl.lit("ok"),
+        **{"(first)": pl.lit(0.0), "(letter)": pl.lit(0.0)},
+    )  # fmt: skip
+
+
+def _ranges(take: Take, moved: float, **more: float) -> pl.DataFrame:
+    study = _study(take).study()
+    return study.analyse({"m": iter([_answers(study, moved, **more)])}).filter(  # type: ignore[arg-type]
+        pl.col("measure").str.starts_with("range")
+    )
+
+
+def test_a_range_has_a_floor_and_its_tail_beside_it(read: Reader, tmp_path: Path) -> None:
+    read(STUDY)
+    opened = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
+    estimates = opened.estimates().filter(pl.col("measure").str.starts_with("range"))
+    assert sorted(estimates["measure"].unique()) == ["range", "range_q90"]
+    assert estimates.height == 2 * 4
+    assert set(estimates["dimension"]) == {"place"}
+    mean = estimates.filter(pl.col("measure") == "range")
+    assert mean.select(pl.all_horizontal(pl.col("floor", "low", "bound_low", "p").is_not_null()).all()).item()
+    assert mean.select((pl.col("low") <= pl.col("value")).all()).item()
+    assert estimates.filter(pl.col("measure") == "range_q90")["p"].is_null().all()
+    opened.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Ranges of place by subset, trait" in page
+    assert "Ranges that one in ten exceeds" in page
+
+
+def test_each_cell_compares_the_levels_that_it_shows() -> None:
+    found = _ranges(Take("range", of="place", by=("subset", "trait")), moved=0.0)
+    assert found.filter(pl.col("measure") == "range")["clusters"].to_list() == [10, 10, 20, 20]
+    assert set(found.filter(pl.col("subset") == "three")["n"]) == {30}
+
+
+def test_a_planted_difference_is_found_and_its_absence_is_not() -> None:
+    take = Take("range", of="place", by=("subset",))
+    alike = [
+        _ranges(take, 0.0, seed=seed).filter(measure="range").select("p", "subset").to_dicts() for seed in range(40)
+    ]
+    p = np.array([[row["p"] for row in rows] for rows in alike])
+    assert (p < 0.05).mean(axis=0).max() < 0.2
+    assert (_ranges(take, 0.8).filter(measure="range")["p"] < 0.05).all()
+
+
+def test_a_set_is_one_cluster_however_many_questions_it_was_asked() -> None:
+    rng = np.random.default_rng(1)
+    one = rng.normal(size=(200, 3, 4))
+    twice = np.repeat(one, 2, axis=0)
+    alone, together = summary(one, 0), summary(twice, 0, clusters=np.repeat(np.arange(200), 2))
+    assert together.mean.clusters[0] == alone.mean.clusters[0] == 200
+    for field in ("value", "low", "high"):
+        assert getattr(together.mean, field)[0] == pytest.approx(getattr(alone.mean, field)[0], abs=0.01)
+    assert together.floor.high[0] == pytest.approx(alone.floor.high[0])
+    assert summary(one, 0, clusters=np.arange(200)).floor.p[0] == alone.floor.p[0]
+
+
+def test_missing_answers_widen_the_bounds_and_leave_sets_out() -> None:
+    take = Take("range", of="place", by=("subset",))
+    lost = _ranges(take, 0.5, lost=0.2).filter(measure="range")
+    none = _ranges(take, 0.5).filter(measure="range")
+    assert (lost["bound_high"] - lost["bound_low"] > 0.3).all()
+    assert (none["bound_high"] - none["bound_low"] < 1e-9).all()
+    assert (lost["n"] < none["n"]).all()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('of = "place"', "", r"A range needs a factor of its own"),
+        ('of = "place"', 'of = "plaec"', r"Unknown factor in a range 'plaec'\. Did you mean 'place'"),
+        ('of = "place"\nby = ["subset", "trait"]', 'of = "trait"', r"no unit has several of 'trait'"),
+        ('of = "place"\nby = ["subset", "trait"]', 'of = "subset"', r"no unit has several of 'subset'"),
+        ('of = "place"', 'of = "place"\nversus = "mosque"', r"A range is not versus a level"),
+        ('of = "place"', 'of = "place"\non = "shift"', r"base"),
+        ('by = ["subset", "trait"]', 'by = ["place"]', r"The range names a factor twice"),
+        ('of = "place"', 'of = "place"\nsize = true', r"A range has no 'size'"),
+        ('of = "place"', 'of = "place"\nname = "na_rate"', r"check of the instrument"),
+        ('measure = "range"', 'measure = "ranges"', r"Unknown measure 'ranges'\. Did you mean 'range'"),
+        ('of = "place"', 'of = "place"\nany = ["trait"]', r"A range has no 'any'"),
+        ('{set = "s0", subset = "three", place = "church"}',
+         '{set = "s0", subset = "three", place = "church"}, {set = "s0", subset = "three", place = "church"}',
+         r"in several pictures"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader) -> None:
+    assert before in STUDY
+    with pytest.raises(FaceValueError, match=message) as caught:
+        read(STUDY.replace(before, after, 1)).study()
+    assert "line" in str(caught.value)
