@@ -37,7 +37,10 @@ KEYWORDS = "keywords"
 """Factor of a question that lists lists of words to choose one of each from, as JSON."""
 STATED = "stated"
 """Factor of a question that lists numbers and choices to state, by field, as JSON; the field "" is the whole reply."""
-_STATED_STREAM = 160
+LISTED = "listed"
+"""Factor of a question that lists what to name, as JSON: options (none: words of the descriptions), least and most."""
+_STATED_STREAM, _LISTED_STREAM = 160, 320
+_SHARE_LISTED = 0.3  # of the options that a list names where nothing is planted
 _SCALE = 0.08  # of a number's range: by how much one unit on the logit scale moves it
 
 _STREAM = 16  # first of the streams of draws for texts; others stand below
@@ -164,6 +167,29 @@ class Writer:
             out.append(f"About {values['']}." if "" in values else json.dumps(values))
         return out
 
+    def lists(self, requests: Sequence[Request]) -> list[str]:
+        """Name several options, each by what is planted for it, in one of several ways of writing lists."""
+        trial, repeat = _numbers(requests)
+        styles = self._uniforms(trial, repeat, 3)
+        out = []
+        for row, request in enumerate(requests):
+            options, fewest, greatest = json.loads(request.question.factors.get(LISTED) or "[[], 0, 20]")
+            words: list[str] = options or [word for _, listed in SENTENCES for word in listed]
+            planted = self._utilities([request.stimulus.factors], [scenario_of(request)], words)[0, 0]
+            row_slice = slice(row, row + 1)
+            draws = np.array(
+                [
+                    self._uniforms(trial[row_slice], repeat[row_slice], _LISTED_STREAM + at)[0]
+                    for at in range(len(words))
+                ]
+            )
+            # The logit of naming an option: its utility, from a share that all have without any
+            margin = planted + np.log(_SHARE_LISTED / (1 - _SHARE_LISTED)) - np.log(draws / (1 - draws))
+            many = int(np.clip((margin > 0).sum(), fewest, min(greatest, len(words))))
+            names = [words[at] for at in sorted(np.argsort(-margin, kind="stable")[:many])]
+            out.append(_listed(names, float(styles[row])))
+        return out
+
     def _words(self, requests: Sequence[Request], slots: Sequence[tuple[str, Sequence[str]]]) -> Codes:
         """Draw a word for each (scenario, words), of shape (requests, slots)."""
         places: dict[str, int] = {}
@@ -208,6 +234,22 @@ def is_statement(request: Request) -> bool:
 def names_words(request: Request) -> bool:
     """Whether a request asks for keywords."""
     return request.question.factors.get(KEYWORDS) is not None
+
+
+def is_list(request: Request) -> bool:
+    """Whether a request asks to name several things."""
+    return request.question.factors.get(LISTED) is not None
+
+
+def _listed(names: Sequence[str], style: float) -> str:
+    """A list as models write them."""
+    if not names:
+        return "None."
+    if style < 0.5:
+        return "\n".join(f"{number}. {name.capitalize()}" for number, name in enumerate(names, start=1))
+    if style < 0.8:
+        return ", ".join(names)
+    return json.dumps(list(names)) if style < 0.9 else "\n".join(f"- **{name}**" for name in names)
 
 
 def _fields(text: str) -> dict[str, tuple[str, ...]]:

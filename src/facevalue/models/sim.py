@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
-from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement, names_words, scenario_of
+from facevalue.models._sim_text import Writer, is_comparison, is_form, is_list, is_statement, names_words, scenario_of
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -207,7 +207,7 @@ class SimModel:
         closed = [r for r in group if r.question.options or r.exact]
         texts = [r for r in group if not (r.question.options or r.exact)]
         kinds = ((is_form, self._writer.forms), (is_statement, self._writer.statements),
-                 (names_words, self._writer.keywords))  # fmt: skip
+                 (names_words, self._writer.keywords), (is_list, self._writer.lists))  # fmt: skip
         written: list[Response] = []
         for is_one, write in kinds:
             written += self._spoilt([r for r in texts if is_one(r)], write)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.examples import Wanted
     from facevalue.protocol.expected_precision import Precision, Spread
     from facevalue.protocol.look import Of
+    from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.page import Findings, Notes, Page, Section
     from facevalue.protocol.protocol import Protocol
@@ -44,6 +45,7 @@ _PARTS = {
     "examples": ("Wanted",),
     "expected_precision": ("Precision", "Spread"),
     "look": ("Of",),
+    "named_lists": ("NamedList",),
     "offers": ("Extras",),
     "page": (
         "Findings",
@@ -98,6 +100,7 @@ __all__ = [
     "Folder",
     "LeftOut",
     "Listed",
+    "NamedList",
     "Notes",
     "Numbers",
     "Of",

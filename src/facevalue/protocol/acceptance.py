@@ -12,7 +12,17 @@ from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
 from facevalue.protocol.replies import Options, Score
 from facevalue.protocol.slots import OPTIONS, slots
-from facevalue.protocol.takes import FLIP, GAP, MOST_GROUPS, MOST_LEVELS, RANGE, SHIFT, UNSIGNED, Breakdown, Take
+from facevalue.protocol.takes import (
+    BESIDE_FLOOR,
+    GAP,
+    MOST_GROUPS,
+    MOST_LEVELS,
+    RANGE,
+    SHIFT,
+    UNSIGNED,
+    Breakdown,
+    Take,
+)
 from facevalue.protocol.tasks import TASK, Task
 
 _ANSWERS = frozenset((
@@ -26,7 +36,7 @@ MOST_REQUESTS = 500_000_000
 """Requests of a study: answers are gathered in arrays of some 30 bytes each."""
 MOST_TOKENS = 1_000_000
 """Longest reply that can be asked for, in tokens."""
-_SIMULATED = frozenset(("stated", "form_fields", "keywords", "filled", "asked_about"))
+_SIMULATED = frozenset(("stated", "listed", "form_fields", "keywords", "filled", "asked_about"))
 """Factors by which simulated models are told how to answer."""
 
 
@@ -159,8 +169,9 @@ def check_measures(tasks: Sequence[Task]) -> None:
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
         for label in (name, *companions(take, name)):
-            beside = {FLIP: "rate", RANGE: "tail"}.get(take.measure, "size")
-            entry = (kind if label == name else f"{beside} of a {kind}", score.name)
+            beside = "tail" if take.measure == RANGE else "size"
+            noun = label.rpartition("_")[2] if take.measure in BESIDE_FLOOR else beside
+            entry = (kind if label == name else f"{noun} of a {kind}", score.name)
             if label in INSTRUMENT or kinds.setdefault(label, entry)[0] != entry[0]:
                 holder = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
                 with placed(take.where):

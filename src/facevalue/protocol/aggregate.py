@@ -1,7 +1,7 @@
 """Answers gathered into arrays: stimuli x items x prompts, once per model."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ class Aggregate:
     mass: Values
     reasons: npt.NDArray[np.uint8]  # same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`)
     repeats: int = 1
+    texts: tuple[str, ...] = ()  # of scores that are lists: what the numbers in `weights` stand for
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
@@ -102,6 +103,7 @@ class Gathering:
         shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
         self._axes = axes
         self._weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
+        self._texts: dict[str, dict[str, int]] = {}
         self._mass: Values = np.full(shape, np.nan, dtype=dtype)
         self._reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
 
@@ -112,7 +114,8 @@ class Gathering:
         ordering = level_codes(chunk["ordering"], axes.orderings)
         prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
         for name, weights in self._weights.items():
-            weights[image, item, prompt] = chunk[name].to_numpy()
+            column = self._coded(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
+            weights[image, item, prompt] = column.to_numpy()
         self._mass[image, item, prompt] = chunk["mass"].to_numpy()
         reason = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
         self._reasons[image, item, prompt] = reason.fill_null(0).to_numpy()
@@ -120,7 +123,15 @@ class Gathering:
     def aggregates(self) -> dict[str, Aggregate]:
         """All answers so far, by score."""
         kind, repeats = Aggregate if len(self._weights) == 1 else _partly, self._axes.repeats
-        return {name: kind(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
+        gathered = {name: kind(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
+        return gathered | {name: replace(gathered[name], texts=tuple(codes)) for name, codes in self._texts.items()}
+
+    def _coded(self, name: str, texts: pl.Series) -> pl.Series:
+        """Number of each text, in the order in which they came; null for none."""
+        codes = self._texts.setdefault(name, {})
+        for text in texts.drop_nulls().unique():
+            codes.setdefault(text, len(codes))
+        return texts.replace_strict(codes, return_dtype=pl.Float64) if codes else texts.cast(pl.Float64)
 
 
 def collect(

@@ -26,6 +26,7 @@ from facevalue.protocol.takes import (
     PREFERENCE,
     RANGE,
     SHIFT,
+    SIMILARITY,
     SPREAD,
     TALLY,
     UNSIGNED,
@@ -41,6 +42,7 @@ _TITLES = {
     SPREAD: "Spreads between groups",
     FLIP: "Flips of the answer",
     RANGE: "Ranges within units",
+    SIMILARITY: "Similarity of lists",
     TALLY: "Questions in which groups differ",
     PREFERENCE: "Preferences",
 }
@@ -55,6 +57,9 @@ _LEADS = {
     RANGE: "How far the levels lie apart within a unit: the highest score less the lowest. A range is never zero, even "
     "without any difference, and grows with the number of levels: see its noise floor, of as many replies to one "
     "picture.",
+    SIMILARITY: "How much of what is named about a picture and its base is the same (Jaccard: entries that both lists "
+    "have, of all that either has), beside two lists about one picture. Any other picture would change some lists: "
+    "this says how far they hang on the picture, not why.",
     TALLY: "In how many questions the groups differ, by a test of each. Never zero, even without any difference: see "
     "its noise floor.",
     PREFERENCE: "How far the answers lean to the picture beside the base.",
@@ -252,6 +257,7 @@ def _strips(row: _Taken, *, alone: bool, several: bool, key: bool) -> Strips:
 _BESIDE = {
     FLIP: ("Answers that differ from that about the base", "Answers that differ where one picture is asked twice"),
     RANGE: ("Ranges that one in ten exceeds",),
+    SIMILARITY: ("What two lists about one picture have beyond it", "Similarity of two lists about one picture"),
 }
 """Titles of the tables of what stands beside a take."""
 

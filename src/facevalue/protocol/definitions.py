@@ -8,6 +8,7 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Options, Reply, Score
 from facevalue.protocol.takes import (
+    BESIDE_FLOOR,
     FLIP,
     GAP,
     LEVELS_MEAN,
@@ -15,6 +16,7 @@ from facevalue.protocol.takes import (
     PREFERENCE,
     RANGE,
     SHIFT,
+    SIMILARITY,
     SPREAD,
     TALLY,
     UNSIGNED,
@@ -44,9 +46,13 @@ def size_names(name: str) -> tuple[str, str]:
     return f"abs_{name}", f"abs_{name}_corrected"
 
 
-def flip_names(name: str) -> tuple[str, str]:
-    """Names of the rate of flips, and of that of a picture asked twice, beside what lies beyond."""
-    return f"{name}_rate", f"{name}_floor"
+def floor_names(take: Take, name: str) -> tuple[str, str]:
+    """Names of what stands beside a flip or similarity.
+
+    Of flips the rate, beside what lies beyond; of similarities what is lost; and of both what a picture asked twice
+    has.
+    """
+    return f"{name}_rate" if take.measure == FLIP else f"{name}_lost", f"{name}_floor"
 
 
 def range_names(name: str) -> tuple[str]:
@@ -56,8 +62,9 @@ def range_names(name: str) -> tuple[str]:
 
 def companions(take: Take, name: str) -> tuple[str, ...]:
     """Names of the measures that stand beside that of a take."""
-    names = {FLIP: flip_names, RANGE: range_names}.get(take.measure)
-    return size_names(name) if take.size else names(name) if names else ()
+    if take.measure == RANGE:
+        return range_names(name)
+    return size_names(name) if take.size else floor_names(take, name) if take.measure in BESIDE_FLOOR else ()
 
 
 def kind_of(take: Take, breakdown: Breakdown) -> str:
@@ -92,13 +99,15 @@ _TOLD = {
         "Range within units: {}",
         "mean over units, questions and draws of max - min over the unit's levels; floor: of as many replies to one",
     ),
+    SIMILARITY: (
+        "Similarity of {} about a picture and its base",
+        "mean over pairs of replies of |a ∩ b| / |a ∪ b|, 1 for two empty lists (Jaccard)",
+    ),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
 }
 
 
-_UNBOUNDED = {
-    FLIP: "what lies beyond its floor is of the same replies; the rate of flips has some",
-}
+_UNBOUNDED = {FLIP: "what lies beyond its floor is of the same replies; the share itself has some"}
 
 
 def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
@@ -106,22 +115,25 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
     out: dict[str, Measure] = {}
     for take in takes:
         for score in scores:
+            if take.scores and score.name not in take.scores:
+                continue
             name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
             title, equation = _TOLD[kind]
             span = score.span or inf
             reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
-            reach = 1.0 if kind == TALLY else reach
-            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind in UNSIGNED else -reach, reach)
+            reach = 1.0 if kind in (TALLY, SIMILARITY) else reach
+            is_signed = kind not in (*UNSIGNED, SIMILARITY)
+            limits = (score.low, score.high) if kind == MEAN else (-reach if is_signed else 0.0, reach)
             phrase = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
                 name, title.format(phrase), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
-                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FLIP), signed=kind not in UNSIGNED,
-                comparison=kind not in (MEAN, FLIP), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
+                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, *BESIDE_FLOOR), signed=is_signed,
+                comparison=kind not in (MEAN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])
-            if take.measure == FLIP:
-                out |= _flips(out[name])
+            if take.measure in BESIDE_FLOOR:
+                out |= _beside_floor(take, out[name])
             if take.measure == RANGE:
                 (tail,) = range_names(name)
                 told = (
@@ -145,14 +157,25 @@ def _sizes(shift: Measure) -> dict[str, Measure]:
     }
 
 
-def _flips(beyond: Measure) -> dict[str, Measure]:
-    rate, floor = flip_names(beyond.name)
-    names = (
-        (rate, "Share of answers that differ from that about the base", "p (1 - p') + p' (1 - p)"),
-        (floor, "Share of answers that differ where one picture is asked twice", "2 p (1 - p) n / (n - 1)"),
-    )
-    rates = replace(beyond, comparison=False, limits=(0.0, 1.0), unbounded="")
-    return {name: replace(rates, name=name, title=title, equation=equation) for name, title, equation in names}
+def _beside_floor(take: Take, measure: Measure) -> dict[str, Measure]:
+    first, floor = floor_names(take, measure.name)
+    rate = replace(measure, signed=False, comparison=False, limits=(0.0, 1.0), unbounded="")
+    if take.measure == FLIP:
+        rates = (
+            (first, "Share of answers that differ from that about the base", "p (1 - p') + p' (1 - p)"),
+            (floor, "Share of answers that differ where one picture is asked twice", "2 p (1 - p) n / (n - 1)"),
+        )
+        rate = replace(rate, signed=True)
+        return {name: replace(rate, name=name, title=title, equation=equation) for name, title, equation in rates}
+    twice = replace(
+        rate, name=floor, title="Similarity of two lists about one picture",
+        equation="mean |a ∩ b| / |a ∪ b| of two replies to one picture",
+    )  # fmt: skip
+    lost = replace(
+        measure, name=first, title="Similarity that two lists about one picture have beyond it", signed=True,
+        equation=f"{floor} - {measure.name}", limits=(-1.0, 1.0), unbounded=_UNBOUNDED[FLIP],
+    )  # fmt: skip
+    return {first: lost, floor: twice}
 
 
 def margins(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from facevalue.answers.lists import SEPARATOR
 from facevalue.measures import (
     cluster_bootstrap,
     comparison,
@@ -14,6 +15,7 @@ from facevalue.measures import (
     group_findings,
     group_spread,
     missing_data_bounds,
+    set_similarity,
     shift,
 )
 from facevalue.measures.base import Measure
@@ -30,7 +32,7 @@ from facevalue.measures.missing_data_bounds import (
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
-from facevalue.protocol.definitions import companions, flip_names, measure_name, range_names, size_names
+from facevalue.protocol.definitions import companions, floor_names, measure_name, range_names, size_names
 from facevalue.protocol.instrument import by_group
 from facevalue.protocol.ranges import add_ranges
 from facevalue.protocol.replies import Score
@@ -47,6 +49,7 @@ from facevalue.protocol.takes import (
     PREFERENCE,
     RANGE,
     SHIFT,
+    SIMILARITY,
     SPREAD,
     TALLY,
     Breakdown,
@@ -77,6 +80,7 @@ class Estimator:
         takers = {
             SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread,
             PREFERENCE: self._preference, TALLY: self._tally, FLIP: self._flip, RANGE: self._range,
+            SIMILARITY: self._similarity,
         }  # fmt: skip
         takers[take.measure](table, take, measure)
 
@@ -130,20 +134,39 @@ class Estimator:
         is_asked = answers.by_prompt(answers.reasons != NOT_ASKED)
         weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
         of = flips.flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
+        rate, floor = (self.measures[name] for name in floor_names(take, measure.name))
+        self._beside_floor(table, take, of, (measure, rate, floor))
+
+    def _similarity(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        if self.answers is None:  # of several models together there is no reply
+            return
+        answers, sets = self.answers, self.breakdown.sets
+        lists = np.nan_to_num(answers.weights, nan=-1).astype(np.int64)
+        lists[~(answers.mass > 0)] = -1
+        sets_of_texts = [frozenset(text.split(SEPARATOR) if text else ()) for text in answers.texts]
+        of = set_similarity.similarities(lists, sets_of_texts, answers.reasons != NOT_ASKED, sets.base_of, sets.varied)
+        lost, floor = (self.measures[name] for name in floor_names(take, measure.name))
+        self._beside_floor(table, take, of, (lost, measure, floor))
+
+    def _beside_floor(
+        self, table: EstimateTable, take: Take, of: flips.Flips | set_similarity.Similarities,
+        measures: tuple[Measure, Measure, Measure],
+    ) -> None:  # fmt: skip
+        """Add what lies beyond the floor, the rate and the floor."""
         rows, columns = self.cut(take.by)
 
         def cells(values: Array) -> shift.Cells:
             return self.values.cells(rows, columns, values)
 
-        beyond, keep = cells(of.beyond), cells(of.rate).shown > 0
-        means = cluster_bootstrap.means(beyond.sums, beyond.counts, SEED, largest=1.0)
-        self._enter(table, take, measure, beyond.labels, means, keep=keep)
-        bounds = phi_bounds(Replies(*(cells(total).sums for total in (of.chosen, of.valid, of.asked))))
-        for name, values, ends in zip(flip_names(measure.name), (of.rate, of.floor), (bounds, None), strict=True):
+        beyond, rate, floor = measures
+        difference, keep = cells(of.beyond), cells(of.rate).shown > 0
+        means = cluster_bootstrap.means(difference.sums, difference.counts, SEED, largest=1.0)
+        self._enter(table, take, beyond, difference.labels, means, keep=keep)
+        bounds = phi_bounds(Replies(*(cells(total).sums for total in of[3:])))  # what was chosen, valid, asked
+        for share_measure, values, ends in ((rate, of.rate, bounds), (floor, of.floor, None)):
             share = cells(values)
             level = cluster_bootstrap.means(share.sums, share.counts, SEED, level=True)
-            labels = self.breakdown.labelled(share.labels)
-            table.add(self.measures[name], labels, level, bounds=ends, keep=keep)
+            table.add(share_measure, self.breakdown.labelled(share.labels), level, bounds=ends, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = self.breakdown.shown(take)

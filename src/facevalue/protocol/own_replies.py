@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 
 from facevalue.errors import UnknownNameError
+from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
 from facevalue.protocol.several_ratings import RatedScales
 from facevalue.protocol.toml_tables import TomlTable
@@ -16,7 +17,7 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
     kinds: dict[str, Callable[[TomlTable, bool], Reply]] = {
         "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
-        "ratings": _ratings,
+        "ratings": _ratings, "list": _list,
     }  # fmt: skip
     kind = table.text("kind")
     if kind not in kinds:
@@ -98,6 +99,15 @@ def _ratings(table: TomlTable, _slot: bool) -> Reply:
         RatedScales(scales, low, high)
     with table.at("means"):
         return RatedScales(scales, low, high, {name: means.names(name) for name in means})
+
+
+def _list(table: TomlTable, _slot: bool) -> Reply:
+    table.known("kind", "options", "least", "most")
+    options = _score_names(table, "options") if "options" in table else {}
+    with table.at("options"):  # so that what is wrong with a key has its line
+        NamedList(options)
+    with table.at("least" if "least" in table else "most"):
+        return NamedList(options, table.whole("least", 0), table.whole("most", MOST_LENGTH))
 
 
 def _score_names(table: TomlTable, key: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ _LETTERS = "abcdefghijklmnopqrst"
 
 @dataclass(frozen=True)
 class Score:
-    """A number that each valid answer has."""
+    """A number that each valid answer has, or a list of texts."""
 
     name: str  # column of the answers, and part of the measures' names where there are several
     title: str
@@ -43,6 +43,7 @@ class Score:
     low: float = -inf
     high: float = inf
     suffix: str = ""  # of the names of its measures, where a study has several scores
+    compared: bool = False  # whether it is no number but a list of texts, compared with another one
 
     @property
     def span(self) -> float | None:

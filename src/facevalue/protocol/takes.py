@@ -18,8 +18,10 @@ from facevalue.protocol.sets import Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
-FLIP, RANGE = "flip", "range"
-KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP, RANGE)
+FLIP, RANGE, SIMILARITY = "flip", "range", "similarity"
+KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP, RANGE, SIMILARITY)
+BESIDE_FLOOR = (FLIP, SIMILARITY)
+"""What compares replies about a picture and its base, beside two replies about one picture; it is not tested."""
 BETWEEN = (SPREAD, TALLY)
 """What says that groups of units differ, over all of them."""
 UNSIGNED = (*BETWEEN, RANGE)
@@ -44,7 +46,8 @@ class Take:
         difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
         pairs lean to the picture beside the base. `tally`: share of questions in which groups of a factor differ.
         `flip`: how often the answer differs from that about the base, beyond a picture asked twice. `range`: how far
-        the levels of a factor lie apart within a unit, the highest score less the lowest.
+        the levels of a factor lie apart within a unit, the highest score less the lowest. `similarity`: how much of the
+        lists about a picture and its base is the same.
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
@@ -66,8 +69,8 @@ class Take:
     margin:
         Largest difference that would not matter.
     tested:
-        Whether it says that things differ, in a family of tests; a mean never does, nor do flips: another picture
-        of the same kind would change answers, too.
+        Whether it says that things differ, in a family of tests; a mean never does, nor do flips and similarities:
+        another picture of the same kind would change answers, too.
     name:
         Of the measure; by default that of what is measured.
     size:
@@ -126,7 +129,7 @@ class Take:
             raise DataError("`ends` names all levels of a factor in their order, each once, and stands for `versus`.")
         if not self.tested and (self.family or self.confirmatory or self.margin is not None):
             raise DataError(f"A {self.measure} that is not tested has no family and no margin.")
-        if self.measure in (MEAN, FLIP):
+        if self.measure in (MEAN, *BESIDE_FLOOR):
             object.__setattr__(self, "tested", False)
         if not re.fullmatch("([a-z][a-z0-9_]{0,39})?", self.name):
             raise DataError(f"The measure's name {self.name!r} is not made of small letters, digits and underscores.")
@@ -188,9 +191,9 @@ class Breakdown:
         for name in (*take.by, *take.any, *filter(None, [take.of])):
             if name not in self.factors:
                 raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)
-        if take.measure in (SHIFT, FLIP) or take.on == SHIFT:
+        if take.measure in (SHIFT, *BESIDE_FLOOR) or take.on == SHIFT:
             if not self.sets.cue:
-                kind = take.measure if take.measure == FLIP else SHIFT
+                kind = take.measure if take.measure in BESIDE_FLOOR else SHIFT
                 raise DataError(f"A {kind} needs a base: say what differs, and which level is the base.")
             if take.of in self.sets.cue:
                 raise DataError(f"Shifts are those of {take.of!r}: break them down by it, or compare scores.")

@@ -15,7 +15,7 @@ from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, SIMILARITY, Breakdown, Take
 from facevalue.types import Question
 
 TASK = "task"
@@ -119,10 +119,14 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
     """
     scores = ask.reply.scores
     if not name:
-        return scores if len(scores) == 1 else tuple(replace(score, suffix=f"_{score.name}") for score in scores)
+        return scores if len(scores) == 1 else tuple(
+            replace(score, suffix="" if score.compared else f"_{score.name}") for score in scores
+        )  # fmt: skip
     names = [name] if len(scores) == 1 else [f"{name}_{score.name}" for score in scores]
     return tuple(
-        replace(score, name=label, title=f"{score.title} ({name})", suffix=f"_{label}")
+        replace(
+            score, name=label, title=f"{score.title} ({name})", suffix=f"_{name}" if score.compared else f"_{label}"
+        )
         for label, score in zip(names, scores, strict=True)
     )
 
@@ -185,11 +189,29 @@ def _of_tasks(
                 raise
             lacking = lacking or error
             continue
+        if any(score.compared for score in scores[task]) or take.measure == SIMILARITY:
+            names = _fitting(take, names, scores[task])
+            if not names:
+                continue
         _check_score(replace(take, scores=names), scores[task], sides=sides)
         out.append((task, replace(take, scores=names)))
     if lacking and not out and len(breakdowns) == len(asks):
         raise lacking
+    if not out and take.measure == SIMILARITY and len(breakdowns) == len(asks):
+        raise DataError("A similarity is of lists, and no answer is one.")
     return out
+
+
+def _fitting(take: Take, names: tuple[str, ...], scores: Sequence[Score]) -> tuple[str, ...]:
+    """Scores of a take where some are lists, which a similarity compares, and nothing else does."""
+    compared = take.measure == SIMILARITY
+    stray = next((score.name for score in scores if score.name in take.scores and score.compared != compared), "")
+    if stray:
+        reason = "a similarity is of lists" if compared else f"a list has no {take.measure}: take its similarity"
+        raise DataError(f"The take of {stray!r}: {reason}.")
+    return tuple(
+        score.name for score in scores if score.compared == compared and (not names or score.name in names)
+    )  # fmt: skip
 
 
 def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
@@ -255,7 +277,11 @@ class Tasks:
             answers = [self.tasks[0].answer(rows)]
         out = pl.concat(answers, how="diagonal").sort("(row)").drop("(row)")
         names = dict.fromkeys(name for task in self.tasks for name in task.columns)
-        missing = [pl.lit(None, pl.Float64).alias(name) for name in names if name not in out.columns]
+        lists = {score.name for task in self.tasks for score in task.scores if score.compared}
+        missing = [
+            pl.lit(None, pl.String if name in lists else pl.Float64).alias(name)
+            for name in names if name not in out.columns
+        ]  # fmt: skip
         return out.with_columns(missing).select(*(name for name in out.columns if name not in names), *names)
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
