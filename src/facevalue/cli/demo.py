@@ -78,5 +78,5 @@ def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
     for row in rows[:SHOWN]:
         e = row.estimate
         values = [number(value, e.unit, signed=True) for value in (row.effect, e.value)]
-        table.add_row(row.title, *values, interval(e, signed=True), "found" if row.found else "")
+        table.add_row(row.title, *values, interval(e, signed=True), "found" if row.is_found else "")
     return table

@@ -169,8 +169,8 @@ def check_measures(tasks: Sequence[Task]) -> None:
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
         for label in (name, *companions(take, name)):
-            beside = "tail" if take.measure == RANGE else "size"
-            noun = label.rpartition("_")[2] if take.measure in BESIDE_FLOOR else beside
+            suffix = "tail" if take.measure == RANGE else "size"
+            noun = label.rpartition("_")[2] if take.measure in BESIDE_FLOOR else suffix
             entry = (kind if label == name else f"{noun} of a {kind}", score.name)
             if label in INSTRUMENT or kinds.setdefault(label, entry)[0] != entry[0]:
                 holder = "check of the instrument" if label in INSTRUMENT else kinds[label][0]

@@ -136,11 +136,11 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
                 out |= _beside_floor(take, out[name])
             if take.measure == RANGE:
                 (tail,) = range_names(name)
-                told = (
+                texts = (
                     f"Range within units that one in ten exceeds: {phrase}",
                     "90th percentile, linear, of max - min",
                 )
-                out[tail] = replace(out[name], name=tail, title=told[0], equation=told[1], comparison=False)
+                out[tail] = replace(out[name], name=tail, title=texts[0], equation=texts[1], comparison=False)
     return out
 
 

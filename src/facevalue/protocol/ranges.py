@@ -41,14 +41,14 @@ def add_ranges(
     is_asked = answers.reasons != NOT_ASKED
     crossed = rows.crossed(columns)
     for row in range(len(rows)):
-        here = np.flatnonzero((rows.codes == row) & (level >= 0))
-        shown, place = np.unique(level[here], return_inverse=True)
-        if shown.size < 2:
+        of_row = np.flatnonzero((rows.codes == row) & (level >= 0))
+        levels_of_row, place = np.unique(level[of_row], return_inverse=True)
+        if levels_of_row.size < 2:
             continue
-        units, unit = np.unique(breakdown.sets.identity[at[here]], return_inverse=True)
-        shape = (units.size, shown.size, *answers.weights.shape[1:])
+        units, unit = np.unique(breakdown.sets.identity[at[of_row]], return_inverse=True)
+        shape = (units.size, levels_of_row.size, *answers.weights.shape[1:])
         scores, were_asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-        scores[unit, place], were_asked[unit, place] = answers.weights[at[here]], is_asked[at[here]]
+        scores[unit, place], were_asked[unit, place] = answers.weights[at[of_row]], is_asked[at[of_row]]
         for column in range(len(columns)):
             items = np.flatnonzero(columns.codes == column)
             cell = row * len(columns) + column

@@ -17,7 +17,7 @@ class PlantedEffect(NamedTuple):
     title: str
     effect: float
     estimate: Estimate
-    found: bool
+    is_found: bool
 
 
 def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[PlantedEffect]:
@@ -34,7 +34,7 @@ def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> li
 
 def counted(offer: Demo, rows: list[PlantedEffect]) -> str:
     """Say how many differences were found, with and without a planted effect."""
-    outcomes = [[row.found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
+    outcomes = [[row.is_found for row in rows if bool(row.effect) is has_effect] for has_effect in (True, False)]
     return (
         f"Found: {sum(outcomes[0])} of {len(outcomes[0])} {offer.plural} with a planted effect, "
         f"{sum(outcomes[1])} of {len(outcomes[1])} without one."
@@ -50,7 +50,7 @@ def section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
         e = row.estimate
         estimated = TableCell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
         effect = TableCell(number(row.effect, e.unit, signed=True), sort=row.effect)
-        table.append((TableCell(row.title), effect, estimated, TableCell("found" if row.found else "")))
+        table.append((TableCell(row.title), effect, estimated, TableCell("found" if row.is_found else "")))
     lead = TextContent(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
         f"the audit found. {counted(offer, rows)}"

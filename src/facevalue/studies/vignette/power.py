@@ -58,7 +58,7 @@ def precision(design: Design) -> Precision | None:
         spread=lambda chunks, source: pilot_spread(chunks, paradigm, source),
         default=DEFAULT,
         largest=0.5,
-        advice=lambda found: _advice(found, identities * activities, personal, per_identity > genders * activities),
+        advice=lambda needed: _advice(needed, identities * activities, personal, per_identity > genders * activities),
     )
 
 
