@@ -1,6 +1,7 @@
 """Choice distributions of groups: VisBias, Table 5, cell by cell, and what must hold for any answers."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import divergence as d
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.resampled import Shuffled
@@ -24,6 +24,18 @@ ROWS = {"Female": "female", "Male": "male", "Asian": "asian", "Black": "black", 
 def divergence(choices: d.Choices, seed: int, resamples: int | None = None) -> tuple[Estimates, Shuffled]:
     """Of one set of groups, everybody somebody else."""
     return d.divergences([d.ChoiceGroups(choices)], seed, resamples)[0]
+
+
+def gathered(
+    frame: pl.DataFrame, *factors: str, questions: Sequence[str] = tuple(QUESTIONS)
+) -> tuple[d.Choices, list[str]]:
+    """Choices of groups, and their names, from rows with the number of what was chosen, or weights."""
+    choice, options = pl.col("choice"), [f"option {at}" for at in range(6)]
+    weighed = frame["choice"].dtype == pl.List
+    weights = [(choice.list.get(at, null_on_oob=True) if weighed else choice == at) for at in range(6)]
+    columns = [weight.cast(pl.Float64).alias(name) for weight, name in zip(weights, options, strict=True)]
+    rows = frame.select("question", *columns, unit="image", group=pl.concat_str(factors, separator=" "))
+    return d.choices_of(rows, questions, options), rows["group"].unique().sort().to_list()
 
 
 def released_answers() -> pl.DataFrame:
@@ -60,10 +72,10 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
     for model in answers["model"].unique():
         for factor in ("gender", "race"):
             own = answers.filter(pl.col("model") == model)
-            choices, groups = d.from_answers(own, [factor], QUESTIONS)
+            choices, groups = gathered(own, factor)
             counts = np.einsum("ig,iqc->qgc", choices.member, choices.weights)
             for name, row in zip(QUESTIONS, d.jsd(counts), strict=True):
-                found |= {(f"{model}/{name}", g): float(v) for (g,), v in zip(groups, row, strict=True)}
+                found |= {(f"{model}/{name}", g): float(v) for g, v in zip(groups, row, strict=True)}
     assert len(cells) == 56
     for cell in cells:
         group = ROWS.get(cell["row"], cell["row"] if cell["row"] == "ME" else "white")
@@ -75,12 +87,12 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
 
 def test_floor_says_which_published_values_chance_reaches() -> None:
     answers = released_answers().filter(pl.col("model") == "gemini-1.5-pro")
-    choices, groups = d.from_answers(answers, ["race"], QUESTIONS)
+    choices, groups = gathered(answers, "race")
     estimates, tests = divergence(choices, seed=1, resamples=300)
     floor, q = tests.floor, tests.q
     value = estimates.value.reshape(len(groups), 4)
     high = floor.high.reshape(len(groups), 4)
-    asian, latino = groups.index(("asian",)), groups.index(("latino",))
+    asian, latino = groups.index("asian"), groups.index("latino")
     assert value[asian, 0] > 3 * high[asian, 0]  # income, 31.2 against 8.5
     assert value[latino, 1] < high[latino, 1]  # education, 2.65: what shuffled labels show too
     assert (estimates.low <= estimates.value).all()
@@ -91,7 +103,7 @@ def test_floor_says_which_published_values_chance_reaches() -> None:
 
 def test_intersections_are_groups_like_others() -> None:
     answers = released_answers().filter(pl.col("model") == "gpt-4v")
-    choices, groups = d.from_answers(answers, ["race", "gender"], QUESTIONS)
+    choices, groups = gathered(answers, "race", "gender")
     assert len(groups) == 10
     estimates, tests = divergence(choices, seed=1, resamples=50)
     assert estimates.value.size == tests.floor.high.size == 40
@@ -140,7 +152,7 @@ def test_probabilities_count_like_the_answers_they_predict() -> None:
         }
     )
     values = [
-        divergence(d.from_answers(frame, ["gender"], {"q": 2})[0], seed=1, resamples=20)[0].value
+        divergence(gathered(frame, "gender", questions=["q"])[0], seed=1, resamples=20)[0].value
         for frame in (sampled, exact)
     ]
     assert values[0] == pytest.approx(values[1])
@@ -164,39 +176,13 @@ def test_one_group_has_no_divergence_and_says_so() -> None:
     assert np.isnan([estimates.value, estimates.low, tests.floor.mean, tests.floor.high, tests.p, tests.q]).all()
 
 
-def test_shares_sum_to_one_and_stand_in_their_interval() -> None:
-    found = d.shares(planted(2, 80, 3))
-    assert found.value.reshape(2, 3).sum(axis=1) == pytest.approx(1.0)
-    assert (found.low <= found.value).all()
-    assert (found.value <= found.high).all()
-    assert (found.clusters == 40).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "says"),
-    [
-        ({"choice": [0, 2]}, DataError, "2 choices, and an answer 2"),
-        ({"choice": [0, -1]}, DataError, "an answer -1"),
-        ({"image": ["1", "1"]}, DataError, "in two groups"),
-        ({"race": ["x", "y"], "gender": None}, UnknownNameError, "gender"),
-    ],
-)
-def test_bad_answers_are_named(change: dict[str, Any], error: type[Exception], says: str) -> None:
-    columns = {"image": ["1", "2"], "question": ["q", "q"], "gender": ["female", "male"], "choice": [0, 1]} | change
-    frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
-    with pytest.raises(error, match=says):
-        d.from_answers(frame, ["gender"], {"q": 2})
-
-
-def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> None:
+def test_only_refusals_are_not_measurable() -> None:
     schema = {"image": pl.String, "question": pl.String, "gender": pl.String, "choice": pl.Int8}
-    with pytest.raises(DataError, match="no answer to q"):
-        d.from_answers(pl.DataFrame(schema=schema), ["gender"], {"q": 2})
-    for genders in (["female", "male"], [None, None]):
-        rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
-        choices, _ = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
-        estimates, tests = divergence(choices, seed=1, resamples=5)
-        assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices).value])).all()
+    rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": ["female", "male"], "choice": [None, None]}
+    choices, _ = gathered(pl.DataFrame(rows, schema=schema), "gender", questions=["q"])
+    estimates, tests = divergence(choices, seed=1, resamples=5)
+    assert choices.asked.tolist() == [[1.0], [1.0]]
+    assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q])).all()
 
 
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])

@@ -5,7 +5,7 @@ Written for any question with fixed choices asked about items of known groups; t
 that was said about it goes together in every interval and every permutation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,11 +14,12 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, estimators, unsigned
+from facevalue.measures import cluster_bootstrap, unsigned
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
+from facevalue.measures.selection import to_array
+from facevalue.measures.table_entries import codes
 
 Codes = npt.NDArray[np.int64]
 
@@ -68,92 +69,27 @@ class Choices:
         return self.weights.sum(axis=2)
 
 
-def from_answers(
-    frame: pl.DataFrame,
-    groups: Sequence[str],
-    choices: Mapping[str, int],
-    *,
-    item: str = "image",
-    question: str = "question",
-    answer: str = "choice",
-) -> tuple[Choices, list[tuple[str, ...]]]:
-    """Gather a frame of answers by item, question and choice.
+def choices_of(rows: pl.DataFrame, questions: Sequence[str], options: Sequence[str]) -> Choices:
+    """Gather replies: `unit`, the item that a reply is about; its `group`; `question`; a weight for each option.
 
-    Returns the choices, and each group's levels in the order of `groups`, sorted.
-
-    Parameters
-    ----------
-    groups:
-        Factor columns whose crossing makes the groups: one for simple groups, several for intersectional ones. An item
-        with a null among them belongs to no group.
-    choices:
-        How many choices each question has, by its name; the order of the questions is that of this mapping. Rows of
-        other questions are left out.
-    answer:
-        Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A):
-        probabilities as the model gives them, so that what lacks to 1 counts as N/A.
-
-    Raises
-    ------
-    UnknownNameError
-        For a column the frame lacks.
-    DataError
-        For a choice that its question doesn't have, an item in two groups, or no answer at all.
+    `questions` are in the order of the result, and `options` name the columns of weights: how often each was chosen, or
+    its probability; null is N/A. Items are in the order of their names, and so are groups.
 
     Examples
     --------
-    >>> frame = pl.DataFrame({
-    ...     "image": ["1", "2"], "question": ["income"] * 2, "gender": ["female", "male"], "choice": [0, None]
-    ... })
-    >>> gathered, names = from_answers(frame, ["gender"], {"income": 6})
-    >>> names, gathered.valid.tolist()
-    ([('female',), ('male',)], [[1.0], [0.0]])
+    >>> rows = {"unit": ["1", "2"], "question": ["income"] * 2, "group": ["female", "male"], "a": [0.9, None]}
+    >>> choices_of(pl.DataFrame(rows), ["income"], ["a"]).valid.tolist()
+    [[0.9], [0.0]]
     """
-    for name in (*groups, item, question, answer):
-        if name not in frame.columns:
-            raise UnknownNameError("column", name, frame.columns)
-    frame = frame.filter(pl.col(question).cast(pl.String).is_in(list(choices)))
-    if frame.is_empty():
-        raise DataError(f"There is no answer to {', '.join(choices) or 'any question'}.")
-    items = frame.select(pl.col(item).cast(pl.String), *(pl.col(g).cast(pl.String) for g in groups)).unique()
-    doubled = items.filter(pl.col(item).is_duplicated())
-    if doubled.height:
-        raise DataError(f"Item {doubled[item][0]!r} is in two groups of {' x '.join(groups)}.")
-    items = items.sort(item)
-    levels = items.drop_nulls().select(groups).unique().sort(groups)
-    at = items.join(levels.with_row_index("_group"), on=list(groups), how="left", maintain_order="left")
-    group = at["_group"].cast(pl.Int64).fill_null(-1).to_numpy()
-    item_code = frame[item].cast(pl.String).replace_strict(items[item], np.arange(items.height), return_dtype=pl.Int64)
-    question_code = frame[question].cast(pl.String).replace_strict(list(choices), list(range(len(choices))))
-    cell = item_code.to_numpy() * len(choices) + question_code.cast(pl.Int64).to_numpy()
-    max_choices = max(choices.values(), default=1)
-    size = items.height * len(choices)
-    requests = np.bincount(cell, minlength=size).astype(np.float64)
-    place, row, mass = _selections(frame[answer])
-    limit = np.array(list(choices.values()), dtype=np.int64)[cell[row] % max(len(choices), 1)]
-    wrong = (place >= limit) | (place < 0)
-    if wrong.any():
-        name = frame[question][int(row[np.argmax(wrong)])]
-        raise DataError(f"Question {name!r} has {choices[str(name)]} choices, and an answer {int(place[wrong][0])}.")
-    weights = np.bincount(cell[row] * max_choices + place, weights=mass, minlength=size * max_choices).astype(
-        np.float64
+    items = rows.select("unit", "group").unique("unit").sort("unit")
+    question = rows["question"].cast(pl.String).replace_strict(questions, range(len(questions)), return_dtype=pl.Int64)
+    cell, size = codes(rows["unit"]) * len(questions) + question.to_numpy(), items.height * len(questions)
+    weights = [np.bincount(cell, to_array(rows[name].fill_null(0.0)), size).astype(np.float64) for name in options]
+    shape = (items.height, len(questions))
+    asked = np.bincount(cell, minlength=size).astype(np.float64).reshape(shape)
+    return Choices(
+        np.stack(weights, axis=1).reshape(*shape, -1), asked, codes(items["group"]), items["group"].n_unique()
     )
-    shape = (items.height, len(choices))
-    gathered = Choices(weights.reshape(*shape, max_choices), requests.reshape(shape), group, levels.height)
-    return gathered, [tuple(levels) for levels in levels.rows()]
-
-
-def _selections(answer: pl.Series) -> tuple[Codes, Codes, Array]:
-    """Choice, row and weight of every selection in a column of indices or of lists of weights."""
-    rows = pl.Series(np.arange(len(answer)))
-    if answer.dtype != pl.List:
-        answered = answer.is_not_null()
-        place = answer.filter(answered).cast(pl.Int64).to_numpy()
-        return place, rows.filter(answered).to_numpy(), np.ones(len(place))
-    table = pl.DataFrame({"row": rows, "mass": answer.cast(pl.List(pl.Float64))}).drop_nulls()
-    table = table.with_columns(place=pl.int_ranges(pl.col("mass").list.len().cast(pl.Int64)))
-    table = table.explode("mass", "place", empty_as_null=False).drop_nulls()
-    return table["place"].to_numpy(), table["row"].to_numpy(), table["mass"].to_numpy()
 
 
 def js(p: Array, q: Array) -> Array:
@@ -362,15 +298,3 @@ def _statistics(counts: Array, contrasts: Sequence[Array], total: Array) -> Arra
             z = (counts[..., at, :] @ sets.T - answers * share) / spread
         statistics += [distance[..., at, None], np.where(spread > 0, z, 0.0)]
     return np.concatenate(statistics, axis=-1).reshape(*n.shape[:-2], -1)
-
-
-def shares(choices: Choices) -> Estimates:
-    """Share of each choice among the valid answers of each group, shape (groups x questions x choices,) flattened.
-
-    Returns estimates in the order groups, questions, choices; NaN where a group has no answer.
-    """
-    items, questions, max_choices = choices.weights.shape
-    sums = choices.member[:, :, None, None] * choices.weights[:, None]
-    counts = np.broadcast_to(choices.member[:, :, None, None] * choices.valid[:, None, :, None], sums.shape)
-    cells = choices.groups * questions * max_choices
-    return estimators.shares(sums.reshape(items, cells), counts.reshape(items, cells))

@@ -123,9 +123,10 @@ class TaskAnswers:
         return chunk.select(*self._about(chunk, "task", "question"), lost, "na", shown_unit, being)
 
     def _choices(self, frame: pl.DataFrame) -> None:
-        selected = pl.concat_list([pl.col(c) * pl.col("mass") for c in CHOICES])
-        valid = pl.when(pl.col("na").is_null()).then(selected).alias("selected")
-        self._keep("choices", frame.select(*self._about(frame, "question"), valid))
+        valid = pl.when(pl.col("na").is_null())
+        selected = [valid.then(pl.col(c) * pl.col("mass")).alias(c) for c in CHOICES]
+        mass = valid.then(pl.sum_horizontal(pl.col(CHOICES) * pl.col("mass"))).alias("valid")
+        self._keep("choices", frame.select(*self._about(frame, "question"), *selected, mass))
 
     def _pairs(self, frame: pl.DataFrame) -> None:
         about = self._about(frame, "pair", "within", "order", "question", suffixes=("_1", "_2"))

@@ -8,12 +8,12 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
-from facevalue.measures import conditional_kl, divergence, estimators
+from facevalue.measures import conditional_kl, divergence
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, only_values
 from facevalue.measures.divergence_bounds import divergence_bounds
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PEOPLE, Sums, pair_share
+from facevalue.measures.estimators import PEOPLE, Sums, pair_share, share
 from facevalue.measures.form_bounds import form_bounds
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.proportions import wilson
@@ -28,6 +28,7 @@ from facevalue.studies.visbias.aggregate import SEED, Asked, TaskAnswers
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.design import ORDERS, SPECIES
 from facevalue.studies.visbias.measures import LABELS
+from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, read
 
 STUDY = "visbias"
@@ -66,13 +67,13 @@ def estimates_of(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) ->
 
 
 def _add_rates(
-    table: EstimateTable, measure: Measure, rows: pl.DataFrame, share: pl.Expr, by: Sequence[str], unit: str,
+    table: EstimateTable, measure: Measure, rows: pl.DataFrame, hits: pl.Expr, by: Sequence[str], unit: str,
     **constant: str | None,
 ) -> None:  # fmt: skip
     """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
-    hits = share.cast(pl.Float64)
+    hits = hits.cast(pl.Float64)
     counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
-    labels, estimates = estimators.share(Sums.of(counted.cast({"n": pl.Float64}), by), by)
+    labels, estimates = share(Sums.of(counted.cast({"n": pl.Float64}), by), by)
     enter(table, measure, {**labels, **constant}, estimates)
 
 
@@ -106,20 +107,18 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
         return
     asked_names = set(rows["question"])
     questions = [question for question in choice_questions() if question.name in asked_names]
-    counts = {question.name: len(question.levels) for question in questions}
     people = rows if SPECIES not in rows.columns else rows.filter(pl.col(SPECIES).is_null())
     if people.height:
-        everyone = people.with_columns(pl.lit("").alias(GROUP))
-        choices, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
-        _add_shares(table, choices, [(None, None)], questions)
+        everyone = people.with_columns(pl.lit(None, pl.String).alias(GROUP), pl.col(PERSON).alias(UNIT))
+        _add_shares(table, everyone, None, questions)
     families: dict[str, list[tuple[Names, divergence.ChoiceGroups]]] = {}
     for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
         of_dimension = dimension.of(rows)
         if of_dimension.is_empty():
             continue
-        choices, groups = divergence.from_answers(of_dimension, [GROUP], counts, item=UNIT, answer="selected")
-        names: Names = [(dimension.name, group) for (group,) in groups]
-        _add_shares(table, choices, names, questions)
+        _add_shares(table, of_dimension, dimension.name, questions)
+        choices = divergence.choices_of(of_dimension, [question.name for question in questions], CHOICES)
+        names: Names = [(dimension.name, group) for group in of_dimension[GROUP].unique().sort()]
         families.setdefault(_family("choices", dimension), []).append(
             (names, divergence.ChoiceGroups(choices, *sampled(of_dimension)))
         )
@@ -142,17 +141,23 @@ def _family(tested: str, dimension: Dimension) -> str:
 
 
 def _add_shares(
-    table: EstimateTable, choices: divergence.Choices, names: Names, questions: Sequence[ChoiceQuestion]
+    table: EstimateTable, rows: pl.DataFrame, dimension: str | None, questions: Sequence[ChoiceQuestion]
 ) -> None:
-    cells: list[tuple[str | None, ...]] = [
-        (*name, question.name, question.levels[at] if at < len(question.levels) else None)
-        for name in names
-        for question in questions
-        for at in range(choices.weights.shape[2])
-    ]
-    labels = {"task": "mcq", **columns(("dimension", "group", "question", "choice"), cells)}
-    keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
-    enter(table, m.SHARE, labels, divergence.shares(choices), keep=keep)
+    """Add the share of each option among the valid answers of each group."""
+    options = [(q.name, column, level) for q in questions for column, level in zip(CHOICES, q.levels, strict=False)]
+    places = pl.DataFrame(options, schema=["question", "column", "choice"], orient="row")
+    orders: dict[str, Sequence[str] | pl.Series] = {
+        GROUP: rows[GROUP].drop_nulls().unique().sort(),
+        "question": [question.name for question in questions],
+        "choice": places["choice"].unique(maintain_order=True),
+    }
+    long = rows.unpivot(CHOICES, index=[UNIT, GROUP, "question", "valid"], variable_name="column", value_name="s")
+    sums = long.join(places, on=["question", "column"]).select(
+        "unit", *(pl.col(name).cast(pl.Enum(levels)) for name, levels in orders.items()),
+        pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0),
+    )  # fmt: skip
+    labels, estimates = share(Sums.of(sums, list(orders)), list(orders))
+    enter(table, m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
 
 
 PAIR_ESTIMANDS = tuple(
@@ -364,10 +369,9 @@ def _votes(
     votes, possible = (_form_votes(outcomes.filter(pl.col("form").is_in(x)), meant, levels) for x in (members, unclear))
     no_outcome = outcomes.filter(blank & (pl.col("form").is_in(members) | pl.col("form").is_in(unclear))).height
     of_group = rows.filter((pl.col("question") == question.name) & (pl.col(dimension) == group))
-    counts = [pl.col("selected").list.get(at).sum().alias(str(at)) for at in range(len(levels))]
-    people = (
-        of_group.drop_nulls("selected").group_by(PERSON, maintain_order=True).agg(counts).drop(PERSON)
-    )  # several pictures are not several people
+    # Several pictures are not several people.
+    counts = pl.col(CHOICES[: len(levels)]).sum()
+    people = of_group.drop_nulls("valid").group_by(PERSON, maintain_order=True).agg(counts).drop(PERSON)
     choices = people.to_numpy().astype(np.float64)
     missing = (float(no_outcome + lost), max(of_group.height - float(choices.sum()), 0.0))
     return Votes(votes, choices, missing, possible.sum(axis=0))
