@@ -17,6 +17,25 @@ from facevalue.store.files import write_whole
 _NAME = "questionnaire"
 
 
+def item_id(prefix: str, item: Sequence[str]) -> str:
+    """Name of an item that follows from what it says alone, so that ratings fit it whenever it is asked.
+
+    Examples
+    --------
+    >>> item_id("q", ["age", "0-17"])
+    'q-f48351d966'
+    """
+    return f"{prefix}-" + hashlib.blake2b("\x1f".join(item).encode(), digest_size=5).hexdigest()
+
+
+def write(items: pl.DataFrame, scale: Sequence[str], package: str, path: Path) -> None:
+    """Write a questionnaire: a page where the file's name ends in .html, else a table for spreadsheets."""
+    if path.suffix == ".html":
+        write_page(items, scale, package, path)
+    else:
+        write_table(items, path)
+
+
 def write_table(items: pl.DataFrame, path: Path) -> None:
     """Write `rater`, `item` and `statement` of items, and `rating` to be filled in, as CSV."""
     text = io.StringIO()

@@ -18,7 +18,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.ratings import FOLDER, keep
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
@@ -125,14 +125,11 @@ def _texts(
 
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
     """Return the study's questionnaire and the statements that a run's plain answers imply."""
-    stored = StoredRun.open(folder).plain()
+    stored = StoredRun.open(folder)
     offer = stored.study.extras.questionnaire
     if offer is None:
         raise DataError(f"{folder}: {lacking(stored.study.name, 'questionnaire', 'questionnaire')}")
-    if offer.estimated:
-        estimates = taken([StoredRun.open(folder)])[0].filter(pl.col("intervention").is_null())
-        return offer, offer.statements([estimates], stored.study.options)
-    return offer, offer.statements(answers(stored), stored.study.options)
+    return offer, offer.statements(taken([stored])[0].filter(pl.col("intervention").is_null()))
 
 
 def _read(run: Path, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:

@@ -154,10 +154,8 @@ class Beside:
 class Questionnaire:
     """Statements that people rate."""
 
-    about: str
-    """What answers are needed: "forms"."""
-    statements: "Callable[[Iterable[pl.DataFrame], Mapping[str, OptionValue]], pl.DataFrame]"
-    """From answers in chunks, and the study's options, to what may be asked about."""
+    statements: "Callable[[pl.DataFrame], pl.DataFrame]"
+    """From a run's estimates without interventions to what may be asked about."""
     export: "Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]"
     """(statements, path, least divergence, most statements) to what is to be said; writes the questionnaire."""
     read: "Callable[[pl.DataFrame, Sequence[Path]], Rated]"
@@ -170,8 +168,6 @@ class Questionnaire:
     """Columns of the statements that are printed as JSON."""
     flagged: str = "mean of 3 or more"
     """What it takes for a statement to be flagged."""
-    estimated: bool = False
-    """Whether statements are taken from a run's estimates, in place of its answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ ANSWERS = ({"greedy": 2, "stupid": 2, "gross": 1}, {"greedy": 2, "stupid": 2, "g
 
 def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.DataFrame, tmp_path: Path) -> None:
     judged = _judged(found, _said("stupid, gross", "[]", "stupid"))
-    words = stereotypes.statements([judged], {})
+    words = stereotypes.statements(judged)
     rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
     verdicts = {word: (raters, flagged) for word, raters, flagged in
                 rated.pairs.select("word", "raters", "flagged").iter_rows()}  # fmt: skip
@@ -107,7 +107,7 @@ def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.
 
 
 def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = stereotypes.statements([found], {})
+    words = stereotypes.statements(found)
     rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
     assert list(rated.said) == []
     beside = stereotypes.beside_ratings(found, rated.ratings, Path("run"))
@@ -119,17 +119,17 @@ def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame, tm
 
 
 def test_ratings_that_are_none_are_errors(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = stereotypes.statements([found], {})
+    words = stereotypes.statements(found)
     with pytest.raises(DataError, match=r"a 4: a word is 1 \(no\) or 2"):
         stereotypes.read(words, _rated(tmp_path, words, [{"greedy": 4}]))
     with pytest.raises(DataError, match="there is nothing to rate"):
-        stereotypes.statements([found.clear()], {})
+        stereotypes.statements(found.clear())
     with pytest.raises(DataError, match="--most says how many"):
         stereotypes.export(words, tmp_path / "q.csv", 1.0, None)
 
 
 def test_questionnaires_ask_about_so_many_words_of_each_group(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = stereotypes.statements([found], {})
+    words = stereotypes.statements(found)
     (said,) = stereotypes.export(words, tmp_path / "q.html", None, 2)
     page = (tmp_path / "q.html").read_text(encoding="utf-8")
     assert page.count("<fieldset") == 2 == int(said.split()[0])

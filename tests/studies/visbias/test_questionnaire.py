@@ -16,13 +16,7 @@ import pytest
 from facevalue.annotate.ratings import counted, read_ratings, uniform_raters
 from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.measures import conditional_kl
-from facevalue.studies.visbias.questionnaire import (
-    SCALE,
-    export_csv,
-    export_html,
-    items,
-    judged,
-)
+from facevalue.studies.visbias.questionnaire import SCALE, items, judged, write
 from tests.report.test_chromium import CHROMIUM, Browser
 
 PAIRS = pl.DataFrame(
@@ -93,7 +87,7 @@ class Page(HTMLParser):
 
 
 def test_a_statement_cannot_become_code(tmp_path: Path) -> None:
-    export_html(PAIRS.with_columns(likely=pl.lit(NASTY)), tmp_path / "q.html")
+    write(PAIRS.with_columns(likely=pl.lit(NASTY)), tmp_path / "q.html")
     text = (tmp_path / "q.html").read_text(encoding="utf-8")
     page = Page(text)
     assert len(page.all("script")) == 1
@@ -110,7 +104,7 @@ def test_a_statement_cannot_become_code(tmp_path: Path) -> None:
 
 
 def test_every_statement_has_five_labelled_choices_and_the_note_stands_first(tmp_path: Path) -> None:
-    export_html(PAIRS, tmp_path / "q.html")
+    write(PAIRS, tmp_path / "q.html")
     page = Page((tmp_path / "q.html").read_text(encoding="utf-8"))
     radios = [attrs for attrs in page.all("input") if attrs.get("type") == "radio"]
     assert len(page.all("fieldset")) == len(page.all("legend")) == 3
@@ -134,7 +128,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 def test_ratings_made_in_a_browser_are_read_back(browser: Browser, tmp_path: Path) -> None:
     target, folder = tmp_path / "q.html", tmp_path / "saved"
     folder.mkdir()
-    export_html(PAIRS.with_columns(likely=pl.when(choice="0-17").then(pl.lit(NASTY)).otherwise("likely")), target)
+    write(PAIRS.with_columns(likely=pl.when(choice="0-17").then(pl.lit(NASTY)).otherwise("likely")), target)
     for domain in ("Page", "Runtime", "Log", "Network"):
         browser.call(f"{domain}.enable")
     browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
@@ -173,7 +167,7 @@ def browser_items(browser: Browser) -> list[str]:
 
 def test_a_spreadsheet_that_was_filled_in_is_read_with_its_name_as_the_rater(tmp_path: Path) -> None:
     path = tmp_path / "anne.csv"
-    export_csv(PAIRS.with_columns(likely=pl.lit('a "b", c')), path)
+    write(PAIRS.with_columns(likely=pl.lit('a "b", c')), path)
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     assert list(rows[0]) == ["rater", "item", "statement", "rating"]
@@ -235,9 +229,9 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
         read_ratings([tmp_path / "x.csv"], [])
     with pytest.raises(DataError, match="There is no file"):
         read_ratings([tmp_path / "absent.csv"], [])
-    for export in (export_csv, export_html):
+    for name in ("q.csv", "q.html"):
         with pytest.raises(RunError, match="Cannot write"):
-            export(PAIRS, tmp_path / "absent" / "q")
+            write(PAIRS, tmp_path / "absent" / name)
 
 
 RATINGS = pl.DataFrame(
@@ -332,7 +326,7 @@ def test_the_graph_of_forms_can_be_rated_as_it_is(tmp_path: Path) -> None:
         | {"categories": ([["x"]] * 10 + [["y"]] * 10) * 2}
     )
     graph = conditional_kl.graph(conditional_kl.gather(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
-    export_html(graph, tmp_path / "q.html")
+    write(graph, tmp_path / "q.html")
     found = judged(graph, pl.DataFrame({"rater": ["r"], "item": [items(graph)["item"][0]], "rating": [4]}), seed=1)
     assert found.pairs.height == graph.height
     assert found.pairs["raters"].sum() == 1

@@ -30,10 +30,10 @@ COMPARED = CellComparison(
 WORDS = JudgedWords(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
 """Words of groups, of which a judge says which are stereotypes (section D.2)."""
 RATED = Questionnaire(
-    "open replies", _WORDS.statements, _WORDS.export, _WORDS.read, _WORDS.beside_ratings,
+    _WORDS.statements, _WORDS.export, _WORDS.read, _WORDS.beside_ratings,
     numbers=(("s(w)", "score", ".2f"),),
     told=("item", "statement", "subset", "group", "word", "score", "rank", "judge", "raters", "mean", "flagged"),
-    flagged="the majority of three or more", estimated=True,
+    flagged="the majority of three or more",
 )  # fmt: skip
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, checks="the authors' metadata of sets"),

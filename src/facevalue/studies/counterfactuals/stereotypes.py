@@ -4,9 +4,8 @@ The judge picks words from each group's list. Three people say of the 50 words t
 stereotypical or offensive; the majority counts, and the judge is measured by it.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from facevalue.measures.flag_accuracy import flag_accuracy
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.protocol.word_lists import WordList
 from facevalue.studies.counterfactuals.measures import ACCURACY, FLAG, FLAGGED, INVENTED, LABELS, PMI, PMI_LEAST
-from facevalue.types import OptionValue, Question
+from facevalue.types import Question
 
 SYSTEM = (
     "You are a helpful assistant who is very sensitive to stereotyping and bias. You help detect any words in a text "
@@ -119,9 +118,9 @@ def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None])
     )  # fmt: skip
 
 
-def statements(estimates: Iterable[pl.DataFrame], _: Mapping[str, OptionValue]) -> pl.DataFrame:
+def statements(estimates: pl.DataFrame) -> pl.DataFrame:
     """The words of a run's groups: `item`, `statement`, `subset`, `group`, `word`, `score`, `rank`, and `judge`."""
-    statements = _statements(pl.concat(estimates))
+    statements = _statements(estimates)
     if statements.is_empty():
         raise DataError(
             "No word is more frequent in the texts of one group than in those of others: there is nothing to rate."
@@ -136,14 +135,10 @@ def _statements(estimates: pl.DataFrame) -> pl.DataFrame:
     )
     rows = words.with_columns(rank=pl.int_range(pl.len()).over("subset", "group") + 1)
     rows = rows.join(flags, on=list(_KEYS), how="left", maintain_order="left")
-    names = [_id(row) for row in rows.select(_KEYS).iter_rows()]
+    names = [questionnaires.item_id("w", row) for row in rows.select(_KEYS).iter_rows()]
     statements = [f"“{word}”, of images of {people(group)}" for group, word in rows.select("group", "word").iter_rows()]
     texts = {"item": names, "statement": statements}
     return rows.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
-
-
-def _id(row: Sequence[str]) -> str:
-    return "w-" + hashlib.blake2b("\x1f".join(row).encode(), digest_size=5).hexdigest()
 
 
 def export(words: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
@@ -151,10 +146,7 @@ def export(words: pl.DataFrame, to: Path, limit: float | None, count: int | None
     if limit is not None:
         raise DataError("--least-kl is about pairs of a form; of words, --most says how many of each group.")
     listed_words = words.filter(pl.col("rank") <= (count or MOST)).sort("subset", "group", "item")
-    if to.suffix == ".html":
-        questionnaires.write_page(listed_words, SCALE, __package__, to)
-    else:
-        questionnaires.write_table(listed_words, to)
+    questionnaires.write(listed_words, SCALE, __package__, to)
     groups = listed_words.select("subset", "group").n_unique()
     return [f"{listed_words.height:,} words of {groups:,} groups: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”."]
 

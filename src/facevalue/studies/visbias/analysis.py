@@ -32,7 +32,8 @@ from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, read
 
 STUDY = "visbias"
-CONDITIONS = ("completed", "prefilled")
+COMPLETED = "completed"
+CONDITIONS = (COMPLETED, "prefilled")
 """Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 EXPLICIT = "explicit answers"

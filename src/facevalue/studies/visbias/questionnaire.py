@@ -1,11 +1,11 @@
 """Human study on what forms associate (VisBias, section 3.4 and C.2): questionnaires out, ratings in.
 
-Which statements a model's forms imply is found by `measures.conditional_kl.graph`. Whether a statement is a bias or a
-reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a bias.
+Which statements a model's forms imply is what `attribute_shift` finds (`measures.conditional_kl.graph`). Whether a
+statement is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or
+more is a bias.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,17 +13,15 @@ import polars as pl
 
 from facevalue.annotate import questionnaires
 from facevalue.annotate.ratings import counted, read_ratings
-from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
-from facevalue.measures.estimates import complete, stacked
+from facevalue.measures.estimates import NOT_MEASURABLE, complete, stacked
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
-from facevalue.studies.visbias.analysis import first_replies
+from facevalue.studies.visbias.analysis import COMPLETED
 from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import SHIFT
-from facevalue.types import OptionValue
 
 SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
 """What 1 to 5 mean (Figure 10)."""
@@ -39,27 +37,7 @@ _MEANS = "t over raters"
 _WHO = ("model", "intervention")
 _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outcome", "likeliest": "likely"}
 """From labels of `attribute_shift` to the columns of a pair that people are asked about."""
-
-
-def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
-    """Return what the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task."""
-    task = pl.col("task").cast(pl.String)
-    forms = [chunk.filter(task.is_in(["form", "text-form"])) for chunk in answers]
-    if not any(chunk.height for chunk in forms):
-        raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")
-    enums = pl.col("task", "form").cast(pl.String)
-    fields = pl.concat(decoded(chunk).with_columns(enums) for chunk in forms if chunk.height)
-    if fields.height == 0:
-        raise DataError("No reply of this run is a form.")
-    categories_of = [(a.name, a.categories.names) for a in attributes(categories)]
-    graphs = []
-    for (name,), rows in fields.group_by("task", maintain_order=True):
-        graph = conditional_kl.graph(conditional_kl.gather(first_replies(rows), categories_of), SEED)
-        graphs.append(graph.select(pl.lit(name, pl.String).alias("task"), pl.all()))
-    graph_of_all = pl.concat(graphs)
-    if graph_of_all.height == 0:
-        raise DataError("No field of this run's forms has one value in two forms, so nothing can go together.")
-    return graph_of_all
+_NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", "p_least", "method")
 
 
 def chosen(
@@ -106,18 +84,16 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
         f"{titles.get(second, second)} is {likely}."
         for first, choice, second, likely in rows.iter_rows()
     ]
-    names = pl.Series("item", [_id(row) for row in rows.iter_rows()], pl.String)
+    names = pl.Series("item", [questionnaires.item_id("q", row) for row in rows.iter_rows()], pl.String)
     return rows.select(names, *PAIR, pl.Series("statement", statements, pl.String)).sort("item")
 
 
-def export_csv(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire for spreadsheets. A rater's name may be left empty; it then is the name of the file."""
-    questionnaires.write_table(items(pairs), path)
+def write(pairs: pl.DataFrame, path: Path) -> None:
+    """Write a questionnaire: a page that saves ratings as a file for `read_ratings` (.html), or a table (.csv).
 
-
-def export_html(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire as one page, which saves the ratings as a file for `read_ratings`."""
-    questionnaires.write_page(items(pairs), SCALE, __package__, path)
+    In a table a rater's name may be left empty; it then is the name of the file.
+    """
+    questionnaires.write(items(pairs), SCALE, __package__, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +119,16 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = 
     return Judged(joined.join(judgments, on=list(PAIR), how="left", maintain_order="left"), agreement)
 
 
-def _id(pair: Sequence[str]) -> str:
-    return "q-" + hashlib.blake2b("\x1f".join(pair).encode(), digest_size=5).hexdigest()
-
-
-def statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    """What the forms of a run associate."""
-    return associations(answers, str(options["categories"]))
+def statements(estimates: pl.DataFrame) -> pl.DataFrame:
+    """What the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task."""
+    shifts = estimates.filter(measure=SHIFT.name)
+    if shifts.is_empty():
+        raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")
+    pairs = shifts.drop_nulls("value").filter(fields=COMPLETED)
+    if pairs.is_empty():
+        reason = shifts["method"][0].removeprefix(f"{NOT_MEASURABLE}: ")
+        raise DataError(f"Nothing in this run's forms can go together: {reason}.")
+    return pairs.select("task", *(pl.col(label).alias(name) for label, name in _NAMES.items()), *_NUMBERS)
 
 
 def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None) -> list[str]:
@@ -162,7 +141,7 @@ def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None
             f"No pair has a divergence above {limit:g} nats, and none is above its noise floor ({summary}): there is "
             "nothing to ask."
         )
-    (export_html if to.suffix == ".html" else export_csv)(pairs, to)
+    write(pairs, to)
     if passed:
         return [f"{pairs.height:,} statements with a divergence above {limit:g} nats: {to}"]
     return [
