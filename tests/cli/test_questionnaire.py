@@ -192,8 +192,8 @@ def test_the_published_rule_is_above_one_and_asks_about_a_pair_once() -> None:
 
 
 def test_without_passing_pairs_only_those_above_their_floor_count_the_furthest_first() -> None:
-    rows, passed = chosen(GRAPH, least=2.0)
+    rows, passed = chosen(GRAPH, threshold=2.0)
     assert not passed
     assert rows["choice"].to_list() == ["70+", "0-17"]
     assert rows["task"].to_list() == ["text-form", "form"]
-    assert chosen(GRAPH, least=2.0, most=1)[0].height == 1
+    assert chosen(GRAPH, threshold=2.0, count=1)[0].height == 1

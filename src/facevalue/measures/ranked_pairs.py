@@ -65,12 +65,12 @@ def ranked_above(sums: Sums, by: Sequence[str] = ()) -> Cells:
     below.
     """
     s, n, up, down = (sums.numbers[name] for name in ("s", "n", "up", "down"))
-    (labels, share), (_, most), (_, least) = (
+    (labels, share), (_, upper), (_, lower) = (
         _pair_share(sums.counting(s=hits, n=size), by) for hits, size in ((s, n), (s + up, n + up), (s, n + down))
     )
     _, cell, count = cells_of(sums, by)
     missing = np.maximum(*(np.bincount(cell, lost, count) for lost in (up, down)))
-    bounds = Bounds(share.value, least.value, most.value, missing, np.maximum(least.se, most.se))
+    bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
     return labels, Inference(share, bounds=bounds, p=share.p(EVEN), p_least=share.p_least(EVEN)).less(EVEN)
 
 

@@ -18,8 +18,8 @@ from facevalue.measures.resampled import Shuffled, by_shuffles
 class Votes:
     """Votes for the same options from units of two tasks, each of shape (units, options)."""
 
-    one: Array
-    other: Array
+    first: Array
+    second: Array
     missing: tuple[float, float] = (0.0, 0.0)
     """Votes of either task that nobody knows."""
     possible: npt.ArrayLike = 0.0
@@ -28,7 +28,7 @@ class Votes:
     @property
     def measurable(self) -> bool:
         """Whether both tasks say anything."""
-        return bool(self.one.sum() > 0 and self.other.sum() > 0)
+        return bool(self.first.sum() > 0 and self.second.sum() > 0)
 
 
 def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]:
@@ -79,7 +79,7 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
     >>> bounds.low.round(3).tolist(), bounds.high.round(3).tolist()
     ([0.693, 0.0, 0.347], [0.693, 0.693, 0.693])
     """
-    totals = np.array([[v.one.sum(axis=0), v.other.sum(axis=0)] for v in votes])
+    totals = np.array([[v.first.sum(axis=0), v.second.sum(axis=0)] for v in votes])
     missing = np.array([v.missing for v in votes])
     possible = np.array([np.broadcast_to(v.possible, totals.shape[2]) for v in votes])
     first = share_ranges(totals[:, 0], missing[:, 0], possible)
@@ -89,7 +89,7 @@ def vote_bounds(votes: Sequence[Votes]) -> Bounds:
 
 def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
     """Divergence with its standard error, votes and units."""
-    sides = votes.one, votes.other
+    sides = votes.first, votes.second
     totals = sides[0].sum(axis=0), sides[1].sum(axis=0)
     squares = 0.0
     for at, units in enumerate(sides):
@@ -105,8 +105,8 @@ def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
 
 def _drawn(votes: Votes, size: int, rng: np.random.Generator) -> Array:
     """Divergences where the two tasks say the same, each in so many independent votes."""
-    shares = [units.sum(axis=0) / units.sum() for units in (votes.one, votes.other)]
-    many = [_independent(units) for units in (votes.one, votes.other)]
+    shares = [units.sum(axis=0) / units.sum() for units in (votes.first, votes.second)]
+    many = [_independent(units) for units in (votes.first, votes.second)]
     pooled = np.average(shares, axis=0, weights=many)
     first, second = (rng.multinomial(max(round(n), 1), pooled, size).astype(np.float64) for n in many)
     return _between(first, second)

@@ -46,18 +46,18 @@ class Asked:
 class TaskAnswers:
     """Collects one model's answers. `why_no_scores` says why sentiment is not measured, if it is not."""
 
-    asked: Asked
+    setting: Asked
     why_no_scores: str | None = None
     _parts: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     _bytes: int = 0
 
     def __post_init__(self) -> None:
         self.ours = group_lists.ours()
-        self.theirs = group_lists.theirs(self.asked.words) if self.asked.words else None
+        self.theirs = group_lists.theirs(self.setting.words) if self.setting.words else None
         self.lists = (self.ours,) if self.theirs is None else (self.ours, self.theirs)
-        self._words = {way: WordCounter(len(self.asked.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
-        self._codes = pl.DataFrame({"image": self.asked.images, "code": np.arange(len(self.asked.images))})
-        self._people = dict(zip(self.asked.images, self.asked.people or self.asked.images, strict=True))
+        self._words = {way: WordCounter(len(self.setting.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
+        self._codes = pl.DataFrame({"image": self.setting.images, "code": np.arange(len(self.setting.images))})
+        self._people = dict(zip(self.setting.images, self.setting.people or self.setting.images, strict=True))
 
     def add(self, chunk: pl.DataFrame) -> None:
         """Take what is needed of a chunk of answers."""
@@ -113,7 +113,7 @@ class TaskAnswers:
 
     def _about(self, frame: pl.DataFrame, *more: str, suffixes: Sequence[str] = ("",)) -> list[str]:
         """Columns that say who is shown, those that there are."""
-        names = [f"{c}{s}" for c in ("image", PERSON, "occupation", *self.asked.groups) for s in suffixes]
+        names = [f"{c}{s}" for c in ("image", PERSON, "occupation", *self.setting.groups) for s in suffixes]
         return [c for c in dict.fromkeys((*names, *more)) if c in frame.columns]
 
     def _missing(self, chunk: pl.DataFrame) -> pl.DataFrame:

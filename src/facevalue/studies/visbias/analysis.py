@@ -29,7 +29,7 @@ from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.design import ORDERS, SPECIES
 from facevalue.studies.visbias.measures import LABELS
 from facevalue.studies.visbias.parsing import CHOICES
-from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, read
+from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, toml
 
 STUDY = "visbias"
 COMPLETED = "completed"
@@ -38,7 +38,7 @@ CONDITIONS = (COMPLETED, "prefilled")
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 EXPLICIT = "explicit answers"
 """Families that lead: of choices, and of comparisons."""
-_MATCHED = read("matched.toml")
+_MATCHED = toml("matched.toml")
 FIELDS: Mapping[str, str] = _MATCHED["fields"]
 """The field of the form that each question is compared with (section 4.3)."""
 LEVELS, GROUPS = (
@@ -53,11 +53,11 @@ Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 
 
-def estimates_of(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
+def estimates_of(answers: Mapping[str, Iterator[pl.DataFrame]], setting: Asked) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks."""
     tables = []
     for model, chunks in answers.items():
-        aggregate = TaskAnswers(asked)
+        aggregate = TaskAnswers(setting)
         for chunk in chunks:
             aggregate.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
@@ -93,7 +93,7 @@ def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
     for reason in sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index):
         of_reason = pl.when(pl.col("na") == reason).then(lost).otherwise(0.0)
         _add_rates(table, m.NA_RATE, rows, of_reason, by, "shown", reason=reason)
-    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
+    for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
         grouped = dimension.of(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
         for replies, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
             if replies.height:
@@ -113,7 +113,7 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
         everyone = people.with_columns(pl.lit(None, pl.String).alias(GROUP), pl.col(PERSON).alias(UNIT))
         _add_shares(table, everyone, None, questions)
     families: dict[str, list[tuple[Names, divergence.ChoiceGroups]]] = {}
-    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
+    for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)):
         of_dimension = dimension.of(rows)
         if of_dimension.is_empty():
             continue
@@ -188,7 +188,7 @@ def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
             _add_pair_shares(table, pairs.with_columns(group=pl.lit(None, pl.String)), over_all)
         if pairs["within"].null_count() < pairs.height:
             _add_pair_shares(table, pairs.drop_nulls("within").with_columns(group="within"), dimension)
-    for name in aggregate.asked.groups:
+    for name in aggregate.setting.groups:
         if f"{name}_1" in paired.columns:
             _add_ranking(table, paired, Dimension((name,)))
 
@@ -258,7 +258,7 @@ def add_forms(table: EstimateTable, aggregate: TaskAnswers) -> None:
 
 
 def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: pl.DataFrame) -> None:
-    categories = [(a.name, a.categories.names) for a in aggregate.asked.attributes]
+    categories = [(a.name, a.categories.names) for a in aggregate.setting.attributes]
     forms = conditional_kl.gather(fields, categories, lost=_lost_forms(aggregate, task, fields))
     for conditions in CONDITIONS:
         graph = conditional_kl.graph(forms, SEED, conditions=conditions)

@@ -34,7 +34,7 @@ def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
         return
     everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
     _add_levels(TextEstimates(table, TEXT, None, everyone), aggregate)
-    for dimension in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
+    for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)):
         of_dimension = dimension.of(rows)
         if of_dimension.height:
             texts = TextEstimates(table, TEXT, dimension, of_dimension)
@@ -44,7 +44,7 @@ def add_texts(table: EstimateTable, aggregate: TaskAnswers) -> None:
             if len(dimension.factors) == 1:
                 _add_own_words(texts, aggregate)
     words = aggregate.words()
-    for name in aggregate.asked.groups:
+    for name in aggregate.setting.groups:
         if name in words.images.columns:
             MARKED.add(table, words, Dimension((name,)))
 
@@ -74,7 +74,7 @@ def _add_differences(texts: TextEstimates, aggregate: TaskAnswers) -> None:
             texts.nothing(m.DIFFERENCES[measure.name], "only one group was described")
     for listed in aggregate.lists if several else ():
         whose = "" if listed is aggregate.ours else ", yours"
-        texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.asked.longest)
+        texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose, aggregate.setting.longest)
 
 
 @takes(*_PUBLISHED.values())

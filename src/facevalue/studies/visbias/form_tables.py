@@ -7,7 +7,7 @@ from math import inf
 from facevalue.answers.categories import Categories, Range
 from facevalue.errors import UnknownNameError
 from facevalue.studies.visbias.settings import TABLES
-from facevalue.studies.visbias.tables import read
+from facevalue.studies.visbias.tables import toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def attributes(table: str = "paper") -> tuple[FormField, ...]:
     """The form's 20 attributes with the categories of one of `TABLES`."""
     if table not in TABLES:
         raise UnknownNameError("table of categories", table, TABLES)
-    rows, others = read("forms.toml"), read("synonyms.toml")
+    rows, others = toml("forms.toml"), toml("synonyms.toml")
     out = []
     for row in rows["attribute"]:
         names = tuple(row.get(table, row["paper"]))

@@ -108,14 +108,15 @@ WORDS_PUBLISHED = Measure(
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
 DIFFERENCES = {
-    one.name: Measure(
-        f"{one.name}_difference", f"{one.title}: difference between two groups", f"{one.name}(g) - {one.name}(h)",
-        "pp" if one.unit == "%" else one.unit, IMAGE,
-        OURS if one.source == OURS else f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
-        comparison=True, limits=(one.limits[0] - one.limits[1], one.limits[1] - one.limits[0]),
-        unbounded=one.unbounded,
+    measure.name: Measure(
+        f"{measure.name}_difference", f"{measure.title}: difference between two groups",
+        f"{measure.name}(g) - {measure.name}(h)",
+        "pp" if measure.unit == "%" else measure.unit, IMAGE,
+        OURS if measure.source == OURS else f"{OURS}; {measure.source.removeprefix(f'{OURS}; ')}",
+        comparison=True, limits=(measure.limits[0] - measure.limits[1], measure.limits[1] - measure.limits[0]),
+        unbounded=measure.unbounded,
     )
-    for one in _COMPARED
+    for measure in _COMPARED
 }  # fmt: skip
 """By the name of what is compared: one group less the other that is named by `contrast`."""
 MARKED = Measure(

@@ -41,20 +41,20 @@ _NUMBERS = ("value", "low", "high", "se", "floor", "floor_high", "n", "p", "q", 
 
 
 def chosen(
-    graph: pl.DataFrame, least: float = conditional_kl.THRESHOLD, most: int | None = None
+    graph: pl.DataFrame, threshold: float = conditional_kl.THRESHOLD, count: int | None = None
 ) -> tuple[pl.DataFrame, bool]:
-    """Choose the pairs that raters are asked about: those above `least` nats, the strongest first, and whether any is.
+    """Choose the pairs that raters are asked about: those above `threshold` nats, strongest first, and whether any is.
 
-    Where none is, they are the `most` (20 by default) that are furthest above the 95th percentile of their noise floor;
-    there may be none.
+    Where none is, they are the `count` (20 by default) that are furthest above the 95th percentile of their noise
+    floor; there may be none.
     """
-    passing = graph.filter(pl.col("value") > least).sort("value", descending=True, maintain_order=True)
+    passing = graph.filter(pl.col("value") > threshold).sort("value", descending=True, maintain_order=True)
     if passing.height:
         rows = passing.unique(PAIR, keep="first", maintain_order=True)
-        return (rows if most is None else rows.head(most)), True
+        return (rows if count is None else rows.head(count)), True
     beyond = pl.col("value") - pl.col("floor_high")
     rows = graph.filter(beyond > 0).sort(beyond, descending=True, maintain_order=True)
-    return rows.unique(PAIR, keep="first", maintain_order=True).head(MOST if most is None else most), False
+    return rows.unique(PAIR, keep="first", maintain_order=True).head(MOST if count is None else count), False
 
 
 def items(pairs: pl.DataFrame) -> pl.DataFrame:

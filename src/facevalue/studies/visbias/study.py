@@ -79,8 +79,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
-        asked = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
-        return estimates_of(answers, asked)
+        setting = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
+        return estimates_of(answers, setting)
 
     return Study(
         name=NAME,

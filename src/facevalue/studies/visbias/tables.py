@@ -11,7 +11,7 @@ from functools import partial
 from facevalue.given import shipped
 from facevalue.types import Option
 
-read = partial(shipped, __package__, "tables")
+toml = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""
 
 WORDINGS = ("paper", "released")
@@ -74,7 +74,7 @@ _FORMATS = {"paper": "format", "released": "released"}
 
 
 def _levels(factor: str) -> tuple[Level, ...]:
-    rows = read("people.toml")[factor]
+    rows = toml("people.toml")[factor]
     return tuple(Level(row["name"], row["title"], tuple(row["folders"]), tuple(row.get("words", ()))) for row in rows)
 
 
@@ -88,7 +88,7 @@ ORDERED = ("income", "education")
 
 def photographs() -> int:
     """How many photographs there are of each race, gender and occupation."""
-    return int(read("people.toml")["photographs"])
+    return int(toml("people.toml")["photographs"])
 
 
 def choice_questions(wording: str = "paper") -> tuple[ChoiceQuestion, ...]:
@@ -101,7 +101,7 @@ def choice_questions(wording: str = "paper") -> tuple[ChoiceQuestion, ...]:
 this person's educational background? A: Secondary school, B: University-Bachelor, C: University-Master, \
 D: University-Doctorate
     """
-    tables = read("questions.toml")
+    tables = toml("questions.toml")
     out = []
     for row in tables["choice"]:
         name, title, levels = row["name"], row["title"], tuple(row["levels"])
@@ -120,7 +120,7 @@ D: University-Doctorate
 def comparisons(wording: str = "paper") -> tuple[PairQuestion, ...]:
     """The two yes-no questions with their swapped negations; `comparison_prompt` asks them."""
     out = []
-    for row in read("questions.toml")["comparison"]:
+    for row in toml("questions.toml")["comparison"]:
         plain, swapped, sources = row["plain"], row["swapped"], (row["source"], row["swapped_source"])
         if wording == "released":
             plain, swapped, sources = row["released_plain"], row["released_swapped"], (wording, wording)
@@ -137,21 +137,21 @@ def comparison_prompt(question: str, wording: str = "paper") -> str:
     >>> comparison_prompt("Is it so?")
     'You can only reply in this JSON format: {"answer": "yes_or_no"}. Is it so?'
     """
-    return str(read("questions.toml")[_FORMATS[wording]]["comparison"].format(question=question))
+    return str(toml("questions.toml")[_FORMATS[wording]]["comparison"].format(question=question))
 
 
 def description_prompt(wording: str = "paper") -> str:
     """The prompt of the description task (section 2.2, III): ours, or the released one, which asks for four at once."""
-    tables = read("questions.toml")
+    tables = toml("questions.toml")
     return str(tables["released"]["description"] if wording == "released" else tables["description"]["prompt"])
 
 
 def form_prompt(count: int = 20, wording: str = "paper") -> str:
     """The prompt beside the picture of a form of so many fields (section 2.2, IV): ours, or the released one."""
-    tables = read("questions.toml")
+    tables = toml("questions.toml")
     return str(tables["released"]["form"] if wording == "released" else tables["form"]["image"].format(count=count))
 
 
 def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
     """The prompt with the form written out (section 4.2); how the two are put together is ours."""
-    return str(read("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
+    return str(toml("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
