@@ -98,6 +98,7 @@ def test_a_preference_follows_the_picture_and_not_its_side(read: Reader) -> None
         ('kind = "choice"\noptions = ["no", "maybe", "yes"]\nscores = {no = 0, maybe = 1, yes = 2}', {"shift"}),
         ('kind = "number"\nunit = "USD"\nlow = 0\nhigh = 200000', {"shift"}),
         ('kind = "number"', {"shift"}),
+        ('kind = "salary"', {"shift"}),
         ('kind = "json"\n[answer.fields]\nage = {low = 0, high = 100}\nwork = {options = ["judge", "cook"], '
          'favourable = "judge"}', {"shift_age", "shift_work"}),
         ('kind = "text"\n[answer.words]\nwarm = ["warm", "gentle"]', {"shift_characters", "shift_words", "shift_warm"}),
@@ -123,6 +124,19 @@ def test_exact_ratings_are_expected_ratings(read: Reader) -> None:
     key = pl.col("measure") == "shift"
     apart = (drawn.filter(key)["value"] - exact.filter(key)["value"]).abs().to_list()
     assert max(apart) < 4 * 1.5 * (2 / (30 * 40)) ** 0.5  # four standard errors of 1,200 replies on either side
+
+
+@pytest.mark.parametrize(
+    ("said", "salary"),
+    [("$45k", 45_000.0), ("$20 an hour", 40_000.0), ("50,000 to 60,000", 55_000.0), ("$4,000 a month", None),
+     ("£30,000", None), ("12", None), ("40000, or 50000", None), ("-40000", None), ("", None), ("a lot", None)],
+)  # fmt: skip
+def test_salaries_are_read(said: str, salary: float | None, read: Reader) -> None:
+    study = read.changed('kind = "yes-no"', 'kind = "salary"').study()
+    frame = study.design.trials([0]).with_columns(
+        repeat=pl.lit(0, pl.UInt8), status=pl.lit("ok"), text=pl.lit(said), probs=pl.lit(None, pl.List(pl.Float32))
+    )
+    assert study.answer(frame)["amount"].to_list() == [salary]
 
 
 @pytest.mark.parametrize(

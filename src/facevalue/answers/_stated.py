@@ -1,4 +1,4 @@
-"""What the parsers of ratings and of salaries share: reading what a reply states, each distinct reply once."""
+"""What the parsers of numbers, ratings and salaries share: reading what a reply states, each distinct reply once."""
 
 import re
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Stated(NamedTuple):
 
 
 Read = Callable[[str], Stated]
-"""From a text in plain form to what it states."""
+"""From a text to what it states."""
 
 
 def missing(reason: str) -> Stated:
@@ -67,13 +67,13 @@ def stated(text: str, reader: Read) -> Stated:
     return statement
 
 
-def parse_column(frame: pl.DataFrame, text: str, reader: Read) -> pl.DataFrame:
-    """Columns `value`, `reason`, `note` and `na` of a column of replies; each distinct reply is read once."""
+def parse_column(frame: pl.DataFrame, text: str, parse: Read) -> pl.DataFrame:
+    """Columns `value`, `reason`, `note` and `na` of a column of replies; each distinct reply is parsed once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
     keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
-    statements = [_reply(reply, status, reader) for reply, status in distinct.iter_rows()]
+    statements = [_reply(reply, status, parse) for reply, status in distinct.iter_rows()]
     table = distinct.with_columns(
         pl.Series("value", [statement.value for statement in statements], pl.Float64),
         pl.Series("reason", [statement.reason for statement in statements], pl.String),
@@ -84,11 +84,11 @@ def parse_column(frame: pl.DataFrame, text: str, reader: Read) -> pl.DataFrame:
     return joined.select("value", "reason", "note", "na")
 
 
-def _reply(text: str | None, status: str | None, reader: Read) -> Stated:
+def _reply(text: str | None, status: str | None, parse: Read) -> Stated:
     if text is None or status in UNREAD:
         na = unread(status)
         return Stated(None, na.value, None, na)
-    statement = stated(text, reader)
+    statement = parse(text)
     if statement.value is None and statement.reason == NO_NUMBER and status == Status.TRUNCATED:
         return Stated(None, NA.TRUNCATED.value, None, NA.TRUNCATED)
     return statement

@@ -4,8 +4,10 @@ import polars as pl
 
 from facevalue.answers._numbers import named, negative, stated
 from facevalue.answers._phrases import REFUSAL
+from facevalue.answers._stated import Stated
+from facevalue.answers._stated import parse_column as parse_column_of_numbers
 from facevalue.answers._text import visible
-from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
+from facevalue.answers.base import NA
 
 INFINITY = float("inf")
 
@@ -39,16 +41,9 @@ def parse_column(frame: pl.DataFrame, text: str, low: float = -INFINITY, high: f
     >>> parse_column(pl.DataFrame({"said": ["12", "I can't say."]}), "said").rows()
     [(12.0, None), (None, 'refused')]
     """
-    keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
-    distinct = keyed.unique()
-    numbers = [_parsed(reply, state, low, high) for reply, state in distinct.iter_rows()]
-    table = distinct.with_columns(
-        pl.Series("value", [value for value, _ in numbers], pl.Float64),
-        pl.Series("na", [None if reason is None else reason.value for _, reason in numbers], NA_DTYPE),
-    )
-    parsed = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return parsed.select("value", "na")
 
+    def read(reply: str) -> Stated:
+        value, reason = parse(reply, low, high)
+        return Stated(value, na=reason)
 
-def _parsed(text: str | None, status: str | None, low: float, high: float) -> tuple[float | None, NA | None]:
-    return (None, unread(status)) if text is None or status in UNREAD else parse(text, low, high)
+    return parse_column_of_numbers(frame, text, read).select("value", "na")

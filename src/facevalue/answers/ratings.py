@@ -56,7 +56,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     >>> parse_column(pl.DataFrame({"said": ["6 to 7", "11"]}), "said").rows()
     [(6.5, None, 'range', None), (None, 'outside 1 to 10', None, 'neither')]
     """
-    return _stated.parse_column(frame, text, _read)
+    return _stated.parse_column(frame, text, parse)
 
 
 def _read(text: str) -> Stated:

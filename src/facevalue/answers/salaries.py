@@ -15,6 +15,8 @@ from facevalue.answers import _stated
 from facevalue.answers._stated import NO_NUMBER, RANGE, SEVERAL, Stated, missing
 
 LOW, HIGH = 1_000.0, 10_000_000.0
+USUAL = (20_000, 120_000)
+"""Range that simulated models answer in."""
 HOURS = 2_000.0
 """Hours of a year: what an hourly wage is taken times (appendix F)."""
 OUTSIDE, OTHER_CURRENCY = "outside 1,000 to 10,000,000", "another currency"
@@ -95,7 +97,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     >>> parse_column(pl.DataFrame({"said": ["$12/hr", "500 euros"]}), "said").rows()
     [(24000.0, None, 'hourly', None), (None, 'another currency', None, 'neither')]
     """
-    return _stated.parse_column(frame, text, _read)
+    return _stated.parse_column(frame, text, parse)
 
 
 def _read(text: str) -> Stated:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.takes import Take
-    from facevalue.protocol.written import Amount, Field, Fields, Text
+    from facevalue.protocol.written import Amount, Field, Fields, Salary, Text
 
 _PARTS = {
     "asks": ("Ask",),
@@ -72,12 +72,7 @@ _PARTS = {
     "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
     "takes": ("Take",),
     "variant_files": ("Variant",),
-    "written": (
-        "Amount",
-        "Field",
-        "Fields",
-        "Text",
-    ),
+    "written": ("Amount", "Field", "Fields", "Salary", "Text"),
 }
 """Names by the module they are in, imported when asked for: a command that plans needs no page, and no SciPy."""
 _MODULES = {name: module for module, names in _PARTS.items() for name in names}
@@ -115,6 +110,7 @@ __all__ = [
     "RatedScales",
     "Reading",
     "Rows",
+    "Salary",
     "Section",
     "Setting",
     "Spread",

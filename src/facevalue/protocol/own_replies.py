@@ -10,14 +10,14 @@ from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
 from facevalue.protocol.several_ratings import RatedScales
 from facevalue.protocol.toml_tables import TomlTable
-from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Text
+from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Salary, Text
 
 
 def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
     kinds: dict[str, Callable[[TomlTable, bool], Reply]] = {
         "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
-        "ratings": _ratings, "list": _list,
+        "ratings": _ratings, "list": _list, "salary": _salary,
     }  # fmt: skip
     kind = table.text("kind")
     if kind not in kinds:
@@ -65,6 +65,11 @@ def _rating(table: TomlTable, _slot: bool) -> Reply:
 def _number(table: TomlTable, _slot: bool) -> Reply:
     table.known("kind", "unit", "low", "high")
     return Amount(table.text("unit", "1"), table.number("low", -inf), table.number("high", inf))
+
+
+def _salary(table: TomlTable, _slot: bool) -> Reply:
+    table.known("kind")
+    return Salary()
 
 
 def _json(table: TomlTable, _slot: bool) -> Reply:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotate import lexicon, sentiment, tokens
-from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers
+from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, unread
 from facevalue.errors import DataError
 from facevalue.protocol.replies import Score, whole
@@ -75,8 +75,34 @@ class Amount(WrittenReply):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The amount that each reply states; each distinct reply is read once."""
-        amounts = numbers.parse_column(frame, "text", self.low, self.high)
+        amounts = self._parsed(frame)
         return whole({"amount": amounts["value"].to_numpy()}, amounts["na"])
+
+    def _parsed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return numbers.parse_column(frame, "text", self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Salary(Amount):
+    """A yearly salary in dollars: an hourly wage counts 2,000 times, other periods and currencies are no answer.
+
+    Examples
+    --------
+    >>> Salary().read(pl.DataFrame({"text": ["$20 an hour", "3,000 euros a month"]}))["amount"].to_list()
+    [40000.0, None]
+    """
+
+    unit: str = "$"
+    low: float = salaries.LOW
+    high: float = salaries.HIGH
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The range that simulated models answer in."""
+        return {STATED: json.dumps({"": salaries.USUAL})}
+
+    def _parsed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return salaries.parse_column(frame, "text")
 
 
 def read_fields(

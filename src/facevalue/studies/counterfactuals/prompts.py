@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from facevalue.answers.salaries import USUAL
 from facevalue.prompts.articles import article
 from facevalue.studies.counterfactuals.design import RATING
 from facevalue.studies.counterfactuals.settings import TEXT
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 PLACE = "[OCCUPATION]"
 _LOOKING = "You are looking at a picture of {a} {who},"
 _COLUMNS = ("task", "prompt", "draw", "occupation", "group")
-_RANGES = {SALARY: (20_000, 120_000)}
 _KEYWORDS = (
     ("competent", "skilled", "careful", "clumsy", "unskilled"),
     ("friendly", "kind", "quiet", "cold", "distant"),
@@ -56,7 +56,7 @@ class PromptBuilder:
         rated = task == RATING
         facts: dict[str, str | None] = {"prompt": name, "scenario": name}
         if rated:
-            low, high = _RANGES.get(name, (1, 10))
+            low, high = USUAL if name == SALARY else (1, 10)
             facts |= {"occupation": occupation, "stated": json.dumps({"": [low, high]})}
             wording = RATINGS[name]
             if self._wording == "clean":
