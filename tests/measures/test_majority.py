@@ -11,7 +11,7 @@ from scipy import stats
 
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, ratio, values_only
-from facevalue.measures.majority import Contrasts, from_majority, group_effects
+from facevalue.measures.majority import Contrasts, from_majority, group_effects, replies_of
 from facevalue.measures.set_tails import from_set_mean
 
 Drawn = Callable[[np.random.Generator, Array], Array]
@@ -168,12 +168,12 @@ def test_withheld_values_that_could_explain_a_difference_turn_its_bounds() -> No
     asked = np.ones(whole.shape, dtype=bool)
     values = whole.copy()
     values[:, :2][(whole[:, :2] > 0.2) & (rng.random((SETS, 2, DRAWS)) < 0.8)] = np.nan
-    found = from_majority(values, 0, asked, (0.0, 1.0))
+    found = from_majority(values, 0, (0.0, 1.0), replies_of(values, asked))
     assert (found.bounds.low <= found.estimates.value).all()
     assert (found.bounds.high >= found.estimates.value).all()
     assert (found.bounds.high[:2] > 0).all()
     assert (found.bounds.missing[:2] > 0).all()
-    complete = from_majority(whole, 0, asked, (0.0, 1.0))
+    complete = from_majority(whole, 0, (0.0, 1.0), replies_of(whole, asked))
     np.testing.assert_allclose(complete.bounds.low, complete.estimates.value, atol=1e-12)
     np.testing.assert_allclose(complete.bounds.high, complete.estimates.value, atol=1e-12)
 
@@ -250,7 +250,7 @@ def test_where_no_set_differs_from_another_missing_values_have_bounds_too() -> N
     """All values are 0; half of the first group's are missing, and may be 1: its mean 1/2, that of all groups 1/6."""
     values = np.zeros((12, 3, 2))
     values[:, 0, 1] = np.nan
-    found = from_majority(values, 0, np.ones(values.shape, dtype=np.bool_), (0.0, 1.0))
+    found = from_majority(values, 0, (0.0, 1.0), replies_of(values))
     assert found.estimates.value.tolist() == [0.0] * 3
     np.testing.assert_allclose(found.bounds.low, [0.0, -1 / 6, -1 / 6])
     np.testing.assert_allclose(found.bounds.high, [1 / 3, 0.0, 0.0])

@@ -52,7 +52,8 @@ def gaps(read: Reader, versus: str, model: Callable[[fv.Question], str] = rated)
     opened = fv.run(read.folder / "small.toml", model, read.folder / versus.strip("()").replace(" ", "-"))
     answers = opened.answers().with_columns(pl.col("identity", "city").cast(pl.String))
     means = answers.pivot("city", index="identity", values="rating", aggregate_function="mean").select(CITIES)
-    return opened.estimates().filter(pl.col("measure").is_in(["paired_gap", "gap_from_mean"])).sort("city"), means
+    measures = ["paired_gap", "gap_from_mean", "gap_from_alike"]
+    return opened.estimates().filter(pl.col("measure").is_in(measures)).sort("city"), means
 
 
 def test_all_pairs_of_levels_are_compared_within_units(read: Reader) -> None:
@@ -80,9 +81,51 @@ def test_with_missing_answers_too_the_mean_is_the_others_on_another_scale(read: 
     assert (of_mean["bound_high"] > of_mean["bound_low"]).all()
 
 
+def favouring_oslo(question: fv.Question) -> str:
+    return str(1 + crc32(question.prompt.encode()) % 4 + 3 * ("Oslo" in question.prompt))
+
+
+def hushed_oslo(question: fv.Question) -> str:
+    return "I would rather not." if crc32(question.prompt.encode()) % 5 == 0 else favouring_oslo(question)
+
+
+def test_one_level_apart_is_found_and_does_not_move_the_others(read: Reader) -> None:
+    table, means = gaps(read, "(alike)", favouring_oslo)
+    assert set(table["contrast"]) == {"(alike)"}
+    assert set(table["measure"]) == {"gap_from_alike"}
+    assert table.filter(pl.col("q") < 0.05)["city"].to_list() == ["Oslo"]
+    others = means.select(pl.exclude("Oslo")).to_numpy().mean()
+    assert table.filter(city="Oslo")["value"].item() == pytest.approx(means["Oslo"].mean() - others, abs=0.3)
+    of_mean = gaps(read, "(mean)", favouring_oslo)[0]
+    of_others = [np.abs(rows.filter(pl.col("city") != "Oslo")["value"].to_numpy()) for rows in (table, of_mean)]
+    assert of_others[0].max() < of_others[1].min()
+
+
+def test_missing_answers_widen_the_bounds_of_alike_levels(read: Reader) -> None:
+    table = gaps(read, "(alike)", hushed_oslo)[0]
+    assert (table["bound_low"] <= table["value"]).all()
+    assert (table["value"] <= table["bound_high"]).all()
+    assert (table["bound_high"] - table["bound_low"] > 0.5).all()
+
+
+def test_alike_levels_are_a_family_in_each_cell(read: Reader) -> None:
+    read(STUDY.replace("[[take]]", '[factor.job]\nlevels = ["cook", "judge"]\n[[take]]\nby = ["job"]').replace(
+        "from {city}", "from {city} as a {job}") % "(alike)")  # fmt: skip
+    table = fv.run(read.folder / "small.toml", favouring_oslo, read.folder / "jobs").estimates()
+    found = table.filter(measure="gap_from_alike")
+    assert set(found["family"]) == {"gaps of city by job (cook)", "gaps of city by job (judge)"}
+    assert set(found.filter(pl.col("q") < 0.05)["city"]) == {"Oslo"}
+
+
 @pytest.mark.parametrize(
     ("versus", "of", "says"),
     [
+        ("(allike)", "city", "Unknown level of city '(allike)'. Did you mean '(alike)'?"),
+        ("(alike)", "group", "A unit has one level of 'group', so that it has none that are alike: compare with"),
+        ('(alike)"\nconfirmatory = "true', "city", "'confirmatory' is true or false, not 'true'."),
+        ('(alike)"\nwelch = true\nname = "x', "city", "A gap versus (alike) has no 'welch': it is between scores"),
+        ('(alike)"\non = "shift', "city", "A gap versus (alike) has no 'on': it is between scores"),
+        ('(alike)"\nconfirmatory = true\nname = "x', "city", "A gap versus (alike) has no 'confirmatory'"),
         ("(means)", "city", "Unknown level of city '(means)'. Did you mean '(mean)' or"),
         ("(mean)", "group", "A unit has one level of 'group', so that there is no mean of its levels: compare with"),
     ],

@@ -10,6 +10,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import (
+    ALIKE,
     CONTRAST,
     DIMENSION,
     EACH_OTHER,
@@ -110,7 +111,7 @@ def _compared(means: pl.DataFrame, take: Take, breakdown: Breakdown, versus: str
 
 def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
     contrast = breakdown.contrasts(take)[0][1]
-    levels = contrast not in (OTHERS, LEVELS_MEAN)
+    levels = contrast not in (OTHERS, LEVELS_MEAN, ALIKE)
     compared = _compared(means, take, breakdown, EACH_OTHER if levels else OTHERS).drop(DIMENSION)
     labels = [pl.col(GROUP).alias(take.of), (pl.col(OTHER_GROUP) if levels else pl.lit(contrast)).alias(CONTRAST)]
     contrasts = compared.select(*take.by, SIDE, UNIT, VALUE, *labels)

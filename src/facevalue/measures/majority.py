@@ -15,9 +15,10 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, only_v
 from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.group_explanations import Explanations, draws_for, enough_worlds, tail
 from facevalue.measures.interval_method import NONE
-from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.missing_data_bounds import Bounds, Replies
 from facevalue.measures.unseen import EQUAL, SAME, widened
 
+Codes = npt.NDArray[np.int64]
 METHOD = "contrast with a majority of alike groups, over sets"
 PAIR = "t over sets, of one group against the other"
 _WIDER = 2.0
@@ -131,7 +132,7 @@ class Contrasts:
 
 
 def from_majority(
-    values: Array, seed: int, asked: npt.NDArray[np.bool_] | None = None, limits: tuple[float, float] | None = None
+    values: Array, seed: int, limits: tuple[float, float] | None = None, replies: Replies | None = None
 ) -> Contrasts:
     """How far each group lies from the groups that are alike, with tests and intervals for all groups together.
 
@@ -139,10 +140,10 @@ def from_majority(
     ----------
     values:
         Shape (sets, groups, draws); NaN where there is none. Any set of which two groups have a value counts.
-    asked:
-        Which values were asked for, all by default; of these, those that are NaN are missing.
     limits:
         Smallest and largest value that a missing one could have; by default those of the values that are there.
+    replies:
+        What was asked and came back, by set and group (`replies_of`); by default there is all that was asked for.
 
     Equation
     --------
@@ -184,7 +185,7 @@ def from_majority(
         if limits is not None:
             out = _widened(out, limits)
             q = q if out.p_zero is None else out.p_zero
-        return Contrasts(out, q, _from_mean(values, out.value, asked, limits), np.nan, np.nan)
+        return Contrasts(out, q, _from_mean(values, out.value, replies, limits), np.nan, np.nan)
     mean, variance, df = effects.mean[measurable], effects.variance[measurable], effects.df[measurable]
     if measurable.size == 2:
         value, low, high, se, p, p_any = _pair(mean, variance, float(df.min()))
@@ -197,7 +198,7 @@ def from_majority(
         low, high = mean - high, mean - low
     weight = others / variance
     weight /= weight.sum(axis=1, keepdims=True)
-    ends = _bounded(values[:, measurable], None if asked is None else asked[:, measurable], limits, weight)
+    ends = _bounded(values[:, measurable], replies, measurable, limits, weight)
     bounds = _no_bounds(out.value)
     bounds.low[measurable], bounds.high[measurable] = np.fmin(ends.low, value), np.fmax(ends.high, value)
     bounds.missing[measurable], bounds.se[measurable] = ends.missing, ends.se
@@ -239,15 +240,29 @@ def _tested(explained: Explanations, variance: Array, df: Array, seed: int) -> t
     return low[0], high[0], p, q, p_any
 
 
+def replies_of(
+    values: Array, asked: npt.NDArray[np.bool_] | None = None, limits: tuple[float, float] | None = None
+) -> Replies:
+    """Return what was asked and came back, by set and group.
+
+    `values`: shape (sets, groups, draws); NaN where there is none. `asked`: which were asked for, of the same shape;
+    all that there are by default. `limits`: between which values are cut.
+    """
+    answered = np.isfinite(values)
+    requests = answered if asked is None else asked | answered
+    sums = np.where(answered, values if limits is None else np.clip(values, *limits), 0.0).sum(axis=2)
+    return Replies(sums, *(count.sum(axis=2).astype(np.float64) for count in (answered, requests)))
+
+
 def _bounded(
-    values: Array, asked: npt.NDArray[np.bool_] | None, limits: tuple[float, float] | None, weight: Array
+    values: Array, replies: Replies | None, groups: Codes, limits: tuple[float, float] | None, weight: Array
 ) -> Bounds:
     """Bounds of each group's distance from weighted others, shape (groups, groups), with standard errors over sets."""
-    answered = np.isfinite(values)
-    requests = (answered if asked is None else asked | answered).sum(axis=2)
-    lost = requests - answered.sum(axis=2)
-    poles = limits or (float(values[answered].min()), float(values[answered].max()))
-    sums = np.where(answered, np.clip(values, *poles), 0.0).sum(axis=2)
+    finite = values[np.isfinite(values)]
+    poles = limits or (float(finite.min()), float(finite.max()))
+    totals = replies_of(values) if replies is None else replies
+    sums, valid, requests = (x if replies is None else x[:, groups] for x in (totals.sums, totals.valid, totals.asked))
+    lost = requests - valid
     is_whole = (requests > 0).all(axis=1)
     low, high = (ratio(sums + pole * lost, requests)[is_whole] for pole in poles)
     ends = low - high @ weight.T, high - low @ weight.T
@@ -259,15 +274,12 @@ def _bounded(
     return Bounds(few, ends[0].mean(axis=0), ends[1].mean(axis=0), (missing + weight @ missing) / 2, se)
 
 
-def _from_mean(
-    values: Array, effect: Array, asked: npt.NDArray[np.bool_] | None, limits: tuple[float, float] | None
-) -> Bounds:
+def _from_mean(values: Array, effect: Array, replies: Replies | None, limits: tuple[float, float] | None) -> Bounds:
     """Bounds of effects of groups that stand beside all groups, where no set differs from another."""
     bounds, finite = _no_bounds(effect), np.flatnonzero(np.isfinite(effect))
     if finite.size > 1 and limits is not None:
         others = (1 - np.eye(finite.size)) / (finite.size - 1)
-        asked = None if asked is None else asked[:, finite]
-        ends = _bounded(values[:, finite], asked, limits, others).scaled((finite.size - 1) / finite.size)
+        ends = _bounded(values[:, finite], replies, finite, limits, others).scaled((finite.size - 1) / finite.size)
         bounds.low[finite], bounds.high[finite] = np.fmin(ends.low, effect[finite]), np.fmax(ends.high, effect[finite])
         bounds.missing[finite], bounds.se[finite] = ends.missing, ends.se
     return bounds

@@ -16,6 +16,7 @@ from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
+    ALIKE,
     CONTRAST,
     DIMENSION,
     FLIP,
@@ -115,7 +116,11 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    others = {row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all"} for row in taken if row.take.of}
+    others = {
+        row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all", ALIKE: "Those that are alike"}
+        for row in taken
+        if row.take.of
+    }
     return Page(
         lead=tuple(_lead(row, several=several) for row in tested),
         together=several and len(tested) > 1,

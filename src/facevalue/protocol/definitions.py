@@ -8,6 +8,7 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Options, Reply, Score
 from facevalue.protocol.takes import (
+    ALIKE,
     BESIDE_FLOOR,
     FLIP,
     GAP,
@@ -25,7 +26,7 @@ from facevalue.protocol.takes import (
 )
 
 OURS = "FaceValue"
-PAIRED_GAP, SHIFT_GAP, FROM_MEAN = "paired_gap", "shift_gap", "gap_from_mean"
+PAIRED_GAP, SHIFT_GAP, FROM_MEAN, FROM_ALIKE = "paired_gap", "shift_gap", "gap_from_mean", "gap_from_alike"
 POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
 NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
 SIDE_SCORE = "(side)"
@@ -73,7 +74,8 @@ def kind_of(take: Take, breakdown: Breakdown) -> str:
         return take.measure
     if take.on == SHIFT:
         return SHIFT_GAP
-    return FROM_MEAN if take.versus == LEVELS_MEAN else PAIRED_GAP if breakdown.paired(take.of) else GAP
+    within = {LEVELS_MEAN: FROM_MEAN, ALIKE: FROM_ALIKE}.get(take.versus, PAIRED_GAP)
+    return within if breakdown.paired(take.of) else GAP
 
 
 _TOLD = {
@@ -84,6 +86,10 @@ _TOLD = {
     FROM_MEAN: (
         "Difference from the mean of the unit's levels: {}",
         "mean over units of (1 - 1/k) (score(level) - mean score of the unit's other levels), k levels",
+    ),
+    FROM_ALIKE: (
+        "Difference from the unit's levels that are alike: {}",
+        "m_g - mean of m over the levels that are alike; score(unit, g) = a_unit + m_g",
     ),
     SHIFT_GAP: ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
     SPREAD: ("Spread between groups: {}", "standard deviation (ddof 1) of the groups' means, mean over questions"),
@@ -127,7 +133,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             phrase = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
                 name, title.format(phrase), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
-                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, *BESIDE_FLOOR), signed=is_signed,
+                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, *BESIDE_FLOOR), signed=is_signed,
                 comparison=kind not in (MEAN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:

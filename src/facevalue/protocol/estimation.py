@@ -21,6 +21,7 @@ from facevalue.measures import (
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.majority import from_majority
 from facevalue.measures.missing_data_bounds import (
     Bounds,
     Replies,
@@ -39,6 +40,7 @@ from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
 from facevalue.protocol.spreads import add_spreads, group_bounds, limits
 from facevalue.protocol.takes import (
+    ALIKE,
     CONTRAST,
     DIMENSION,
     FLIP,
@@ -188,7 +190,33 @@ class Estimator:
             bounds = phi_bounds(self.replies(at, rows, columns), self._poles).less(middle)
         self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
+    def _alike(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        """Each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""
+        at = self.breakdown.shown(take)
+        levels, rows, columns, labels = self._sides(take, at)
+        sums, counts, is_shown = self._split(self.values.phi[at], at, rows, columns, levels, take)
+        means, totals = cluster_bootstrap.ratio(sums, counts), None
+        if self._poles is not None and self.answers is not None:
+            totals = [self._split(total[at], at, rows, columns, levels, take)[0] for total in self.answers.totals]
+        for cell in range(means.shape[-1]):
+            replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
+            contrast = from_majority(means[..., [cell]], SEED, self._poles, replies)
+            about = {name: of_cells[cell] for name, of_cells in labels.items()}
+            cells = {name: [level] * len(levels) for name, level in {**about, CONTRAST: ALIKE}.items()}
+            tests: dict[str, Any] = {
+                "p": contrast.estimates.p_zero, "q": contrast.q, "p_least": np.full(len(levels), contrast.p_least),
+                "family": f"{take.named()} ({', '.join(map(str, about.values()))})" if about else take.named(),
+            }  # fmt: skip
+            table.add(
+                measure, self.breakdown.labelled({**cells, take.of: levels}), contrast.estimates,
+                bounds=None if totals is None else contrast.bounds, keep=is_shown[:, cell],
+                **(tests if take.tested else {}),
+            )  # fmt: skip
+
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        if take.versus == ALIKE:
+            self._alike(table, take, measure)
+            return
         on_shift = take.on == SHIFT
         at = self.breakdown.sets.varied if on_shift else self.breakdown.shown(take)
         values = self.values.delta if on_shift else self.values.phi[at]

@@ -31,8 +31,9 @@ CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "oth
 MOST_LEVELS, MOST_GROUPS = 1_000, 100
 """Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
 page would grow beyond what anybody can read."""
-OTHERS, LEVELS_MEAN, EACH_OTHER = "(others)", "(mean)", "(each other)"
-"""What a gap may be versus, beside a level: all that have another one, the mean of the unit's levels, each of them."""
+OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE = "(others)", "(mean)", "(each other)", "(alike)"
+"""What a gap may be versus, beside a level: all that have another one, the mean of the unit's levels, each of them, and
+the unit's levels that are alike, whichever these are."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Take:
         The factor of a gap, spread, tally or range.
     versus:
         Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
-        unit's levels; "(each other)": all pairs. By default two levels are compared with each other, and each of more
-        with the rest.
+        unit's levels; "(each other)": all pairs; "(alike)": with the majority of the unit's levels that is alike,
+        whichever these are. By default two levels are compared with each other, and each of more with the rest.
     ends:
         All levels of the factor of a gap in their order: of those shown, the last alone is compared with the first.
     on:
@@ -136,6 +137,10 @@ class Take:
         for key, kinds in (("size", (SHIFT,)), ("rank_test", (SHIFT, SPREAD)), ("welch", (GAP,)), ("any", (TALLY,))):
             if getattr(self, key) and self.measure not in kinds:
                 raise DataError(f"A {self.measure} has no {key!r}: only a {' or a '.join(kinds)} has.")
+        strays = {"on": self.on == SHIFT, "welch": self.welch, "confirmatory": self.confirmatory}
+        if self.versus == ALIKE and any(strays.values()):
+            stray = next(key for key, is_set in strays.items() if is_set)
+            raise DataError(f"A gap versus {ALIKE} has no {stray!r}: it is between scores, by a test of its own.")
         if self.of in (*self.by, *self.any) or len({*self.by, *self.any}) != len(self.by) + len(self.any):
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:
@@ -209,13 +214,12 @@ class Breakdown:
             raise UnknownNameError("factor of the questions", stray, self.asked)
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
-        levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER] if take.versus else []
+        levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE] if take.versus else []
         if take.versus and take.versus not in levels:
             raise UnknownNameError(f"level of {take.of}", take.versus, levels)
-        if take.versus == LEVELS_MEAN and not self.paired(take.of):
-            raise DataError(
-                f"A unit has one level of {take.of!r}, so that there is no mean of its levels: compare with {OTHERS}."
-            )
+        if take.versus in (LEVELS_MEAN, ALIKE) and not self.paired(take.of):
+            lack = "there is no mean of its levels" if take.versus == LEVELS_MEAN else "it has none that are alike"
+            raise DataError(f"A unit has one level of {take.of!r}, so that {lack}: compare with {OTHERS}.")
         for level in self.levels(take.of) if take.ends else ():
             if level not in take.ends:
                 raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")

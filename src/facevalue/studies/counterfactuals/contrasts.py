@@ -8,7 +8,7 @@ import numpy.typing as npt
 from facevalue.measures.cluster_bootstrap import Array, joined, only_values, single
 from facevalue.measures.estimators import Cells, Inference, Sums, by_unit, cells_of
 from facevalue.measures.group_levels import group_levels
-from facevalue.measures.majority import METHOD, from_majority
+from facevalue.measures.majority import METHOD, from_majority, replies_of
 from facevalue.measures.set_tails import from_set_mean
 from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
@@ -44,7 +44,7 @@ def contrasts(
         limits = m.score_limits(values)
     elif quantity is not m.SALARIES and np.isfinite(quantity.level.limits).all():
         limits = quantity.level.limits
-    contrast = from_majority(values, SEED, are_asked, limits)
+    contrast = from_majority(values, SEED, limits, replies_of(values, are_asked, limits))
     labels, p_least = {**about, "group": groups}, np.full(len(groups), contrast.p_least)
     scope = [about[label] for label in ("subset", "score", "word_list", "prompt") if label in about]
     p = contrast.estimates.p_zero
