@@ -63,7 +63,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
     assert "…" not in out
     said = json.loads(facevalue("studies", "--json").out)
     assert said["unavailable"] == {}
-    assert {one["name"]: one["offers"] for one in said["studies"]} == {
+    assert {one["name"]: one["offers"] for one in said["studies"] if one["offers"]} == {
         "stylisticbias": ["reproduce", "prompts", "demo"],
         "vignette": ["reproduce", "prompts"],
         "visbias": ["reproduce", "questionnaire", "judge"],

@@ -86,7 +86,7 @@ def test_intervals_hold_the_share_that_such_samples_find_and_the_null_its_level(
     question = np.repeat(np.arange(10), 3)
     for effect in (0.0, 0.8):
         shares = [
-            group_findings._mean(group_findings._by_question(welch(*moments(*drawn(10_000 + s, effect), 2)), question))
+            group_findings.share(group_findings.by_question(welch(*moments(*drawn(10_000 + s, effect), 2)), question))
             for s in range(400)
         ]
         truth = float(np.mean(shares))

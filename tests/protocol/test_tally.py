@@ -95,3 +95,26 @@ def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: 
     assert before in STUDY
     with pytest.raises(FaceValueError, match=message):
         read(STUDY.replace(before, after, 1)).study()
+
+
+CUED = STUDY.replace("rows = [", 'cue = "hat"\nbase = "none"\nrows = [').replace('of = "city"', 'of = "hat"')
+CUED = CUED.replace(ROWS, ",\n".join(
+    f'  {{identity = "{n}", name = "n{n}", city = "Rome", hat = "{hat}"}}' for n in range(24) for hat in ("none", "cap")
+))  # fmt: skip
+
+
+def test_a_tally_of_the_cue_counts_the_questions_in_which_it_moves_the_answer(read: Reader, tmp_path: Path) -> None:
+    read(CUED.replace("{trait}", "{trait} ({hat})"))
+    opened = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run")
+    rows = opened.estimates().filter(pl.col("measure") == "moved_share").to_dicts()
+    assert {(row["dimension"], row["valence"]) for row in rows} == {("hat", None), ("hat", "good"), ("hat", "bad")}
+    assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
+    assert all(0 <= row["floor"] <= row["floor_high"] <= 1 and row["p"] is not None for row in rows)
+    assert all(row["bound_low"] <= row["value"] <= row["bound_high"] for row in rows)
+    opened.report(tmp_path / "report.html")
+    assert "or the picture moves the answer" in (tmp_path / "report.html").read_text()
+
+
+def test_a_tally_of_a_cue_with_several_levels_is_refused(read: Reader) -> None:
+    with pytest.raises(FaceValueError, match="A tally of 'hat' needs one level beside the base, and there are 2"):
+        read(CUED.replace('hat = "cap"', 'hat = "fez"', 1)).study()

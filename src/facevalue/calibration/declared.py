@@ -1,5 +1,6 @@
 """Calibration of a study that is declared by its takes: what is planted, and the simple tests, follow from them."""
 
+import numpy as np
 import polars as pl
 
 from facevalue.calibration.rivals import of_groups
@@ -8,6 +9,7 @@ from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration,
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
+from facevalue.protocol.side_by_side import pairs_compared
 from facevalue.protocol.stimuli import NOUNS
 from facevalue.protocol.takes import (
     ALIKE,
@@ -96,8 +98,15 @@ def _shifts(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> 
     return _moved(means, breakdown).select(*take.by, UNIT, VALUE)
 
 
-def _preferences(means: pl.DataFrame, take: Take, _: Breakdown, score: Score) -> pl.DataFrame:
-    return means.select(*take.by, UNIT, pl.col(VALUE) - (score.low + score.high) / 2)
+def _preferences(means: pl.DataFrame, take: Take, breakdown: Breakdown, score: Score) -> pl.DataFrame:
+    images = breakdown.sets.manifest["image"]
+    tables = []
+    for labels, at, is_turned in pairs_compared(breakdown, take):
+        signs = pl.DataFrame({"image": images[at], "(sign)": np.where(is_turned[:, 0], -1.0, 1.0)})
+        lean = (pl.col(VALUE) - (score.low + score.high) / 2) * pl.col("(sign)")
+        columns = [pl.lit(level).alias(name) for name, level in labels.items()]
+        tables.append(means.join(signs, on="image").select(*take.by, UNIT, lean.alias(VALUE), *columns))
+    return pl.concat(tables)
 
 
 def _compared(means: pl.DataFrame, take: Take, breakdown: Breakdown, versus: str) -> pl.DataFrame:

@@ -33,9 +33,9 @@ def studies(study: str | None, as_json: bool) -> None:
     if study is not None:
         protocol = protocols[study]
         table.add_row(protocol.name, Text(protocol.title))
-        for label, told in _described(protocol).items():
-            if told:
-                table.add_row(label.replace("_", " "), Text(told if isinstance(told, str) else ", ".join(told)))
+        for label, text in _described(protocol).items():
+            if text:
+                table.add_row(label.replace("_", " "), Text(text if isinstance(text, str) else ", ".join(text)))
         terminal().print(table)
         return
     table.add_column("also offers")

@@ -118,31 +118,49 @@ def findings(
     moments = _moments(scores, labels[None], groups)
 
     def shares(moments: tuple[Array, Array, Array]) -> Array:
-        hits = _by_question(welch(*moments), question)
-        return np.stack([_mean(hits[:, members]) for members in classes], axis=1)
+        hits = by_question(welch(*moments), question)
+        return np.stack([share(hits[:, members]) for members in classes], axis=1)
 
     value = shares(moments)[0]
     sizes = np.array([int(members.size) for members in classes])
-    units = np.array([int(np.isfinite(scores).any(axis=1).sum())] * len(classes))
-    none = np.full(value.shape, np.nan)
-    method = np.full(value.size, METHOD, dtype=object)
+    units = int(np.isfinite(scores).any(axis=1).sum())
     if cluster_bootstrap.only_values():
-        estimates = Estimates(value, none, none, sizes, units, method, none)
-        return TallyShares(estimates, cluster_bootstrap.no_floor(value.size), none)
+        return tally(value, None, None, sizes, units, METHOD)
     rng = np.random.default_rng(seed)
     residuals, deviations = _apart(scores, labels, moments)
     null, alike = [], []
     for rows in _dealt(labels, groups * scores.size, rng):
         null.append(shares(_moments(scores, rows, groups)))
         alike.append(shares(_moved(_moments(residuals, rows, groups), deviations)))
-    floor = cluster_bootstrap.floor_from(np.concatenate(null), value)
-    others = np.concatenate(alike)
-    low, high = np.quantile(others, TAILS, axis=0)
-    middle = others.mean(axis=0)
+    return tally(value, np.concatenate(null), np.concatenate(alike), sizes, units, METHOD)
+
+
+def tally(value: Array, null: Array | None, alike: Array | None, sizes: Codes, units: int, method: str) -> TallyShares:
+    """Return shares beside their null, with intervals for what samples of this size find on average.
+
+    Parameters
+    ----------
+    value:
+        The shares, one for each class of questions.
+    null, alike:
+        The shares where nothing differs, and where as much differs as was seen less the part of chance; shape (deals,
+        classes). None where values alone are wanted.
+    sizes, units:
+        Questions of each class, and units behind all of them.
+    """
+    none = np.full(value.shape, np.nan)
+    methods = np.full(value.size, method, dtype=object)
+    clusters = np.full(value.size, units)
+    if null is None or alike is None:
+        estimates = Estimates(value, none, none, sizes, clusters, methods, none)
+        return TallyShares(estimates, cluster_bootstrap.no_floor(value.size), none)
+    floor = cluster_bootstrap.floor_from(null, value)
+    low, high = np.quantile(alike, TAILS, axis=0)
+    middle = alike.mean(axis=0)
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
     low = np.where(floor.p < ALPHA, low, 0.0)  # else chance alone may have given all of it
     estimates = Estimates(
-        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, method, others.std(axis=0)
+        value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, clusters, methods, alike.std(axis=0)
     )
     return TallyShares(estimates, floor, np.full(value.size, 1 / (1 + DEALS)))
 
@@ -179,8 +197,8 @@ def tally_bounds(
     near, far = np.clip(middle, low, high), np.where(upper, high, low)
     shares = []
     for ends_of_means in (means, near, far):
-        hits = _by_question(_tested(ends_of_means, errors, counts)[None], question)
-        shares.append(np.stack([_mean(hits[:, members]) for members in classes], axis=1)[0])
+        hits = by_question(_tested(ends_of_means, errors, counts)[None], question)
+        shares.append(np.stack([share(hits[:, members]) for members in classes], axis=1)[0])
     value, smaller, larger = shares
     missing = np.full(value.shape, float(_over_groups(np.array([end.missing for end in ends]).ravel())))
     return Bounds(value, np.fmin(smaller, value), np.fmax(larger, value), missing, np.full(value.shape, np.nan))
@@ -231,7 +249,7 @@ def _moved(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array
     return sums + counts * by, squares + 2 * by * sums + counts * by**2, counts
 
 
-def _by_question(p: Array, question: Codes) -> Array:
+def by_question(p: Array, question: Codes) -> Array:
     """Whether each question has a finding in any wording: 1 or 0, NaN where no wording could be tested."""
     size = int(question.max()) + 1
     tested, hits = (np.zeros((len(p), size), dtype=np.bool_) for _ in range(2))
@@ -241,7 +259,7 @@ def _by_question(p: Array, question: Codes) -> Array:
     return np.where(tested, hits, np.nan)
 
 
-def _mean(hits: Array) -> Array:
+def share(hits: Array) -> Array:
     """Share of the questions, those that cannot be tested counted as without a finding; NaN if none can."""
     seen = np.isfinite(hits)
     return np.where(seen.any(axis=1), np.nan_to_num(hits).sum(axis=1) / max(hits.shape[1], 1), np.nan)

@@ -142,7 +142,7 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
         )
     cue = [name for name in breakdown.sets.cue if name in take.by]  # its columns go together and are not crossed
     cues = breakdown.sets.manifest.select(cue).n_unique() if cue else 1
-    compared = len(breakdown.contrasts(take)) if take.measure == GAP else 1
+    compared = len(breakdown.contrasts(take)) if take.compares else 1
     if (many := cues * compared * prod(counts[name] for name in take.by if name not in cue)) > MOST_ESTIMATES:
         raise DataError(
             f"A {take.measure} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break "
@@ -203,7 +203,7 @@ def _both(take: Take, rival: Take, scores: Sequence[Score]) -> Iterator[Score]:
 def _shared(take: Take, rival: Take, breakdown: Breakdown) -> str:
     """What is to be done about two takes of one measure; empty where their labels differ."""
     by = ({*take.by}, {*rival.by})
-    if take.measure != GAP:
+    if not take.compares:
         same = by[0] == by[1] and (take.measure not in UNSIGNED or take.of == rival.of)
         return "leave one of them out." if same else ""
     if {*take.by, take.of} != {*rival.by, rival.of}:

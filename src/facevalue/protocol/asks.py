@@ -128,29 +128,29 @@ class Ask:
     def _check_shown(self, reply: Options, filling: Mapping[str, str], of: str) -> None:
         """Refuse options of a question that are too few, that read alike, or none of which is the key."""
         options = self.options(filling, reply.orderings[0])
-        shown = [reply.names[option.level] for option in options]
-        if len(shown) < 2:
+        names = [reply.names[option.level] for option in options]
+        if len(names) < 2:
             lacks = ", ".join(repr(name) for name, text in filling.items() if not text)
             raise DataError(
-                f"The question about {of} lacks {lacks}, which leaves {len(shown) or 'no'} option: it needs 2."
+                f"The question about {of} lacks {lacks}, which leaves {len(names) or 'no'} option: it needs 2."
             )
         for key in reply.keys:
-            if key in filling and filling[key] not in shown:
-                raise UnknownNameError(f"option (column {key!r} of {of})", filling[key], shown)
+            if key in filling and filling[key] not in names:
+                raise UnknownNameError(f"option (column {key!r} of {of})", filling[key], names)
         texts = [option.text for option in options]
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
             raise DataError(f"Two options of {of} have one wording, {twice!r}.")
         check_apart(options)
-        if len(shown) == len(reply.texts):
+        if len(names) == len(reply.texts):
             return
         if reply.order not in (ONE, BOTH):
             raise DataError(
-                f"The question about {of} has {len(shown)} of {len(reply.texts)} options, of which no other order than "
-                f'`orderings = "{ONE}"` or "{BOTH}" shows each as early as any.'
+                f"The question about {of} has {len(names)} of {len(reply.texts)} options: write `orderings` "
+                f'"{ONE}" or "{BOTH}", as rotations would not show each as early as any.'
             )
         for scale in reply.scales:
-            if filling.keys() >= {*scale.slots} and len({scale.value(name, filling) for name in shown}) < 2:
+            if filling.keys() >= {*scale.slots} and len({scale.value(name, filling) for name in names}) < 2:
                 raise DataError(f"All options of {of} count the same.")
 
     @cached_property
@@ -240,8 +240,8 @@ class Ask:
         options = self.reply.options(ordering)
         if not self._option_slots:
             return options
-        shown = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
-        places = zip(shown, options, strict=False)  # the first letters, whichever options are left
+        remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
+        places = zip(remaining, options, strict=False)  # the first letters, whichever options are left
         return tuple(replace(option, label=at.label, text=filled(option.text, texts)) for option, at in places)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -61,9 +61,10 @@ _LEADS = {
     SIMILARITY: "How much of what is named about a picture and its base is the same (Jaccard: entries that both lists "
     "have, of all that either has), beside two lists about one picture. Any other picture would change some lists: "
     "this says how far they hang on the picture, not why.",
-    TALLY: "In how many questions the groups differ, by a test of each. Never zero, even without any difference: see "
-    "its noise floor.",
-    PREFERENCE: "How far the answers lean to the picture beside the base.",
+    TALLY: "In how many questions the groups differ, or the picture moves the answer, by a test of each. Never zero, "
+    "even without any difference: see its noise floor.",
+    PREFERENCE: "How far the answers lean to one picture of a pair: to that beside the base, or to that with the level "
+    "named first.",
 }
 _VARIED = (
     "The estimates as they are, and in each variant. A change is paired: what the variant gives, less what the plain "
@@ -196,11 +197,10 @@ def _wordings(breakdown: Breakdown) -> StatedCard:
 
 def _selection(take: Take, task: Task, score: Score) -> Of:
     """The estimates of a take of one score."""
-    by = {GAP: (*take.by, take.of, CONTRAST), **dict.fromkeys(UNSIGNED, (*take.by, DIMENSION))}.get(
-        take.measure, take.by
-    )
-    if take.measure == GAP:
-        form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} less {{{CONTRAST}:{take.of}}}"
+    by = (*take.by, DIMENSION) if take.measure in UNSIGNED else take.by
+    if take.compares:
+        by, word = (*take.by, take.of, CONTRAST), "less" if take.measure == GAP else "beside"
+        form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} {word} {{{CONTRAST}:{take.of}}}"
     else:
         form = ", ".join(f"{{{name}}}" for name in by) or "Over everything"
     return Of(measure_name(take, task.breakdown, score), by, label=form, order="value")

@@ -27,6 +27,7 @@ from facevalue.protocol.takes import (
 
 OURS = "FaceValue"
 PAIRED_GAP, SHIFT_GAP, FROM_MEAN, FROM_ALIKE = "paired_gap", "shift_gap", "gap_from_mean", "gap_from_alike"
+BETWEEN_TWO, MOVED = "preference_between", "moved_share"
 POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
 NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
 SIDE_SCORE = "(side)"
@@ -70,6 +71,10 @@ def companions(take: Take, name: str) -> tuple[str, ...]:
 
 def kind_of(take: Take, breakdown: Breakdown) -> str:
     """Name of what is measured where a take has no name of its own."""
+    if take.measure == PREFERENCE and take.of:
+        return BETWEEN_TWO
+    if breakdown.is_of_cue(take):
+        return MOVED
     if take.measure != GAP:
         return take.measure
     if take.on == SHIFT:
@@ -97,6 +102,10 @@ _TOLD = {
         "Share of questions in which groups differ: {}",
         "questions with p < .05 by Welch's test of the groups' means, in any of their wordings / questions",
     ),
+    MOVED: (
+        "Share of questions in which the picture moves the answer: {}",
+        "questions with p < .05 by a paired t test of the units' shifts, in any of their wordings / questions",
+    ),
     FLIP: (
         "Flips of the answer beyond those of one picture asked twice: {}",
         "p (1 - p') + p' (1 - p) - (flips of base and change asked twice) / 2, which is (p - p')² on average",
@@ -110,6 +119,10 @@ _TOLD = {
         "mean over pairs of replies of |a ∩ b| / |a ∪ b|, 1 for two empty lists (Jaccard)",
     ),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
+    BETWEEN_TWO: (
+        "Preference for one of two pictures: {}",
+        "mean over units of score(picture of the level, beside one of the other level) - middle of the scale",
+    ),
 }
 
 
@@ -126,14 +139,15 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
             title, equation = _TOLD[kind]
             span = score.span or inf
-            reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
-            reach = 1.0 if kind in (TALLY, SIMILARITY) else reach
-            is_signed = kind not in (*UNSIGNED, SIMILARITY)
+            reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2, BETWEEN_TWO: span / 2}.get(kind, span)
+            reach = 1.0 if take.measure in (TALLY, SIMILARITY) else reach
+            is_signed = take.measure not in (*UNSIGNED, SIMILARITY)
             limits = (score.low, score.high) if kind == MEAN else (-reach if is_signed else 0.0, reach)
             phrase = score.title[:1].lower() + score.title[1:] if title != "{}" else score.title
             out[name] = Measure(
-                name, title.format(phrase), equation, "share" if kind == TALLY else score.unit, breakdown.sets.unit,
-                OURS, paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, *BESIDE_FLOOR), signed=is_signed,
+                name, title.format(phrase), equation, "share" if take.measure == TALLY else score.unit,
+                breakdown.sets.unit, OURS, signed=is_signed,
+                paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, MOVED, *BESIDE_FLOOR),
                 comparison=kind not in (MEAN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:

@@ -17,6 +17,7 @@ from facevalue.measures import (
     missing_data_bounds,
     set_similarity,
     shift,
+    shift_findings,
 )
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
@@ -38,6 +39,7 @@ from facevalue.protocol.instrument import by_group
 from facevalue.protocol.ranges import add_ranges
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
+from facevalue.protocol.side_by_side import pairs_compared
 from facevalue.protocol.spreads import add_spreads, group_bounds, limits
 from facevalue.protocol.takes import (
     ALIKE,
@@ -179,16 +181,21 @@ class Estimator:
         self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     def _preference(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        at = np.arange(self.breakdown.sets.manifest.height)
-        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
-        middle = (self.score.low + self.score.high) / 2
-        cells = self.cells(self.values.phi - middle, at, rows, columns)
+        columns, both_ends = self.breakdown.columns(take.by), self.score.low + self.score.high
         largest = None if self.score.span is None else self.score.span / 2
-        means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
-        bounds = None
-        if self._poles is not None:
-            bounds = phi_bounds(self.replies(at, rows, columns), self._poles).less(middle)
-        self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
+        for labels, at, is_turned in pairs_compared(self.breakdown, take):
+            rows = self.breakdown.rows(at, take.by)
+            phi = self.values.phi[at]
+            cells = self.cells(np.where(is_turned, both_ends - phi, phi) - both_ends / 2, at, rows, columns)
+            means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
+            bounds = None
+            if self._poles is not None and self.answers is not None:
+                total, valid, asked = (of_pair[at] for of_pair in self.answers.totals)
+                turned = np.where(is_turned, both_ends * valid - total, total)
+                replies = Replies(*(self.cells(x, at, rows, columns).sums for x in (turned, valid, asked)))
+                bounds = phi_bounds(replies, self._poles).less(both_ends / 2)
+            named = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
+            self._enter(table, take, measure, named, means, bounds=bounds, keep=cells.shown > 0)
 
     def _alike(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         """Each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""
@@ -294,20 +301,14 @@ class Estimator:
         )  # fmt: skip
 
     def _tally(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        scores, groups = self.by_unit(take.of)
         factors = [name for name in self.breakdown.asked if name not in take.any]
         questions, cells = self.breakdown.columns(factors), self.breakdown.columns(take.by)
         cell_of = np.zeros(len(questions), dtype=np.int64)
         cell_of[questions.codes] = cells.codes
         classes = [np.flatnonzero(cell_of == cell) for cell in range(len(cells))]
-        shares = group_findings.findings(scores, groups.codes, len(groups), questions.codes, classes, SEED)
+        counted = self._moved if self.breakdown.is_of_cue(take) else self._apart
+        shares, bounds = counted(take, questions.codes, classes)
         labels = {DIMENSION: [take.of] * len(cells), **cells.labels}
-        bounds = None
-        if self._poles is not None and self.answers is not None:
-            at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
-            totals, unit = [total[at] for total in self.answers.totals], self.breakdown.sets.identity[at]
-            ends = group_bounds(totals, unit, groups, items, self._poles)
-            bounds = group_findings.tally_bounds(scores, groups.codes, ends, questions.codes, classes)
         floor, p_least, family = shares.floor, shares.least, take.named() if take.tested else None
         if family is None:
             floor, p_least = replace(floor, p=np.full(len(cells), np.nan)), np.full(len(cells), np.nan)
@@ -320,6 +321,32 @@ class Estimator:
         if self.answers is not None:  # of several models together there is no reply
             tail = self.measures[range_names(measure.name)[0]]
             add_ranges(table, take, (measure, tail), self.breakdown, self.answers, self._poles)
+
+    def _apart(
+        self, take: Take, question: Codes, classes: Sequence[Codes]
+    ) -> tuple[group_findings.TallyShares, Bounds | None]:
+        """Shares of questions in which groups differ, and their bounds for missing answers."""
+        scores, groups = self.by_unit(take.of)
+        shares = group_findings.findings(scores, groups.codes, len(groups), question, classes, SEED)
+        if self._poles is None or self.answers is None:
+            return shares, None
+        at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
+        totals, unit = [total[at] for total in self.answers.totals], self.breakdown.sets.identity[at]
+        ends = group_bounds(totals, unit, groups, items, self._poles)
+        return shares, group_findings.tally_bounds(scores, groups.codes, ends, question, classes)
+
+    def _moved(
+        self, _: Take, question: Codes, classes: Sequence[Codes]
+    ) -> tuple[group_findings.TallyShares, Bounds | None]:
+        """Shares of questions in which the cue moves the answer, and their bounds for missing answers."""
+        rows, columns = Slicing.whole(self.breakdown.sets.varied.size), self.breakdown.columns(self.breakdown.asked)
+        cells = self.values.cells(rows, columns)
+        shifts = cluster_bootstrap.ratio(cells.sums, cells.counts)
+        shares = shift_findings.findings(shifts, question, classes, SEED)
+        if self._poles is None or self.answers is None:
+            return shares, None
+        ends = self.values.bounds(self.answers, rows, columns, self._poles)
+        return shares, shift_findings.finding_bounds(shifts, ends, question, classes)
 
     def by_unit(self, dimension: str) -> tuple[Array, Slicing]:
         """Scores of shape (units, items), and the units by group."""

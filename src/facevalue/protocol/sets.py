@@ -11,6 +11,8 @@ from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.slicing import Slicing
 
 Codes = npt.NDArray[np.int64]
+BESIDE = "beside_"
+"""What columns about the other picture of a pair begin with, where any two pictures of a unit are a pair."""
 APART = ("image", "path", "other_path", "identity", "set", "seed")
 """Columns of a table of stimuli that are no factor."""
 

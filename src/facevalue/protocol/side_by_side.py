@@ -1,16 +1,19 @@
 """Pairs of pictures of one unit, shown side by side as one picture, each way round."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.sets import Sets
+from facevalue.protocol.sets import APART, BESIDE, Sets
 from facevalue.protocol.settings import Options
 from facevalue.protocol.sources import kind_of, root_of
 from facevalue.protocol.stimuli import UNITS, Listed
+from facevalue.protocol.takes import CONTRAST, OTHERS, Breakdown, Codes, Take
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.pair_source import PairSource
@@ -19,6 +22,8 @@ LEFT, RIGHT = "left", "right"
 SIDE = "base_side"
 """Column that says on which side the base is."""
 OTHER = "other_path"
+MOST_PAIRS = 1_000_000
+_NAME, _ROW = "(beside)", "(row)"
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Pairs(Listed):
     """The base picture of a unit beside each of its others, the base once on either side.
 
     What is scored of the answers is turned round where the base is on the left: a higher score always speaks for the
-    other picture if it speaks for the left one as asked.
+    other picture if it speaks for the left one as asked. Without `cue` and `base` any two pictures of a unit are a
+    pair, of which the one listed first stands for the base; columns that begin with `BESIDE` say what that shows.
 
     Examples
     --------
@@ -38,23 +44,29 @@ class Pairs(Listed):
 
     def table(self, options: Options) -> pl.DataFrame:
         """A row per pair and side."""
-        if not self.cue or not self.base:
-            raise DataError("Pairs need a column of what differs, and the level that all others are shown beside.")
+        if bool(self.cue) != bool(self.base):
+            raise DataError(
+                "Pairs need a column of what differs, and the level that all others are shown beside; or neither, and "
+                "any two pictures of a unit are a pair."
+            )
         single = super().table(options)
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
-        is_base = pl.col(self.cue) == self.base
-        bases = single.filter(is_base).select(key, base="path")
-        pairs = single.filter(~is_base).join(bases, on=key, maintain_order="left")
+        if self.cue:
+            is_base = pl.col(self.cue) == self.base
+            bases = single.filter(is_base).select(key, base="path", **{_NAME: pl.lit("its base")})
+            pairs = single.filter(~is_base).join(bases, on=key, maintain_order="left")
+        else:
+            pairs = _any_two(single, key)
         sides = []
         for side in (LEFT, RIGHT):
             first, second = ("base", "path") if side == LEFT else ("path", "base")
             sides.append(
                 pairs.with_columns(
-                    pl.format("{} beside its base ({})", "image", pl.lit(side)).alias("image"),
+                    pl.format("{} beside {} ({})", "image", _NAME, pl.lit(side)).alias("image"),
                     pl.col(first).alias("path"),
                     pl.col(second).alias(OTHER),
                     pl.lit(side).alias(SIDE),
-                ).drop("base")
+                ).drop("base", _NAME)
             )
         return pl.concat(sides)
 
@@ -65,6 +77,50 @@ class Pairs(Listed):
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Composes pairs when they are looked at."""
         return BesideBase(table, root_of(options), kind_of(options, Kind.UNSTATED))
+
+
+def pairs_compared(breakdown: Breakdown, take: Take) -> Iterator[tuple[dict[str, str], Codes, npt.NDArray[np.bool_]]]:
+    """For each estimate of a preference its labels, its pairs, and whether the score of each speaks against the level.
+
+    Beside a base there is one, of all pairs as they are. Of any two pictures, one for each contrast of levels.
+    """
+    table = breakdown.sets.manifest
+    if not take.of:
+        yield {}, np.arange(table.height), np.zeros((table.height, 1), dtype=np.bool_)
+        return
+    levels = table.select(picture=take.of, beside=f"{BESIDE}{take.of}")
+    for level, contrast in breakdown.contrasts(take):
+
+        def is_between(first: str, second: str, level: str = level, contrast: str = contrast) -> pl.Expr:
+            rival = pl.col(second) != level if contrast == OTHERS else pl.col(second) == contrast
+            return ((pl.col(first) == level) & rival).fill_null(value=False)
+
+        either = levels.select(
+            is_between("picture", "beside").alias("for"), is_between("beside", "picture").alias("against")
+        )
+        at = np.flatnonzero((either["for"] | either["against"]).to_numpy())
+        yield {take.of: level, CONTRAST: contrast}, at, either["against"].to_numpy()[at, None]
+
+
+def _any_two(single: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Each two pictures of a unit, with what both show."""
+    per_unit = single.group_by(key).len()["len"].cast(pl.Int64)
+    if (many := int((per_unit * (per_unit - 1)).sum())) > MOST_PAIRS:
+        raise DataError(
+            f"Any two pictures of a unit, each on either side, are {many:,} pairs; {MOST_PAIRS:,} are the most."
+        )
+    if not many:
+        raise DataError(f"No two pictures have one {key!r}: there is no pair.")
+    differs = [name for name in single.columns if name not in APART and Sets(single, UNITS[key]).varies(name)]
+    if stray := next((name for name in single.columns if name.startswith(BESIDE)), ""):
+        raise DataError(f"No column of pairs can be called {stray!r}: {BESIDE!r} is for the other picture. Rename it.")
+    numbered = single.with_row_index(_ROW)
+    others = numbered.select(
+        key, _ROW, pl.col("path").alias("base"), pl.col("image").alias(_NAME),
+        *(pl.col(name).alias(f"{BESIDE}{name}") for name in differs),
+    )  # fmt: skip
+    pairs = numbered.join(others, on=key, suffix=" of the other", maintain_order="left_right")
+    return pairs.filter(pl.col(_ROW) > pl.col(f"{_ROW} of the other")).drop(_ROW, f"{_ROW} of the other")
 
 
 class BesideBase(PairSource):

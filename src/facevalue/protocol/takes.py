@@ -10,11 +10,12 @@ from operator import mul
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.slicing import Labels, Slicing
-from facevalue.protocol.sets import Sets
+from facevalue.protocol.sets import BESIDE, Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
@@ -45,14 +46,15 @@ class Take:
     measure:
         `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `gap`: the
         difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
-        pairs lean to the picture beside the base. `tally`: share of questions in which groups of a factor differ.
-        `flip`: how often the answer differs from that about the base, beyond a picture asked twice. `range`: how far
-        the levels of a factor lie apart within a unit, the highest score less the lowest. `similarity`: how much of the
-        lists about a picture and its base is the same.
+        pairs lean to the picture beside the base, or of any two pictures to that with a level of `of`. `tally`: share
+        of questions in which groups of a factor differ, or in which the cue moves the answer. `flip`: how often the
+        answer differs from that about the base, beyond a picture asked twice. `range`: how far the levels of a factor
+        lie apart within a unit, the highest score less the lowest. `similarity`: how much of the lists about a picture
+        and its base is the same.
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
-        The factor of a gap, spread, tally or range.
+        The factor of a gap, spread, tally or range, and of a preference where any two pictures of a unit are a pair.
     versus:
         Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
         unit's levels; "(each other)": all pairs; "(alike)": with the majority of the unit's levels that is alike,
@@ -121,10 +123,10 @@ class Take:
             raise UnknownNameError("method", self.method, METHODS)
         if self.on not in ("score", SHIFT):
             raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
-        if (self.measure in (GAP, *UNSIGNED)) != bool(self.of):
+        if self.measure != PREFERENCE and (self.measure in (GAP, *UNSIGNED)) != bool(self.of):
             lack = "needs a factor" if not self.of else "has no factor"
             raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps, spreads, tallies and ranges.")
-        if (self.versus or self.ends) and self.measure != GAP:
+        if (self.versus or self.ends) and not self.compares:
             raise DataError(f"A {self.measure} is not versus a level: only a gap is.")
         if self.ends and (self.versus or len(set(self.ends)) < len(self.ends)):
             raise DataError("`ends` names all levels of a factor in their order, each once, and stands for `versus`.")
@@ -145,6 +147,11 @@ class Take:
             raise DataError(f"The {self.measure} names a factor twice.")
         if self.margin is not None and not 0 < self.margin < inf:
             raise DataError(f"The margin of the {self.measure} is {self.margin:g}: it must be above zero.")
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares levels of `of` with each other, in one direction."""
+        return self.measure == GAP or bool(self.measure == PREFERENCE and self.of)
 
     def named(self) -> str:
         """Name of its family."""
@@ -202,7 +209,15 @@ class Breakdown:
                 raise DataError(f"A {kind} needs a base: say what differs, and which level is the base.")
             if take.of in self.sets.cue:
                 raise DataError(f"Shifts are those of {take.of!r}: break them down by it, or compare scores.")
-        if take.measure in BETWEEN and take.of not in self.sets.dimensions:
+        if take.measure == PREFERENCE and bool(take.of) != self.any_two:
+            lack = "of any two pictures needs `of`" if self.any_two else "for the picture beside the base has no `of`"
+            raise DataError(f"A preference {lack}: the factor whose levels stand beside each other.")
+        if take.measure == PREFERENCE and take.of and f"{BESIDE}{take.of}" not in self.sets.manifest.columns:
+            raise DataError(f"The pictures of a pair do not differ in {take.of!r}: there is nothing to prefer.")
+        if self.is_of_cue(take):
+            if (many := len(self.levels(take.of)) - (self.sets.base_level is not None)) != 1:
+                raise DataError(f"A tally of {take.of!r} needs one level beside the base, and there are {many}.")
+        elif take.measure in BETWEEN and take.of not in self.sets.dimensions:
             raise DataError(
                 f"A {take.measure} is between groups of units; {take.of!r} is not a factor in which units differ."
             )
@@ -217,13 +232,16 @@ class Breakdown:
         levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE] if take.versus else []
         if take.versus and take.versus not in levels:
             raise UnknownNameError(f"level of {take.of}", take.versus, levels)
-        if take.versus in (LEVELS_MEAN, ALIKE) and not self.paired(take.of):
+        if take.versus in (LEVELS_MEAN, ALIKE) and (take.measure == PREFERENCE or not self.paired(take.of)):
             lack = "there is no mean of its levels" if take.versus == LEVELS_MEAN else "it has none that are alike"
-            raise DataError(f"A unit has one level of {take.of!r}, so that {lack}: compare with {OTHERS}.")
+            alone = "A preference is for one of two pictures" if take.measure == PREFERENCE else (
+                f"A unit has one level of {take.of!r}"
+            )  # fmt: skip
+            raise DataError(f"{alone}, so that {lack}: compare with {OTHERS}.")
         for level in self.levels(take.of) if take.ends else ():
             if level not in take.ends:
                 raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")
-        if take.of and len(self.levels(take.of)) < 2:
+        if take.of and not self.is_of_cue(take) and len(self.levels(take.of)) < 2:
             raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
 
     def _check_range(self, take: Take) -> None:
@@ -239,11 +257,22 @@ class Breakdown:
                 "some units than in others: break the range down by what tells these pictures apart."
             )
 
+    def is_of_cue(self, take: Take) -> bool:
+        """Whether a tally is of questions in which the cue moves the answer, within units."""
+        return take.measure == TALLY and take.of in self.sets.cue
+
     def levels(self, name: str) -> list[str]:
         """Levels of a factor."""
         if name in self._of_items:
             return list(dict.fromkeys(map(str, self._of_items[name][1])))
-        return self.sets.manifest[name].drop_nulls().unique(maintain_order=True).to_list()
+        beside = [f"{BESIDE}{name}"] if f"{BESIDE}{name}" in self.sets.manifest.columns else []
+        columns = pl.concat([self.sets.manifest[column].drop_nulls() for column in (*beside, name)])
+        return columns.unique(maintain_order=True).to_list()
+
+    @property
+    def any_two(self) -> bool:
+        """Whether any two pictures of a unit are a pair, not the base and another."""
+        return any(column.startswith(BESIDE) for column in self.sets.manifest.columns)
 
     def paired(self, name: str) -> bool:
         """Whether a unit has several levels of a factor."""

@@ -26,7 +26,13 @@ PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals
 """Those that come with FaceValue; others may join `STUDIES`."""
 _OWN = Later("facevalue.protocol", "own")
 _FILES = "facevalue.studies.declared"
-DECLARED = {"gras": Extras(reproduce=Recomputed(Later(_FILES, "gras").reproduce, released=True))}
+DECLARED = {
+    "gras": Extras(reproduce=Recomputed(Later(_FILES, "gras").reproduce, released=True)),
+    "reflect": Extras(),
+    "reflect-pairs": Extras(),
+    "beauty": Extras(),
+    "beyond-demographics": Extras(),
+}
 """Those that are files of their own, and what they offer beside."""
 
 _LISTED, _ASKED_FOR = 10.0, 120.0
