@@ -17,6 +17,7 @@ from facevalue.answers.categories import (
     resolve_values,
     words,
 )
+from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.studies.visbias.form_tables import attributes
 
@@ -138,10 +139,10 @@ def test_lists_of_attributes_that_have_one_must_agree() -> None:
 def test_the_judge_is_asked_only_where_no_rule_settles_it() -> None:
     asked: list[str] = []
 
-    def judge(attribute: str, text: str, names: tuple[str, ...]) -> str | None:
+    def judge(sorting: Sorting, text: str) -> str | None:
         asked.append(text)
-        assert attribute == "occupation"
-        assert names == PAPER["occupation"].names
+        assert sorting.name == "occupation"
+        assert sorting.categories == PAPER["occupation"].names
         return "teacher"
 
     assert resolve(PAPER["occupation"], "Nurse", judge).route is Route.EXACT
@@ -167,7 +168,7 @@ def test_a_column_keeps_its_order_and_what_is_missing_is_no_category() -> None:
     )
     calls: list[str] = []
 
-    def judge(attribute: str, text: str, names: tuple[str, ...]) -> str:
+    def judge(sorting: Sorting, text: str) -> str:
         calls.append(text)
         return "Dragonkin"
 
@@ -181,7 +182,7 @@ def test_a_column_keeps_its_order_and_what_is_missing_is_no_category() -> None:
 def test_each_distinct_field_is_judged_once() -> None:
     frame = pl.DataFrame({"attribute": ["gender"] * 100, "values": [["dragon"]] * 100})
     calls: list[str] = []
-    resolve_column(frame, PAPER, lambda attribute, text, names: calls.append(text))
+    resolve_column(frame, PAPER, lambda sorting, text: calls.append(text))
     assert calls == ["dragon"]
 
 

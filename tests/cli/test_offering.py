@@ -70,6 +70,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "modscan": ["reproduce", "prompts"],
         "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
         "gras": ["reproduce"],
+        "cultural-counterfactuals": ["annotate"],
     }
 
 

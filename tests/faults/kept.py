@@ -15,6 +15,7 @@ import pytest
 from facevalue.annotate import scores
 from facevalue.annotate.scorers import Scoring
 from facevalue.annotate.scoring import score_texts
+from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
 from facevalue.protocol.word_lists import JudgedWords, WordList
@@ -70,12 +71,12 @@ class Lengths:
 
 
 def judge(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str] = TEXTS) -> None:
-    judged.ask(folder, [judged.Doubt("job", text, ("nurse", "chef")) for text in texts], Judge(log, delay))
+    judged.ask(folder, [judged.Doubt(Sorting("job", ("nurse", "chef")), text) for text in texts], Judge(log, delay))
 
 
 def judgments(folder: Path) -> pl.DataFrame:
     found = judged.read_judgments(folder)
-    rows = [] if found is None else [(*key, *value) for key, value in found.known.items()]
+    rows = [] if found is None else [(*key, *value) for key, value in found.judgments.items()]
     return pl.DataFrame(sorted(rows), orient="row")
 
 

@@ -7,7 +7,7 @@ is one, and is else the attribute's class for the unspecified, with the reason. 
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -18,10 +18,8 @@ import polars as pl
 
 from facevalue.answers import _numbers
 from facevalue.answers._text import plain
+from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError, UnknownNameError
-
-Judge = Callable[[str, str, tuple[str, ...]], str | None]
-"""From an attribute's name, a text and the categories to one of these, or None. Anything else it says is refused."""
 
 LIMIT = 500
 """Characters of a text that are looked at."""
@@ -123,6 +121,12 @@ class Categories:
         return {words(name): name for name in self.names}
 
     @cached_property
+    def sorting(self) -> Sorting:
+        """Question to a judge about a text that no rule sorts."""
+        heading = f'The field "{self.attribute}" of a form holds this text:'
+        return Sorting(self.attribute, self.names, heading=heading, longest=LIMIT)
+
+    @cached_property
     def phrases(self) -> dict[str, str]:
         """Words that mean a category: its own, those in and before its brackets, and its synonyms."""
         out = dict(self.forms)
@@ -157,7 +161,7 @@ def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Re
     Resolution(categories=('30-49',), route=<Route.RANGE: 'range'>, reason=None)
     >>> resolve(age, "25-35").reason
     <Why.STRADDLES: 'straddles'>
-    >>> resolve(age, "grown up", lambda attribute, text, names: "adult").reason
+    >>> resolve(age, "grown up", lambda sorting, text: "adult").reason
     <Why.INVENTED: 'invented'>
     """
     resolution = _by_rule(categories, text)
@@ -294,7 +298,7 @@ def _by_number(categories: Categories, text: str) -> Resolution | None:
 
 
 def _judged(categories: Categories, text: str, judge: Judge) -> Resolution:
-    verdict = words(judge(categories.attribute, text, categories.names) or "")
+    verdict = words(judge(categories.sorting, text) or "")
     if verdict in categories.forms:
         return Resolution((categories.forms[verdict],), Route.JUDGE, None)
     declined = verdict in ("", "none", words(categories.unspecified))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from facevalue.answers import json_fields
-from facevalue.answers.categories import Categories, Judge, resolve_column
+from facevalue.answers.categories import Categories, resolve_column
+from facevalue.answers.sorting import Judge
 
 _FIELD = {
     "attribute": pl.String(),

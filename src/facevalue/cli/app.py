@@ -29,7 +29,7 @@ _COMMANDS = {
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
     "annotate": ("facevalue.cli.annotate:annotate", "Have a scorer score open replies, such as for hostility."),
-    "judge": ("facevalue.cli.judge:judge", "Have a model sort form entries that no rule sorts."),
+    "judge": ("facevalue.cli.judge:judge", "Have a model sort texts that no rule sorts."),
     "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute published figures, cell by cell."),
     "demo": ("facevalue.cli.demo:demo", "Run a whole audit without key or network."),
 }

@@ -32,6 +32,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     """Have MODEL sort what no rule sorts, and keep its verdicts in RUN for `measure`, `report` and other commands.
 
     \b
+    own studies: open texts, each different one once, into the categories of [answer.judged].
     visbias: texts in forms that no rule sorts into a category, each different text once.
     counterfactuals: words that a group's texts have more often than others'; which are stereotypes?
 
@@ -50,23 +51,23 @@ def judge(run: Path, model: str, concurrency: int) -> int:
         )
     for _ in answers(opened):
         pass  # reading the replies is what raises the doubts
-    if not doubts.found:
-        say("Rules settle every field of every form: there is nothing to judge.")
+    if not doubts.texts:
+        say("Rules settle every text, or there is none: there is nothing to judge.")
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
     try:
-        outcome = ask(run, list(doubts.found), judging)
+        outcome = ask(run, list(doubts.texts), judging)
     finally:
         judging.close()
-    requests = len(doubts.found) - outcome.before
-    say(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {requests:,}.")
+    requests = len(doubts.texts) - outcome.before
+    say(f"{len(doubts.texts):,} different texts that no rule settles; {judging.name} was asked about {requests:,}.")
     say(
         f"Got a category: {outcome.verdicts[Verdict.CATEGORY]:,}; none: {outcome.verdicts[Verdict.DECLINED]:,}; "
         f"an invented one, which is not used: {outcome.verdicts[Verdict.INVENTED]:,}."
     )
     silent = requests - outcome.failed - (sum(outcome.verdicts.values()) - outcome.before)
     if outcome.failed or silent:
-        reason = f" ({outcome.why})" if outcome.why else ""
+        reason = f" ({outcome.reason})" if outcome.reason else ""
         say(f"Without an answer: {outcome.failed + silent:,}{reason}. The same command asks them again.", err=True)
         return 1
     say(f"Kept in {run / FOLDER}: facevalue report {run}")

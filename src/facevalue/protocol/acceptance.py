@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
 
+from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.definitions import INSTRUMENT, companions, kind_of, margins, measure_name, measures
@@ -24,6 +25,7 @@ from facevalue.protocol.takes import (
     Take,
 )
 from facevalue.protocol.tasks import TASK, Task
+from facevalue.protocol.written import outside_of
 
 _ANSWERS = frozenset((
     *("mass", "na", "reply", "repeat", "status", "text", "probs", "weight", "trial", "block", "image"),
@@ -56,6 +58,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
         if isinstance(ask.reply, Options):
             with placed(ask.reply.where):
                 check_options(ask.reply, ask.slot_texts)
+    check_sortings(tasks)
     check_size(tasks)
     check_measures(tasks)
     for task in tasks:
@@ -162,18 +165,32 @@ def check_apart(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Sc
                     raise DataError(f"Takes {first} and {second} make the same estimates{of}: {shared}")
 
 
+def check_sortings(tasks: Sequence[Task]) -> None:
+    """Refuse one name for two questions to a judge, whose judgments are found by it."""
+    sortings: dict[str, tuple[str, Sorting]] = {}
+    for task in tasks:
+        for sorting in outside_of(task.ask.reply).judged:
+            first, same = sortings.setdefault(sorting.name, (task.name, sorting))
+            if sorting != same:
+                raise DataError(
+                    f"{sorting.name!r} of the tasks {first!r} and {task.name!r} asks a judge different things. Rename "
+                    "one of them."
+                )
+
+
 def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, tuple[str, str]] = {}
     taken = ((task.breakdown, take, score) for task in tasks for take in task.takes for score in task.scores_of(take))
+    checks = {*INSTRUMENT, *(name for task in tasks for name in outside_of(task.ask.reply).statuses)}
     for breakdown, take, score in taken:
         name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
         for label in (name, *companions(take, name)):
             suffix = "tail" if take.measure == RANGE else "size"
             noun = label.rpartition("_")[2] if take.measure in BESIDE_FLOOR else suffix
             entry = (kind if label == name else f"{noun} of a {kind}", score.name)
-            if label in INSTRUMENT or kinds.setdefault(label, entry)[0] != entry[0]:
-                holder = "check of the instrument" if label in INSTRUMENT else kinds[label][0]
+            if label in checks or kinds.setdefault(label, entry)[0] != entry[0]:
+                holder = "check of the instrument" if label in checks else kinds[label][0]
                 with placed(take.where):
                     raise DataError(f"A {entry[0]} and a {holder} would both be called {label!r}. Rename one.")
             if kinds[label] != entry:

@@ -67,6 +67,16 @@ NO_SCORER = StatedCard(
     ),
     status="fine",
 )
+OUTSIDE_SCORES = StatedCard(
+    name="scorer",
+    title="Scores",
+    value="By another model or a word list",
+    note=(
+        "A judge or a scorer says what the texts are, and may treat the words for one group otherwise than those for "
+        "another. Worrying would be people who disagree with it, and categories or scores that change when only the "
+        "group words of a text are swapped."
+    ),
+)
 RATES = (
     Rate(
         of=Of("na_rate", ("paradigm?", "dimension?")),

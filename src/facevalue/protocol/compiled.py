@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from facevalue.annotate.scores import Scores
+from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, placed
 from facevalue.measures.estimates import FIXED, TYPED
@@ -24,9 +26,10 @@ from facevalue.protocol.planning import precision
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import OTHER, Pairs
 from facevalue.protocol.stimuli import Rows
-from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
+from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, UNSIGNED, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
+from facevalue.protocol.written import Text, outside_of
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     """Make the study of a protocol that says what is shown, asked and taken."""
     stimuli = protocol.stimuli
     assert stimuli is not None
+    given_names = tuple(options)
     options = given.located(options, ("folder",), ("manifest",))
     table = stimuli.table(options) if manifest is None else _stored(manifest)
     asks = _narrowed(protocol.asks, options)
@@ -97,6 +101,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             "Use fewer seeds.",
         ),
         answer=analysis.answer,
+        reading=_reading(protocol, asks, {name: options[name] for name in given_names}, table),
         analyse=analysis,
         estimates=Estimated(
             measures=tuple(analysis.measures.values()),
@@ -159,6 +164,47 @@ def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
         if [*columns, *breakdown.of_prompt].count(name) > 1:
             place = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
             raise DataError(f"The factor {name!r} is one of the pictures and of the {place}. Rename one of them.")
+
+
+def _reading(
+    protocol: "Protocol", asks: Mapping[str, Ask], options: Mapping[str, OptionValue], table: pl.DataFrame
+) -> Reading:
+    """How texts are read with what a judge and scorers say of them."""
+    outside = {task: outside_of(ask.reply) for task, ask in asks.items()}
+
+    def bound(judge: Judge | None, scorers: Sequence[Scores]) -> Study:
+        of_tasks = {task: _bound(ask, judge, scorers) for task, ask in protocol.asks.items()}
+        questions = {"ask": of_tasks[""]} if protocol.ask is not None else {"tasks": of_tasks}
+        return replace(protocol, **questions).study(options, table)
+
+    scored = [task for task, scores in outside.items() if scores.scored]
+    if not any(outside.values()):
+        return Reading()
+    of_scored = pl.col(TASK).cast(pl.String).is_in(scored) if protocol.tasks else pl.lit(value=True)
+    words = _group_words(protocol, table)
+    return Reading(
+        judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
+        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers)) if scored else None,
+    )
+
+
+def _bound(ask: Ask, judge: Judge | None, scorers: Sequence[Scores]) -> Ask:
+    """The question with what was judged and scored of its replies, beside what is known already."""
+    reply = ask.reply
+    if not isinstance(reply, Text) or not reply.outside:
+        return ask
+    outside = reply.outside
+    return replace(ask, reply=replace(reply, outside=outside.bound(judge or outside.judge, scorers or outside.scorers)))
+
+
+def _group_words(protocol: "Protocol", table: pl.DataFrame) -> dict[str, str]:
+    """Words that name each group: wordings of the levels of factors that takes of pictures are by or of."""
+    names = dict.fromkeys(name for take in protocol.takes for name in (*take.by, take.of) if name in table.columns)
+    words: dict[str, str] = {}
+    for name in names:
+        titles = protocol.titles.get(name, {})
+        words |= {level: titles.get(level, level) for level in table[name].drop_nulls().unique(maintain_order=True)}
+    return words
 
 
 def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:

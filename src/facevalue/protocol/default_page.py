@@ -8,7 +8,7 @@ from typing import NamedTuple
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, OUTSIDE_SCORES, StatedCard, UnitsCard
 from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
@@ -35,6 +35,7 @@ from facevalue.protocol.takes import (
     Take,
 )
 from facevalue.protocol.tasks import TASK, Task
+from facevalue.protocol.written import outside_of
 
 _TITLES = {
     SHIFT: "Shifts from the base",
@@ -69,6 +70,12 @@ _LEADS = {
 _VARIED = (
     "The estimates as they are, and in each variant. A change is paired: what the variant gives, less what the plain "
     "question gives, on the same trials."
+)
+
+
+_UNSCORED = (
+    "A text is missing where no judge or scorer has read it, where the judge names no category, and where it invents "
+    "one. It is never counted as zero: bounds say how far that could move a result."
 )
 
 
@@ -117,6 +124,9 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
+    outside = [name for task in tasks for name in outside_of(task.ask.reply).statuses]
+    varied = [_varied(taken, variants, several=several)] if variants else []
+    judged = [_unscored(dict.fromkeys(outside), by_task)] if outside else []
     others = {
         row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all", ALIKE: "Those that are alike"}
         for row in taken
@@ -125,11 +135,11 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     return Page(
         lead=tuple(_lead(row, several=several) for row in tested),
         together=several and len(tested) > 1,
-        sections=(*sections, *([_varied(taken, variants, several=several)] if variants else []), _EXAMPLES, missing),
+        sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
-        stated=(_wordings(tasks[0].breakdown), NO_SCORER),
+        stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if outside else NO_SCORER),
         units=UnitsCard(floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else ""),
     )
 
@@ -146,6 +156,15 @@ def _varied(taken: Sequence[_Taken], variants: Sequence[Variant], *, several: bo
     )  # fmt: skip
     lead = " ".join([_VARIED, *(f"{variant.label}: {variant.description}." for variant in variants)])
     return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=lead)
+
+
+def _unscored(measures: Collection[str], by_task: tuple[str, ...]) -> Section:
+    """Shares of texts that a judge or a scorer gives nothing, by reason."""
+    strips = Strips(
+        of=tuple(Of(name, by_task, label=name.replace("_", " ")) for name in measures), first="Of all texts",
+        what="Share", title="Texts that are not sorted or scored", empty="Not measurable.",
+    )  # fmt: skip
+    return Section("outside", "Texts not sorted or scored", (strips,), each_model=True, lead=_UNSCORED)
 
 
 def _questions(tasks: Sequence[Task]) -> QuotedQuestions:

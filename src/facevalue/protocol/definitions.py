@@ -24,6 +24,7 @@ from facevalue.protocol.takes import (
     Breakdown,
     Take,
 )
+from facevalue.protocol.written import outside_of
 
 OURS = "FaceValue"
 PAIRED_GAP, SHIFT_GAP, FROM_MEAN, FROM_ALIKE = "paired_gap", "shift_gap", "gap_from_mean", "gap_from_alike"
@@ -226,6 +227,7 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
     if sides:
         equation = "mean score as asked - middle of the scale, the base as often on either side"
         checks.append((SIDE_BIAS, "Preference for a side of the pair", equation, reply.scores[0].unit))
+    outside = outside_of(reply).measures(unit)
     limits = {NA_RATE: (0.0, 1.0), REFUSALS: (0.0, 1.0), LETTERED: (-0.5, 0.5)}
     if isinstance(reply, Options):
         limits[POSITION] = (-1 / len(reply.texts), 1 - 1 / len(reply.texts))
@@ -240,4 +242,4 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
     out[NA_SPREAD] = Measure(
         NA_SPREAD, title, spread, "share", unit, OURS, signed=False, comparison=True, limits=(0.0, 1.0)
     )
-    return out
+    return out | outside

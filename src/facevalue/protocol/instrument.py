@@ -17,6 +17,7 @@ from facevalue.protocol.sets import Sets
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import add_spreads
 from facevalue.protocol.takes import MOST_GROUPS, MOST_LEVELS, Breakdown
+from facevalue.protocol.written import outside_of
 
 
 def judge_instrument(
@@ -50,6 +51,8 @@ def judge_instrument(
         }
     for name, rate in rates.items():
         add_rates(table, breakdown, measures[name], rate, cuts)
+    for name, column in outside_of(reply).statuses.items():
+        add_rates(table, breakdown, measures[name], answers[column].phi, cuts)
     few = (dimension for dimension in breakdown.sets.dimensions if counts[dimension] <= MOST_GROUPS)
     slicings = {dimension: by_group(breakdown, dimension) for dimension in few}
     add_missing(table, breakdown.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")

@@ -7,6 +7,7 @@ from math import inf
 
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
+from facevalue.protocol.outside_files import outside_scores
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
 from facevalue.protocol.several_ratings import RatedScales
 from facevalue.protocol.toml_tables import TomlTable
@@ -132,8 +133,9 @@ def _score_names(table: TomlTable, key: str) -> dict[str, str]:
 
 
 def _text(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "take", "words")
-    taken = table.names("take", (CHARACTERS, WORDS))
+    table.known("kind", "take", "words", "judged", "scored")
+    outside = outside_scores(table)
+    taken = table.names("take", () if outside else (CHARACTERS, WORDS))
     for name in taken:
         with table.at("take"):
             if name not in TAKEN:
@@ -145,4 +147,5 @@ def _text(table: TomlTable, _slot: bool) -> Reply:
             raise lists.error(f"No list of words can be called {name!r}.", name)
         if any(len(word.split()) != 1 for word in entries):
             raise lists.error(f"The list {name!r} holds more than single words.", name)
-    return Text(taken, words)
+    with table.at():
+        return Text(taken, words, outside)

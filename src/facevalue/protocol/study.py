@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.annotate.scores import Scores
-from facevalue.answers.categories import Judge
+from facevalue.answers.sorting import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.missing_by import MissingBy
@@ -162,7 +162,8 @@ class Reading:
     Attributes
     ----------
     judged:
-        From a judge to `answer` with it, where replies hold texts that a judge may sort. None where none do.
+        From a judge to the same study, whose answers are read with it, where replies hold texts that a judge may sort.
+        None where none do.
     scored:
         Which replies scorers read; None where none do.
     read_by:
@@ -176,7 +177,7 @@ class Reading:
     True
     """
 
-    judged: Callable[[Judge], Callable[[pl.DataFrame], pl.DataFrame]] | None = None
+    judged: "Callable[[Judge], Study] | None" = None
     scored: Scored | None = None
     read_by: tuple[str, ...] = ()
     unread: str = ""

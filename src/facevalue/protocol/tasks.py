@@ -13,9 +13,11 @@ from facevalue.measures.base import Measure
 from facevalue.protocol.aggregate import Aggregate, Axes, Gathering
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
+from facevalue.protocol.outside_scores import TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, SIMILARITY, Breakdown, Take
+from facevalue.protocol.written import outside_of
 from facevalue.types import Question
 
 TASK = "task"
@@ -72,7 +74,8 @@ class Task:
     def columns(self) -> tuple[str, ...]:
         """Columns of answers that are gathered."""
         extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
-        return (*(score.name for score in self.scores), *extra, *([SIDE_SCORE] if self.sides else []))
+        statuses = outside_of(self.ask.reply).statuses.values()
+        return (*(score.name for score in self.scores), *extra, *statuses, *([SIDE_SCORE] if self.sides else []))
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows that are about this task."""
@@ -282,6 +285,8 @@ class Tasks:
             pl.lit(None, pl.String if name in lists else pl.Float64).alias(name)
             for name in names if name not in out.columns
         ]  # fmt: skip
+        if TEXT not in out.columns and any(outside_of(task.ask.reply) for task in self.tasks):
+            out = out.with_columns(pl.lit(None, pl.String).alias(TEXT))
         return out.with_columns(missing).select(*(name for name in out.columns if name not in names), *names)
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:

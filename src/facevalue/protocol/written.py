@@ -12,7 +12,8 @@ from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, unread
 from facevalue.errors import DataError
-from facevalue.protocol.replies import Score, whole
+from facevalue.protocol.outside_scores import TEXT, Outside
+from facevalue.protocol.replies import Reply, Score, whole
 from facevalue.types import Option, Status
 
 ORDERINGS = ("1",)
@@ -27,6 +28,8 @@ class WrittenReply:
     """Replies without options."""
 
     orderings = ORDERINGS
+    outside: Outside = Outside()
+    """Scores that a judge or a scorer gives."""
 
     @property
     def told(self) -> Mapping[str, str]:
@@ -223,6 +226,8 @@ class Text(WrittenReply):
         Which of `TAKEN`.
     words:
         Lists of words, by name: occurrences per 1,000 words of the text.
+    outside:
+        Scores that come from outside: categories by a judge, numbers by scorers.
 
     Examples
     --------
@@ -232,6 +237,14 @@ class Text(WrittenReply):
 
     taken: tuple[str, ...] = (CHARACTERS, WORDS)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+
+    def __post_init__(self) -> None:
+        if not self.scores:
+            raise DataError("Nothing is taken of the text: say what, as in take = ['words'].")
+        names = [score.name for score in self.scores]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise DataError(f"Two scores of a text are called {twice!r}. Rename one of them.")
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -242,7 +255,7 @@ class Text(WrittenReply):
             SENTIMENT: Score(SENTIMENT, "Sentiment of the text (VADER, compound)", "1", -1.0, 1.0),
         }
         rates = (Score(name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER) for name in self.words)
-        return (*(counts[name] for name in self.taken), *rates)
+        return (*(counts[name] for name in self.taken), *rates, *self.outside.scores)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What is taken of each text."""
@@ -259,4 +272,11 @@ class Text(WrittenReply):
             hits = lexicon.count(parsed, "text", lexicon.Lexicon("words of the study", "", "", self.words))
             for name in self.words:
                 out[name] = (hits[name] * PER / lengths["tokens"]).cast(pl.Float64).to_numpy()
-        return whole(out, parsed["na"])
+        out |= {name: column.to_numpy() for name, column in self.outside.read(parsed["text"]).items()}
+        answers = whole(out, parsed["na"])
+        return answers.with_columns(parsed["text"].alias(TEXT)) if self.outside else answers
+
+
+def outside_of(reply: Reply) -> Outside:
+    """What of a reply is scored from outside."""
+    return reply.outside if isinstance(reply, WrittenReply) else Outside()

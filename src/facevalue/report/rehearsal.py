@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
+from facevalue.answers.sorting import stand_in
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.preregistration import Preregistration
 from facevalue.models.base import Capabilities
@@ -62,7 +63,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
         if run(tried, _Rehearsed(), folder, settings).interrupted:
             raise KeyboardInterrupt
         try:
-            opened = StoredRun.open(folder, protocol=None if protocol.text else protocol)
+            opened = StoredRun.open(folder, stand_in, protocol=None if protocol.text else protocol)
             report([opened], Path(name) / "report.html")
         except Exception as error:
             reason = (str(error).splitlines() or [""])[0][:400]

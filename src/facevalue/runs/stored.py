@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.annotate.scores import Scores, read
-from facevalue.answers.categories import Judge
+from facevalue.answers.sorting import Judge
 from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
 from facevalue.printable import printable
@@ -183,12 +183,17 @@ def _study(
         study = studies.build(facts.study, options, manifest)
     else:
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
-    if study.reading.scored and scores:  # what a protocol adds to what it builds is not the study's own to carry
-        carrying = study.reading.scored.carrying(scores)
-        study = replace(carrying, extras=study.extras, page=carrying.page or study.page, reading=study.reading)
-    judged = study.reading.judged
-    study = study if judge is None or judged is None else replace(study, answer=judged(judge))
+    if study.reading.scored and scores:
+        study = _kept(study, study.reading.scored.carrying(scores))
+    if study.reading.judged and judge is not None:
+        study = _kept(study, study.reading.judged(judge))
     return intervened(study, interventions_of(facts.options))
+
+
+def _kept(study: Study, carrying: Study) -> Study:
+    """A study that carries more, with what a protocol adds to what it builds, which is not the study's own to carry."""
+    reading = replace(study.reading, judged=carrying.reading.judged or study.reading.judged)
+    return replace(carrying, extras=study.extras, page=carrying.page or study.page, reading=reading)
 
 
 @dataclass

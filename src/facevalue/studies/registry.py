@@ -32,6 +32,7 @@ DECLARED = {
     "reflect-pairs": Extras(),
     "beauty": Extras(),
     "beyond-demographics": Extras(),
+    "cultural-counterfactuals": Extras(annotate="open replies"),
 }
 """Those that are files of their own, and what they offer beside."""
 

@@ -154,8 +154,8 @@ def test_a_category_that_a_judge_invents_is_none() -> None:
         repeat=pl.lit(0, pl.UInt8), status=pl.lit("ok"), text=pl.lit(json.dumps({open_.title: "qwertz"})),
         probs=pl.lit(None, pl.List(pl.Float32)),
     )  # fmt: skip
-    invented = field(answer(frame, ATTRIBUTES, lambda name, text, names: "Wizard"), open_.name)
-    known = field(answer(frame, ATTRIBUTES, lambda name, text, names: names[0]), open_.name)
+    invented = field(answer(frame, ATTRIBUTES, lambda sorting, text: "Wizard"), open_.name)
+    known = field(answer(frame, ATTRIBUTES, lambda sorting, text: sorting.categories[0]), open_.name)
     assert (invented["route"], invented["reason"]) == ("none", "invented")
     assert (known["route"], known["categories"]) == ("judge", [open_.categories.names[0]])
 

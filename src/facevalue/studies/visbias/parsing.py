@@ -12,10 +12,10 @@ from functools import partial
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text, parse_column, yes_no
-from facevalue.answers.categories import Judge
 from facevalue.answers.exact import exact_or_chosen
 from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.several_texts import parted
+from facevalue.answers.sorting import Judge
 from facevalue.answers.yes_no import Claim
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
 from facevalue.studies.visbias.form_tables import FormField

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -82,7 +83,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         setting = Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame), max_tokens)
         return estimates_of(answers, setting)
 
-    return Study(
+    plain = Study(
         name=NAME,
         version=2,
         about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=_titles()),
@@ -94,7 +95,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ask=builder.questions,
         sample=placed.sample,
         answer=answer,
-        reading=Reading(judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None),
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, renamed=RENAMED, lead=LEAD),
         planned=Planned(
@@ -106,6 +106,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         watched=Watched(followed=FOLLOWED, missing_by=_missing_by(pictures.groups)),
         asked_together=("set", "image", "pair", "form"),
     )
+    if not asks_forms:
+        return plain
+    return replace(plain, reading=Reading(judged=lambda judge: replace(plain, answer=partial(answer, judge=judge))))
 
 
 def _missing_by(groups: Sequence[str]) -> MissingBy:

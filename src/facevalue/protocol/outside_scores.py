@@ -1,0 +1,203 @@
+"""Scores of texts that come from outside: categories by a judge, numbers by scorers, and what of them is missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from facevalue.annotate.scores import Scores, columns
+from facevalue.answers.sorting import Judge, Sorting
+from facevalue.errors import DataError
+from facevalue.measures.base import Measure
+from facevalue.protocol.replies import Score
+
+TEXT = "text"
+"""Column of answers that holds texts which a judge or a scorer reads; null where there is none."""
+_UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"
+_TOLD = {
+    _UNJUDGED: ("Texts that no judge has sorted", "texts that the judge was not asked about, or whose request failed"),
+    _UNSORTED: (
+        "Texts of which the judge names no category",
+        "texts of none of the categories or of several",
+    ),
+    _INVENTED: ("Texts for which the judge invents a category", "texts with a category that there is not: never used"),
+    _UNSCORED: ("Texts without a score", "texts that no scorer has read, or that it gives no score"),
+}
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """A number that a scorer gives each text (`facevalue annotate`).
+
+    Attributes
+    ----------
+    name:
+        Of the score.
+    label:
+        What the scorer calls it, in any case, such as "toxicity"; "SCORER/toxicity" where several scorers have such a
+        label.
+    low, high:
+        Least and greatest value.
+
+    Examples
+    --------
+    >>> ScoredText("toxicity", "toxicity").high
+    1.0
+    """
+
+    name: str
+    label: str
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise DataError(f"The least {self.name}, {self.low:g}, is not below the greatest, {self.high:g}.")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Scores of a text that are not the study's own to give.
+
+    Attributes
+    ----------
+    judged:
+        What a judge is asked: the share of texts of each category is a score.
+    scored:
+        What scorers give.
+    judge, scorers:
+        What was judged and scored; nothing yet where these are None and empty.
+
+    Raises
+    ------
+    DataError
+        Two scores have one name.
+
+    Examples
+    --------
+    >>> tone = Sorting("tone", ("warm", "cold"))
+    >>> [score.name for score in Outside((tone,)).scores]
+    ['tone_warm', 'tone_cold']
+    """
+
+    judged: tuple[Sorting, ...] = ()
+    scored: tuple[ScoredText, ...] = ()
+    judge: Judge | None = field(default=None, compare=False, repr=False)
+    scorers: Sequence[Scores] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = [score.name for score in self.scores]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise DataError(f"Two scores of a text are called {twice!r}. Rename one of them.")
+
+    def __bool__(self) -> bool:
+        return bool(self.judged or self.scored)
+
+    def bound(self, judge: Judge | None, scorers: Sequence[Scores]) -> "Outside":
+        """The same, with what was judged and scored."""
+        return replace(self, judge=judge, scorers=tuple(scorers))
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """A score for each category of each sorting, and for each scorer's number."""
+        shares = (
+            Score(f"{sorting.name}_{category}", f'Share of texts sorted as "{category}" ({sorting.name})',
+                  "probability", 0.0, 1.0)
+            for sorting in self.judged for category in sorting.categories
+        )  # fmt: skip
+        numbers = (Score(s.name, f"{s.name.capitalize()} of the text", "score", s.low, s.high) for s in self.scored)
+        return (*shares, *numbers)
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        """Columns of answers that say of a text why it lacks a score, by the name of the measure of their share."""
+        names = [f"{status}_{s.name}" for s in self.judged for status in (_UNJUDGED, _UNSORTED, _INVENTED)]
+        names += [f"{_UNSCORED}_{scored.name}" for scored in self.scored]
+        return {name: f"({name})" for name in names}
+
+    def measures(self, unit: str) -> dict[str, Measure]:
+        """Definitions of the shares of texts that lack a score, by reason."""
+        out = {}
+        for name in self.statuses:
+            title, equation = _TOLD[name.partition("_")[0]]
+            of = name.partition("_")[2]
+            out[name] = Measure(
+                name, f"{title} ({of})", f"{equation} / texts", "share", unit, "FaceValue", limits=(0.0, 1.0)
+            )
+        return out
+
+    def read(self, texts: pl.Series) -> dict[str, pl.Series]:
+        """Scores of texts, and why they lack one; null where there is no text."""
+        out: dict[str, pl.Series] = {}
+        for sorting in self.judged:
+            out |= sorted_shares(texts, sorting, self.judge)
+        for scored in self.scored:
+            values = _scores(texts, scored, self.scorers)
+            lacks = pl.select(pl.when(texts.is_not_null()).then(values.is_null().cast(pl.Float64))).to_series()
+            out |= {scored.name: values, f"({_UNSCORED}_{scored.name})": lacks}
+        return out
+
+
+def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> dict[str, pl.Series]:
+    """Which category each text is of, as a share of 0 or 1 by category, and why it has none.
+
+    Each distinct text is looked up once. A text without a category has no share, which is never zero.
+
+    Examples
+    --------
+    >>> tone = Sorting("tone", ("warm", "cold"))
+    >>> said = {"Hello!": "warm", "Go away.": "icy"}
+    >>> columns = sorted_shares(pl.Series(["Hello!", "Go away.", None, "Hm."]), tone, lambda _, text: said.get(text))
+    >>> columns["tone_warm"].to_list(), columns["(invented_tone)"].to_list(), columns["(unjudged_tone)"].to_list()
+    ([1.0, None, None, None], [0.0, 1.0, None, 0.0], [0.0, 0.0, None, 1.0])
+    """
+    distinct = texts.drop_nulls().unique(maintain_order=True)
+    verdicts = [_verdict(sorting, None if judge is None else judge(sorting, text)) for text in distinct]
+    table = pl.DataFrame({"text": distinct.cast(pl.String), "verdict": pl.Series(verdicts, dtype=pl.String)})
+    frame = texts.cast(pl.String).alias("text").to_frame().join(table, on="text", how="left", maintain_order="left")
+    names = [f"={category}" for category in sorting.categories]
+    has_category = pl.col("verdict").is_in(names)
+    shares = {
+        f"{sorting.name}_{name[1:]}": pl.when(has_category).then((pl.col("verdict") == name).cast(pl.Float64))
+        for name in names
+    }
+    statuses = {
+        f"({status}_{sorting.name})": (pl.col("verdict") == status).cast(pl.Float64)
+        for status in (_UNJUDGED, _UNSORTED, _INVENTED)
+    }
+    selected = frame.select(expression.alias(name) for name, expression in {**shares, **statuses}.items())
+    return {column.name: column for column in selected}
+
+
+def _verdict(sorting: Sorting, reply: str | None) -> str:
+    """Category of a text, after "="; else why it has none."""
+    if reply is None:
+        return _UNJUDGED
+    if reply in sorting.categories:
+        return f"={reply}"
+    return _INVENTED if reply else _UNSORTED
+
+
+def _scores(texts: pl.Series, scored: ScoredText, scorers: Sequence[Scores]) -> pl.Series:
+    """Scores of texts by the scorer that has the label; null without one."""
+    name = scored.label.casefold()
+    matches = [(s, label) for s in scorers for label in s.labels
+               if name in (label.casefold(), f"{s.name}/{label}".casefold())]  # fmt: skip
+    having = [s for s, _ in matches]
+    if len(having) > 1:
+        names = " and ".join(repr(scores.name) for scores in having)
+        raise DataError(
+            f"Scores called {names} both have the label {scored.label!r}, of which {scored.name!r} is one: name it in "
+            f'the file, label = "{having[0].name}/{scored.label}", or remove the folder of the others.'
+        )
+    if not having:
+        return pl.Series(scored.name, [None], pl.Float64).new_from_index(0, len(texts))
+    label = matches[0][1]
+    values = columns(having, texts)[f"score: {having[0].name}/{label}"]
+    outside = values.filter((values < scored.low) | (values > scored.high))
+    if len(outside):
+        raise DataError(
+            f"{having[0].scorer} gives a {scored.name} of {outside[0]:g}, which is not from {scored.low:g} to "
+            f"{scored.high:g}: say low and high of [answer.scored.{scored.name}]."
+        )
+    return values.alias(scored.name)
