@@ -145,7 +145,7 @@ def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: 
     assert rows.filter(measure="mean_tone_cold")["value"].to_list() == [1.0, 1.0]
     report([StoredRun.open(folder)], folder / "report.html")
     page = (folder / "report.html").read_text()
-    assert "Texts not sorted or scored" in page
+    assert "Texts that are not sorted or scored" in page
     assert "invented tone" in page
     assert "Purple" not in page
 

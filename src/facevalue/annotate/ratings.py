@@ -22,8 +22,11 @@ _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
-def read_ratings(paths: Sequence[Path], items: Iterable[str]) -> pl.DataFrame:
-    """Read what raters chose."""
+def read_ratings(paths: Sequence[Path], items: Iterable[str], choices: Sequence[str] = ()) -> pl.DataFrame:
+    """Read what raters chose: a number from 1 to 5 or, of `choices`, one of these or its number."""
+    numbers = {name.casefold(): number for number, name in enumerate(choices, start=1)}
+    numbers |= {str(number): number for number in numbers.values()}
+    allowed = ", ".join(choices) if choices else "1, 2, 3, 4, 5"
     known_items = set(items)
     seen: dict[tuple[str, str], str] = {}
     rows: list[tuple[str, str, int, float | None]] = []
@@ -37,8 +40,9 @@ def read_ratings(paths: Sequence[Path], items: Iterable[str]) -> pl.DataFrame:
             if not rating:
                 continue
             match = _RATING.fullmatch(rating)
-            if match is None:
-                raise DataError(f"{place}: a rating is 1, 2, 3, 4, 5 or empty, not {rating[:60]!r}.")
+            value = numbers.get(rating.casefold()) if choices else match and int(match[1])
+            if value is None:
+                raise DataError(f"{place}: a rating is {allowed} or empty, not {rating[:60]!r}.")
             if (rater, item) in seen:
                 raise DataError(f"{place}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
             seen[rater, item] = place
@@ -48,7 +52,7 @@ def read_ratings(paths: Sequence[Path], items: Iterable[str]) -> pl.DataFrame:
                     f"{place}: {rater!r} took {seconds:g} seconds, and {took[rater]:g} before: `duration` is the time "
                     "for the whole questionnaire, not for a statement."
                 )
-            rows.append((rater, item, int(match[1]), seconds))
+            rows.append((rater, item, value, seconds))
         if len(rows) == before:
             raise DataError(f"{path.name}: holds no rating.")
     schema = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}

@@ -12,7 +12,7 @@ from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.protocol.word_lists import JudgedWords
-from facevalue.runs.judged import FOLDER, Doubts, ask
+from facevalue.runs.judged import FOLDER, Doubts, JudgingOutcome, ask
 from facevalue.runs.judged import ReplyKind as Verdict
 from facevalue.runs.judged_words import FOLDER as WORDS
 from facevalue.runs.judged_words import ask_words, judged_by
@@ -32,7 +32,8 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     """Have MODEL sort what no rule sorts, and keep its verdicts in RUN for `measure`, `report` and other commands.
 
     \b
-    own studies: open texts, each different one once, into the categories of [answer.judged].
+    own studies: open texts, each different one once, into the categories of [answer.judged]. Up to 100 with words for
+    groups are judged again, with these swapped and without them, to see how far these words move MODEL.
     visbias: texts in forms that no rule sorts into a category, each different text once.
     counterfactuals: words that a group's texts have more often than others'; which are stereotypes?
 
@@ -55,8 +56,13 @@ def judge(run: Path, model: str, concurrency: int) -> int:
         say("Rules settle every text, or there is none: there is nothing to judge.")
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
+    audited: JudgingOutcome | None = None
     try:
         outcome = ask(run, list(doubts.texts), judging)
+        if opened.study.reading.sortings:
+            from facevalue.runs.judge_estimates import audit  # noqa: PLC0415 - scipy.stats takes a second to import
+
+            audited = audit(run, opened.study, doubts, judging)
     finally:
         judging.close()
     requests = len(doubts.texts) - outcome.before
@@ -65,6 +71,13 @@ def judge(run: Path, model: str, concurrency: int) -> int:
         f"Got a category: {outcome.verdicts[Verdict.CATEGORY]:,}; none: {outcome.verdicts[Verdict.DECLINED]:,}; "
         f"an invented one, which is not used: {outcome.verdicts[Verdict.INVENTED]:,}."
     )
+    if audited is not None:
+        say(
+            f"Judged besides: {sum(audited.verdicts.values()):,} texts with the words for groups swapped or taken out, "
+            "and again as they are: the report says how far these words alone move the judge."
+        )
+        outcome.failed, outcome.reason = outcome.failed + audited.failed, outcome.reason or audited.reason
+        requests += audited.failed
     silent = requests - outcome.failed - (sum(outcome.verdicts.values()) - outcome.before)
     if outcome.failed or silent:
         reason = f" ({outcome.reason})" if outcome.reason else ""

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from facevalue.annotate.questionnaires import write_table
+from facevalue.answers.sorting import OPEN
 from facevalue.cli.offering import lacking
 from facevalue.cli.places import FolderPath
 from facevalue.csv_text import write_csv
@@ -38,6 +39,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
 @click.option("--texts", metavar="SCORER/LABEL", help="Have people sort replies from each range of this score.")
 @click.option(
+    "--sorted", "sorting", metavar="NAME", help="Have people sort texts as a judge does, by [answer.judged.NAME]."
+)
+@click.option(
     "--naming", metavar="WORD", default="", help="With --texts: only replies that use this word of their group's name."
 )
 @click.option(
@@ -55,6 +59,7 @@ def questionnaire(
     most: int | None,
     ratings: tuple[Path, ...],
     texts: str | None,
+    sorting: str | None,
     naming: str,
     threshold: float,
     as_json: bool,
@@ -65,6 +70,7 @@ def questionnaire(
     facevalue questionnaire RUN --to statements.html
     facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
     facevalue questionnaire RUN --texts lexical/hostility --to texts.csv
+    facevalue questionnaire RUN --sorted tone --to texts.csv
 
     Ratings are kept in RUN, in place of those given before, and stand in its report.
     Of forms (visbias), without a pair above --least-kl, the strongest above their noise floor are asked about (20, or
@@ -72,6 +78,9 @@ def questionnaire(
     with scores, five of each fifth of the score and subset; their ratings say how far people agree, and the scorer with
     them (Fleiss' kappa).
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    if sorting is not None:
+        _sorted(run, sorting, to, ratings, most)
+        return
     if texts is not None:
         from facevalue.runs.rated_texts import drawn  # noqa: PLC0415 - scipy.stats is slow to import
 
@@ -121,6 +130,27 @@ def _texts(
         value = "not measurable" if kappa["value"] is None else f"{kappa['value']:.2f}"
         between = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
         say(f"{label}: Fleiss' kappa {value}{between}, {kappa['items']:,} replies")
+
+
+def _sorted(run: Path, name: str, to: Path | None, ratings: tuple[Path, ...], most: int | None) -> None:
+    """Texts before people, to be sorted as a judge does: a table of some, or what people say kept in the run."""
+    from facevalue.runs import people  # noqa: PLC0415 - slow to import
+
+    if ratings:
+        raters, texts = people.keep(run, name, ratings)
+        who = "1 rater" if raters == 1 else f"{raters:,} raters"
+        say(f"Kept in {run / people.FOLDER}: {texts:,} texts by {who}: facevalue report {run}")
+        return
+    if to is None or to.suffix != ".csv":
+        raise click.UsageError("Say where the texts go (--to FILE.csv), or give --ratings.")
+    items = people.drawn(run, name, most or people.MOST)
+    write_table(items, to)
+    question = people.sorting_of(StoredRun.open(run), name)
+    listed = "; ".join(
+        f"{category}: {text}" for category, text in zip(question.categories, question.texts, strict=True)
+    )
+    say(f"{items.height:,} texts, which may be offensive: {to}.")
+    say(f"{question.question} Ratings are one of {listed}; or {OPEN} where none fits.")
 
 
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:

@@ -184,6 +184,7 @@ def _reading(
     words = _group_words(protocol, table)
     return Reading(
         judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
+        sortings=tuple(dict.fromkeys(sorting for scores in outside.values() for sorting in scores.judged)),
         scored=Scored(of_scored, words, lambda scorers: bound(None, scorers)) if scored else None,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from facevalue.measures.judge_measures import ALPHAS, RAW, SWAPPED, WITHOUT
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
@@ -13,6 +14,7 @@ from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
+from facevalue.protocol.outside_scores import JUDGED_BY
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
@@ -79,6 +81,21 @@ _UNSCORED = (
 )
 
 
+_NO_PEOPLE = "Nobody has sorted texts yet: facevalue questionnaire RUN --sorted NAME --to FILE.csv."
+_BY_PEOPLE = "What people alone say, and the judge of the same texts"
+_CHECKS = (
+    (ALPHAS, "Agreement beyond chance (Krippendorff's alpha)", "Alpha", _NO_PEOPLE),
+    (RAW, "Texts that are sorted alike", "Share", _NO_PEOPLE),
+    (
+        (SWAPPED, WITHOUT),
+        "Texts sorted otherwise once group words are swapped or taken out; floor: asked again",
+        "Share",
+        "No text with words for groups was judged again.",
+    ),
+)
+"""Checks of a judge: measures, title, what the number is, and what is said where there is none."""
+
+
 class _Taken(NamedTuple):
     """A take of one score, and its estimates."""
 
@@ -124,9 +141,9 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    outside = [name for task in tasks for name in outside_of(task.ask.reply).statuses]
+    outside = any(outside_of(task.ask.reply) for task in tasks)
     varied = [_varied(taken, variants, several=several)] if variants else []
-    judged = [_unscored(dict.fromkeys(outside), by_task)] if outside else []
+    judged = _judged(tasks, taken, by_task)
     others = {
         row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all", ALIKE: "Those that are alike"}
         for row in taken
@@ -158,13 +175,35 @@ def _varied(taken: Sequence[_Taken], variants: Sequence[Variant], *, several: bo
     return Section("variants", "Asked in other ways", tuple(charts), each_model=True, lead=lead)
 
 
-def _unscored(measures: Collection[str], by_task: tuple[str, ...]) -> Section:
-    """Shares of texts that a judge or a scorer gives nothing, by reason."""
-    strips = Strips(
-        of=tuple(Of(name, by_task, label=name.replace("_", " ")) for name in measures), first="Of all texts",
-        what="Share", title="Texts that are not sorted or scored", empty="Not measurable.",
-    )  # fmt: skip
-    return Section("outside", "Texts not sorted or scored", (strips,), each_model=True, lead=_UNSCORED)
+def _judged(tasks: Sequence[Task], taken: Sequence[_Taken], by_task: tuple[str, ...]) -> list[Section]:
+    """What a judge and scorers leave out, how far people agree with the judge, and how far group words move it."""
+    replies = [outside_of(task.ask.reply) for task in tasks]
+    statuses = dict.fromkeys(name for outside in replies for name in outside.statuses)
+    if not statuses:
+        return []
+    parts = [
+        Strips(
+            of=tuple(Of(name, by_task, label=name.replace("_", " ")) for name in statuses), first="Of all texts",
+            what="Share", title="Texts that are not sorted or scored", empty="Not measurable.",
+        )
+    ]  # fmt: skip
+    sortings = {sorting.name: sorting for outside in replies for sorting in outside.judged}
+    for kinds, title, what, empty in _CHECKS if sortings else ():
+        names = [f"{kind}_{name}" for name in sortings for kind in kinds]
+        of = tuple(Of(name, label=name.replace("_", " ")) for name in names)
+        parts.append(Strips(of=of, first="Of", what=what, title=title, key=False, empty=empty))
+    shares = {f"{name}_{category}" for name, sorting in sortings.items() for category in sorting.categories}
+    rows = [row for row in taken if any(row.score.name.endswith(share) for share in shares)]
+    if rows:
+        by = f"({{{JUDGED_BY}}})"
+        of = tuple(
+            replace(
+                row.of, by=(*row.of.by, JUDGED_BY), label=f"{row.score.name.replace('_', ' ')}, {row.of.label} {by}"
+            )
+            for row in rows
+        )
+        parts.append(Strips(of=of, first="Of", title=_BY_PEOPLE, key=False, empty=_NO_PEOPLE))
+    return [Section("outside", "The judge and the scorer", tuple(parts), each_model=True, lead=_UNSCORED)]
 
 
 def _questions(tasks: Sequence[Task]) -> QuotedQuestions:

@@ -11,6 +11,8 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.replies import Score
 
+JUDGED_BY = "judged_by"
+"""Label of estimates of the texts that people sorted, too: by people alone, and by the judge."""
 TEXT = "text"
 """Column of answers that holds texts which a judge or a scorer reads; null where there is none."""
 _UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.annotate.scores import Scores
-from facevalue.answers.sorting import Judge
+from facevalue.answers.sorting import Judge, Sorting
 from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.missing_by import MissingBy
@@ -164,6 +164,8 @@ class Reading:
     judged:
         From a judge to the same study, whose answers are read with it, where replies hold texts that a judge may sort.
         None where none do.
+    sortings:
+        What the judge of open texts is asked, whose agreement with people and bias by group words are measured.
     scored:
         Which replies scorers read; None where none do.
     read_by:
@@ -178,6 +180,7 @@ class Reading:
     """
 
     judged: "Callable[[Judge], Study] | None" = None
+    sortings: tuple[Sorting, ...] = ()
     scored: Scored | None = None
     read_by: tuple[str, ...] = ()
     unread: str = ""

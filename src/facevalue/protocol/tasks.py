@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 
 from facevalue.answers import NA_DTYPE
+from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
+from facevalue.measures import judge_measures
 from facevalue.measures.base import Measure
 from facevalue.protocol.aggregate import Aggregate, Axes, Gathering
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
-from facevalue.protocol.outside_scores import TEXT
+from facevalue.protocol.outside_scores import JUDGED_BY, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, SIMILARITY, Breakdown, Take
@@ -242,7 +244,13 @@ class Tasks:
         """Columns that say what an estimate is of."""
         names = [name for task in self.tasks for name in task.labels if name not in (CONTRAST, DIMENSION)]
         task = [TASK] if self._several else []
-        return tuple(dict.fromkeys([*task, *names, CONTRAST, DIMENSION]))
+        judged_by = [JUDGED_BY] if self._sortings else []
+        return tuple(dict.fromkeys([*task, *names, CONTRAST, DIMENSION, *judged_by]))
+
+    @property
+    def _sortings(self) -> dict[str, Sorting]:
+        """What a judge is asked, by name."""
+        return {sorting.name: sorting for task in self.tasks for sorting in outside_of(task.ask.reply).judged}
 
     @property
     def _several(self) -> bool:
@@ -257,6 +265,8 @@ class Tasks:
                 ends = zip(measure.limits, out.get(name, measure).limits, strict=True)
                 (low, other_low), (high, other_high) = ends
                 out[name] = replace(measure, limits=(min(low, other_low), max(high, other_high)))
+        for name, sorting in self._sortings.items():
+            out |= judge_measures.measures(name, sorting.categories)
         return out
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:

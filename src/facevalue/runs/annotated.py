@@ -14,7 +14,7 @@ from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.stored import StoredRun, answers, rebuilt
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-_TAKEN = ("judge", "judged-words", "ratings")
+_TAKEN = ("judge", "judged-words", "people", "ratings")
 """What lies in `annotations` beside scores."""
 PROMPT = "prompt"
 

@@ -150,6 +150,10 @@ def estimate(
         ]
         estimates = stacked([estimates, *flagged])
     for model, of_model in runs_by_model.items():
+        if first.study.reading.sortings:
+            from facevalue.runs.judge_estimates import judge_rows  # noqa: PLC0415
+
+            estimates = stacked([estimates, *(rows for run in of_model for rows in judge_rows(run, model))])
         estimates = stacked([estimates, *seen[model].estimates(first.study.name, model, untimed(of_model))])
     declared = first.declared()
     if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes

@@ -23,7 +23,7 @@ from facevalue.types import Request, Response, Sampling, Status
 FOLDER = Path("annotations", "judge")
 """Where judgments lie in a run folder."""
 
-_SCHEMA = pl.Schema(dict.fromkeys(("judge", "attribute", "text", "verdict", "category", "reply"), pl.String))
+SCHEMA = pl.Schema(dict.fromkeys(("judge", "attribute", "text", "verdict", "category", "reply"), pl.String))
 _SAMPLING = Sampling(temperature=0.0, max_tokens=64)
 _SEED, _AGAIN = 1, 2
 _REPLY = 500  # characters of a reply that are kept
@@ -128,7 +128,7 @@ class JudgingOutcome:
 
 def read_judgments(folder: Path) -> Judgments | None:
     """Read what is stored in a run folder; None if nothing is."""
-    rows = read_rows(folder / FOLDER, _SCHEMA)
+    rows = read_rows(folder / FOLDER, SCHEMA)
     if rows is None:
         return None
     names = rows["judge"].unique().to_list()
@@ -154,7 +154,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> JudgingOutcome:
     the next call asks them again.
     """
     with RunLock(folder):
-        recover(folder / FOLDER, _SCHEMA)
+        recover(folder / FOLDER, SCHEMA)
         before = read_judgments(folder)
         if before is not None and before.name != model.name:
             raise DataError(
@@ -165,7 +165,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> JudgingOutcome:
         outcome = JudgingOutcome(len(doubts) - len(unasked), {})
         if isinstance(model, Expecting):
             model.expect(_SAMPLING)
-        with JudgmentWriter(folder / FOLDER, _SCHEMA) as writer:
+        with JudgmentWriter(folder / FOLDER, SCHEMA) as writer:
             for response in Gate(model).respond(_requests(unasked)):
                 doubt = unasked[response.trial]
                 if response.status is Status.ERROR:

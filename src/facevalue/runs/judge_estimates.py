@@ -1,0 +1,127 @@
+"""Estimates of a run's judge: its agreement with people, what people alone say, and its bias by group words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate.group_swaps import GroupWords
+from facevalue.answers.sorting import Judge, Sorting
+from facevalue.measures import judge_checks
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.judge_measures import SWAPPED, WITHOUT, measures, metric_of
+from facevalue.models.base import Model
+from facevalue.protocol.outside_scores import JUDGED_BY, TEXT
+from facevalue.protocol.study import Study
+from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
+from facevalue.runs.people import Labels, read_people, sampled, table_of
+from facevalue.runs.stored import StoredRun, answers
+
+AUDITED = 100
+"""Texts of each sorting that are judged again, with their group words swapped and without them."""
+PEOPLE, JUDGE = "people", "the judge, same texts"
+"""Who sorted the texts that people sorted."""
+_SEED = 0
+_MOST = 40  # levels of a factor whose words are looked for
+_TESTS = ("p", "q", "p_paper", "q_paper", "p_least", "family")
+
+
+def group_words(study: Study) -> GroupWords:
+    """Words for the groups of a study: wordings of the levels of its pictures' factors."""
+    levels = {
+        name: [study.about.titles.get(name, {}).get(x, x) for x in study.manifest[name].drop_nulls().unique()]
+        for name in study.estimates.labels if name in study.manifest.columns
+    }  # fmt: skip
+    return GroupWords({name: sorted(listed) for name, listed in levels.items() if len(listed) <= _MOST})
+
+
+def audit(folder: Path, study: Study, doubts: Doubts, model: Model) -> JudgingOutcome:
+    """Have the judge sort some of its texts again, with their group words swapped, and without them."""
+    words, asked_again = group_words(study), []
+    for sorting in study.reading.sortings:
+        swaps = {doubt.text: words.swapped(doubt.text) for doubt in doubts.texts if doubt.sorting == sorting}
+        for text in sampled((text for text, swap in swaps.items() if swap is not None), AUDITED):
+            changed = (swaps[text], words.without(text))
+            asked_again += [Doubt(sorting, text, again=True)]
+            asked_again += [Doubt(sorting, other_text) for other_text in changed if other_text]
+    return ask(folder, list(dict.fromkeys(asked_again)), model)
+
+
+def judge_rows(run: StoredRun, model: str) -> Iterator[pl.DataFrame]:
+    """Estimates of the judge of a run, and of the texts that people sorted; none where nobody judged."""
+    judgments = read_judgments(run.folder) if run.study.reading.sortings else None
+    if judgments is None:
+        return
+    table = EstimateTable(run.study.name, model, run.study.estimates.labels)
+    words = group_words(run.study)
+    for sorting in run.study.reading.sortings:
+        _add_moved(table, sorting, judgments, words)
+        labels = read_people(run.folder, sorting)
+        if labels:
+            _add_agreement(table, sorting, judgments, labels)
+            yield from _by_people(run, model, sorting, judgments.judge, labels)
+    yield table.frame()
+
+
+def _codes(sorting: Sorting, judgments: Judgments) -> dict[tuple[str, str], float]:
+    places = {category: float(at) for at, category in enumerate(sorting.categories)}
+    names = (sorting.name, f"{sorting.name}{AGAIN}")
+    return {
+        key: places.get(judgment.category or "", -1.0)
+        for key, judgment in judgments.judgments.items() if key[0] in names
+    }  # fmt: skip
+
+
+def _add_moved(table: EstimateTable, sorting: Sorting, judgments: Judgments, words: GroupWords) -> None:
+    codes, definitions = _codes(sorting, judgments), measures(sorting.name, sorting.categories)
+    texts = [text for name, text in codes if name == f"{sorting.name}{AGAIN}"]
+    if not texts:
+        return
+
+    def of(name: str, changed: list[str | None]) -> np.ndarray:
+        return np.array([codes.get((name, text or ""), np.nan) for text in changed])
+
+    before, again = (of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
+    for kind, change in ((SWAPPED, words.swapped), (WITHOUT, words.without)):
+        after = of(sorting.name, [change(text) for text in texts])
+        estimates, floor = judge_checks.moved(before, after, again)
+        table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates, floor=floor)
+
+
+def _add_agreement(table: EstimateTable, sorting: Sorting, judgments: Judgments, labels: Labels) -> None:
+    texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
+    codes = _codes(sorting, judgments)
+    judge = np.array([codes.get((sorting.name, text), np.nan) for text in texts])
+    judge = np.where(judge < 0, np.nan, judge)
+    definitions = measures(sorting.name, sorting.categories)
+    checks = judge_checks.agreement(judge, table_of(labels, texts), metric_of(sorting.categories), _SEED)
+    for kind, estimates in checks.items():
+        table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates)
+
+
+def _by_people(
+    run: StoredRun, model: str, sorting: Sorting, judge: Judge, labels: Labels
+) -> Iterator[pl.DataFrame]:  # fmt: skip
+    """Estimates of the shares of categories in the texts that people sorted: by people alone, and by the judge."""
+    hook = run.study.reading.judged
+    assert hook is not None
+    texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
+    majority = dict(zip(texts, judge_checks.majority(table_of(labels, texts)).tolist(), strict=True))
+
+    def people(which: Sorting, text: str) -> str | None:
+        place = majority.get(text, np.nan) if which.name == sorting.name else np.nan
+        return sorting.categories[int(place)] if np.isfinite(place) else ""
+
+    ends = tuple(f"{sorting.name}_{category}" for category in sorting.categories)
+    judges: Mapping[str, Judge] = {PEOPLE: people, JUDGE: judge}
+    for name, sorted_by in judges.items():
+        study = hook(sorted_by)
+        chunks = (chunk.filter(pl.col(TEXT).is_in(texts)) for chunk in answers(replace(run, study=study)))
+        estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
+        is_share = pl.any_horizontal(pl.col("measure").str.ends_with(end) for end in ends)
+        is_check = pl.col("measure").str.contains("^(unjudged|unsorted|invented)_")
+        untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
+        yield estimates.filter(is_share, ~is_check).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
