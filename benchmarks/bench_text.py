@@ -104,9 +104,11 @@ def full_size() -> list[tuple[str, float]]:
     took("marked words, 1,000 permutations", start)
     start = perf_counter()
     for column in ("race", "gender"):
-        for values, per in ((list(entries.lists), "tokens"), (["characters", "length", *sentiment.SCORES], None)):
-            word_rates.by_group(per_text, values, column, "image", per=per)
-            word_rates.differences(per_text, values, column, "image", per=per, reference=f"{column} 0")
+        placed = per_text.with_columns(group=column, unit="image")
+        for values, per in ((list(entries.lists), "tokens"), (["characters", "length", *sentiment.SCORES], "")):
+            sums = word_rates.text_sums(placed, {name: name for name in values}, per)
+            word_rates.rate(sums)
+            word_rates.difference(sums)
     took("rates, lengths and sentiment by group", start)
     return times
 
@@ -125,7 +127,8 @@ def streamed(texts: int) -> tuple[float, float]:
         spent += perf_counter() - start
     start = perf_counter()
     per_text = pl.concat(labels).hstack(pl.concat(parts))
-    word_rates.by_group(per_text, list(entries.lists), "race", "image", per="tokens")
+    placed = per_text.with_columns(group="race", unit="image")
+    word_rates.rate(word_rates.text_sums(placed, {name: name for name in entries.lists}, "tokens"))
     races = pl.concat(labels).unique("image", maintain_order=True)["race"].to_list()
     marked_words.strict(counter.counts(), races, "race 0", resamples=200)
     return spent + perf_counter() - start, peak_mb()

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from functools import cache
 
+import numpy as np
 import polars as pl
 
 from facevalue.annotate.group_lists import folded, is_own
-from facevalue.annotate.text_statistics import OURS, PUBLISHED
+from facevalue.annotate.text_statistics import PUBLISHED
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
 from facevalue.measures.wanted import takes
+from facevalue.measures.word_rates import LIST
 from facevalue.protocol.marked_estimates import MarkedWords
 from facevalue.protocol.text_estimates import TextEstimates
 from facevalue.studies.visbias import measures as m
@@ -61,7 +63,7 @@ def _add_levels(texts: TextEstimates, aggregate: TaskAnswers) -> None:
         for measure in _SCORES:
             texts.nothing(measure, aggregate.why_no_scores)
     for listed in aggregate.lists:
-        texts.add(m.WORDS, texts.rates(listed), OURS)
+        texts.add(m.WORDS, texts.rates(listed))
 
 
 @takes(*m.DIFFERENCES.values())
@@ -94,11 +96,12 @@ def _add_own_words(texts: TextEstimates, aggregate: TaskAnswers) -> None:
     """Each group's own words, where the user gave lists: Table 8 has no other words, and no crossed groups."""
     if aggregate.theirs is None:
         return
-    rates = texts.rates(aggregate.theirs, PUBLISHED)
-    lists = rates["measure"].str.strip_prefix(PUBLISHED)
-    of_group = [is_own(group, name, _spellings()) for group, name in zip(rates[GROUP], lists, strict=True)]
-    if any(of_group):
-        texts.add(m.WORDS_PUBLISHED, rates.filter(pl.Series(of_group, dtype=pl.Boolean)), PUBLISHED)
+    labels, rates = texts.rates(aggregate.theirs, PUBLISHED)
+    pairs = zip(labels[GROUP], labels[LIST], strict=True)
+    of_group = [at for at, (group, name) in enumerate(pairs) if is_own(str(group), str(name), _spellings())]
+    if of_group:
+        picked = {label: [levels[at] for at in of_group] for label, levels in labels.items()}
+        texts.add(m.WORDS_PUBLISHED, (picked, rates.at(np.array(of_group))))
     else:
         texts.nothing(m.WORDS_PUBLISHED, "no list is called as one of these groups is")
 
