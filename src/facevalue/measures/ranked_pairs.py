@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.dyads import PairShares
 from facevalue.measures.estimators import Cells, Inference, Level, Sums, cells_of, pair_share
 from facevalue.measures.missing_data_bounds import Bounds
@@ -68,8 +69,10 @@ def ranked_above(sums: Sums, by: Sequence[str] = ()) -> Cells:
     (labels, share), (_, upper), (_, lower) = (
         _pair_share(sums.counting(s=hits, n=size), by) for hits, size in ((s, n), (s + up, n + up), (s, n + down))
     )
-    _, cell, count = cells_of(sums, by)
-    missing = np.maximum(*(np.bincount(cell, lost, count) for lost in (up, down)))
+    ranked, open_up, open_down = (_added(sums, by, column) for column in (n, up, down))
+    lost = np.maximum(open_up, open_down)
+    with np.errstate(invalid="ignore"):
+        missing = lost / (ranked + lost)
     bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
     return labels, Inference(share, bounds=bounds, p=share.p(EVEN), p_least=share.p_least(EVEN)).less(EVEN)
 
@@ -78,3 +81,8 @@ def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Le
     labels, tested = pair_share(sums, by)
     assert isinstance(tested.estimates, PairShares)
     return labels, tested.estimates
+
+
+def _added(sums: Sums, by: Sequence[str], column: Array) -> Array:
+    _, cell, count = cells_of(sums, by)
+    return np.bincount(cell, column, count).astype(np.float64)

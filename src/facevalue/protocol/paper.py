@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from facevalue.given import shipped
@@ -12,6 +13,8 @@ from facevalue.protocol.reproduction import Cell, Printed, Reproduction, Value, 
 Recompute = Callable[[Printed], Value | Cell | list[Cell]]
 """From a printed cell to its value, recomputed, or to the compared cells that come in its place, if any."""
 Tables = Mapping[str, Mapping[str, Any]]
+AVERAGE = "Average"
+"""The row of a table that has the means of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,18 @@ class Paper:
             for row, cells in self.table(number).items()
         }
 
+    def average(self, number: str, column: str) -> float:
+        """Mean of a column of a table over its rows, that of the printed averages left out."""
+        rows = self.numbers(number).items()
+        return float(np.mean([row[column] for name, row in rows if name != AVERAGE and column in row]))
+
     def reproduce(self, functions: Mapping[str, Recompute], notices: Sequence[str] = ()) -> Reproduction:
         """Recompute every cell that names a function; `notices` stand behind the paper's own.
 
-        The function "estimate" recomputes those that point at an estimate and name none.
+        The function "estimate" recomputes those that point at an estimate and name none; "average" is the mean of the
+        column (`average`).
         """
+        functions = {"average": lambda cell: self.average(cell.table, cell.column), **functions}
         cells = [
             cell
             for block in self._blocks()

@@ -35,7 +35,6 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "male_first": lambda _: float(_male_first()),
         "always_first": lambda _: 100 * (2 * _male_first() - 200) / 200,
         "habit": lambda _: "the order of terms",
-        "average": lambda cell: _average(cell.column),
         "above": _above,
         "valid_share": _valid_share,
         "corpus": _corpus,
@@ -83,19 +82,12 @@ def _male_first() -> int:
     return sum(generator.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
 
 
-def _average(column: str) -> float:
-    """Table 6: the mean of a column."""
-    return float(
-        np.mean([row[column] for name, row in PAPER.numbers("6").items() if name != "Average" and column in row])
-    )
-
-
 def _above(cell: Printed) -> float:
     """By how many percent an average of Table 6 lies above that of MiniGPT-v2."""
     averages = PAPER.numbers("6")["Average"]
     model, valid, _ = cell.row.partition(", N/A filtered")
     name = model.partition(" above ")[0]
-    above = _average(f"{name}/-") if name == "CogVLM" else averages[f"{name}/{VALID if valid else '-'}"]
+    above = PAPER.average("6", f"{name}/-") if name == "CogVLM" else averages[f"{name}/{VALID if valid else '-'}"]
     return 100 * (above / averages["MiniGPT-v2/-"] - 1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import shift
-from facevalue.protocol.paper import Paper
+from facevalue.protocol.paper import AVERAGE, Paper
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, scenarios, whitelist
 
@@ -30,7 +30,6 @@ def reproduce(_: Path | None = None) -> Reproduction:
         "count": lambda cell: _counts()[cell.row],
         "judgments": _judgments,
         "scenarios": lambda cell: sum(cell.row in ("scenarios", categories()[s.category]) for s in scenarios()),
-        "average": _average,
         "category": lambda cell: _category(cell.row, DIMENSIONS[cell.column]),
         "shift": lambda cell: _shift(cell.row, cell.column),
         "old_above_young": lambda cell: _shift(cell.row, "elderly") - _shift(cell.row, "young"),
@@ -68,11 +67,6 @@ def _judgments(cell: Printed) -> float:
     return images * int(_counts()["prompts per image"]) * (MODELS if cell.column == "all models" else 1) / 1e6
 
 
-def _average(cell: Printed) -> float:
-    models = [row for name, row in PAPER.table(cell.table).items() if name != cell.row]
-    return float(np.mean([float(row[cell.column]) for row in models]))
-
-
 @cache
 def _table_12() -> Mapping[str, Mapping[str, float]]:
     """Shifts by variation, such as "Skin/Acne", and group; cells that are printed grey are missing."""
@@ -93,7 +87,7 @@ def _shift(variation: str, group: str) -> float:
 
 def _category(row: str, factor: str) -> float:
     in_table_12 = PAPER.document["categories"]
-    if row == "Average":
+    if row == AVERAGE:
         return float(np.mean([_category(name, factor) for name in in_table_12]))
     return float(np.nanmean(_shifts(FACES[factor], in_table_12[row])))
 
