@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.annotate import questionnaires
@@ -16,9 +17,10 @@ from facevalue.annotate.ratings import read_ratings
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import DataError
 from facevalue.measures import rater_agreement
-from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
-from facevalue.measures.estimates import complete
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.flag_accuracy import flag_accuracy
+from facevalue.measures.table_entries import enter, values
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.protocol.word_lists import WordList
 from facevalue.studies.counterfactuals.measures import ACCURACY, FLAG, FLAGGED, INVENTED, LABELS, PMI, PMI_LEAST
@@ -94,28 +96,28 @@ def question(words: WordList) -> Question:
 
 def beside(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
     """What was said of a model's words: of each list that a reply is a list to. Nothing of the others, not "no"."""
-    rows: list[tuple[str, str, str, str | None, float, int]] = []
+    table = _table(estimates)
     for subset, group, words in _lists(estimates):
         flagged = judge(words)
         if flagged is None:
             continue
-        flags = {word: float(count > 0) for word, count in flagged.times.items()}
-        rows += [(FLAG.name, subset, group, word, flag, flagged.replies) for word, flag in flags.items()]
-        rows.append((FLAGGED.name, subset, group, None, sum(flags.values()) / len(flags), len(flags)))
-        rows.append((INVENTED.name, subset, group, None, float(len(flagged.invented)), flagged.replies))
-    if not rows:
-        return estimates.clear()
-    columns = ["measure", "subset", "group", "word", "value", "n"]
-    table = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
-    units = {m.name: m.unit for m in (FLAG, FLAGGED, INVENTED)}
-    return complete(
-        table.with_columns(
-            study=pl.lit(estimates["study"][0]), model=pl.lit(estimates["model"][0]), level=pl.lit(LEVEL),
-            clusters="n", source=pl.lit(FLAG.source), unit=pl.col("measure").replace_strict(units),
-            method=pl.lit("no interval: a judge's verdict"),
-        ),
-        LABELS,
-    )  # fmt: skip
+        labels = {"subset": subset, "group": group}
+        flags, replies = np.array(list(flagged.times.values())) > 0, np.array([flagged.replies])
+        listed_words = {**labels, "word": list(flagged.times)}
+        enter(table, FLAG, listed_words, _verdicts(flags.astype(np.float64), np.repeat(replies, flags.size)))
+        enter(table, FLAGGED, labels, _verdicts(flags.mean(keepdims=True), np.array([flags.size])))
+        enter(table, INVENTED, labels, _verdicts(np.array([float(len(flagged.invented))]), replies))
+    return table.frame()
+
+
+def _table(estimates: pl.DataFrame) -> EstimateTable:
+    """An empty table of the model that estimates are of."""
+    study, model = next(estimates.select("study", "model").iter_rows(), ("", ""))
+    return EstimateTable(study, model, LABELS)
+
+
+def _verdicts(value: Array, n: npt.NDArray[np.int64]) -> Estimates:
+    return values(value, n, n, "no interval: a judge's verdict")
 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:
@@ -201,12 +203,7 @@ def beside_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path)
         return Beside(estimates.clear(), valid, notes)
     pairs, _ = _judged(words, valid)
     accuracy = _accuracy(pairs)
-    rows = pl.DataFrame({
-        "measure": [measure.name for measure in ACCURACY],
-        "value": accuracy.value, "low": accuracy.low, "high": accuracy.high,
-        "se": accuracy.se, "n": accuracy.n, "clusters": accuracy.clusters, "method": accuracy.method.tolist(),
-        "unit": [measure.unit for measure in ACCURACY], "source": [measure.source for measure in ACCURACY],
-    }).with_columns(
-        study=pl.lit(estimates["study"][0]), model=pl.lit(estimates["model"][0]), level=pl.lit(LEVEL)
-    )  # fmt: skip
-    return Beside(complete(rows, LABELS), valid, notes)
+    table = _table(estimates)
+    for at, measure in enumerate(ACCURACY):
+        enter(table, measure, {}, accuracy.at(slice(at, at + 1)))
+    return Beside(table.frame(), valid, notes)
