@@ -31,16 +31,15 @@ from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.pictures import (
-    PUBLISHED,
     groups,
     located,
-    published,
     read_pictures,
     source,
 )
 from facevalue.studies.counterfactuals.settings import SETTINGS, selection
 from facevalue.studies.counterfactuals.tables import OPEN
 from facevalue.studies.counterfactuals.texts import word_lists
+from tests.studies.counterfactuals.published import PUBLISHED, published
 
 IMAGES = 170_832
 _TEXTS = 50_000  # that are made together

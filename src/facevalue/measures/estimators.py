@@ -105,8 +105,8 @@ class Sums:
         numbers = [name for name in frame.columns if name not in (*labels, *units)]
         return cls(
             {name: to_array(frame[name]) for name in numbers if frame[name].dtype.is_numeric()},
-            {name: _codes(frame[name])[1] for name in units},
-            {name: _codes(frame[name]) for name in labels},
+            {name: coded(frame[name])[1] for name in units},
+            {name: coded(frame[name]) for name in labels},
         )
 
     def counting(self, **numbers: Array) -> "Sums":
@@ -123,7 +123,14 @@ class Sums:
         return Sums(numbers, units, twice)
 
 
-def _codes(column: pl.Series) -> tuple[Sequence[str], Codes]:
+def coded(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
+    """Levels of a column in their order, that of first appearance but for an Enum's, and the number of each; -1: null.
+
+    Examples
+    --------
+    >>> coded(pl.Series(["b", None, "a", "b"]))
+    (('b', 'a'), array([ 0, -1,  1,  0]))
+    """
     text = column if isinstance(column.dtype, pl.Enum) else column.cast(pl.String)
     if not isinstance(text.dtype, pl.Enum):
         text = text.cast(pl.Enum(text.drop_nulls().unique(maintain_order=True)))

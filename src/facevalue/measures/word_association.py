@@ -16,8 +16,6 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, ratio
 
 THRESHOLD = 1.0
 """Published: a word is a group's from s(w) = 1 on, twice the rate (D.3; D.1 has "exceeds")."""
-MINIMUM = 10
-"""Published: fewest occurrences of a word in the texts about a group."""
 _STEPS = 40
 _FARTHEST = 30.0  # logarithm of odds that are certain
 _SLACK = 1e-9

@@ -232,7 +232,7 @@ def test_doubled_texts_leave_scores_of_words_and_double_their_counts() -> None:
 def test_a_partial_set_is_in_means_and_in_no_range() -> None:
     frame = manifest(10).filter(pl.col("image") != "age3/old male")
     design = designed(frame)
-    assert [part.partial for part in parts(design)] == [1]
+    assert [len(part.sets) for part in parts(design)] == [9]
     found = measured(design, answered(design))
     assert _rows(found, "max_score", prompt="describe")["clusters"][0] == 9
     assert _rows(found, "score_mean", prompt="describe", group="old female")["clusters"][0] == 10

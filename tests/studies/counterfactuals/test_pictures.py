@@ -10,17 +10,16 @@ from facevalue.errors import DataError, SettingError
 from facevalue.protocol.settings import check_together
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.pictures import (
-    PUBLISHED,
     SetPictures,
     groups,
     located,
-    published,
     read_pictures,
     source,
 )
 from facevalue.studies.counterfactuals.settings import SETTINGS
 from facevalue.types import OptionValue
 from tests.stimuli.shards import Row, png, write_shard
+from tests.studies.counterfactuals.published import PUBLISHED, published
 
 FIRST = ["image", "path", "subset", "set", "group", "occupation"]
 

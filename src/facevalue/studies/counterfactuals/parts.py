@@ -7,10 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimators import Codes, Sums
+from facevalue.measures.estimators import Codes, Sums, coded
 
 Number = TypeVar("Number", np.float64, np.bool_)
 
@@ -29,8 +30,6 @@ class Part:
         Of each image: its set, or the image itself where it is in none.
     sets:
         Images of the sets that have each group once, shape (sets, groups).
-    partial:
-        How many sets of more than one image lack a group or have one twice.
     """
 
     subset: str
@@ -44,7 +43,6 @@ class Part:
     occupation: Codes = field(repr=False)
     cluster: Codes = field(repr=False)
     sets: Codes = field(repr=False)
-    partial: int
 
     @property
     def images(self) -> int:
@@ -102,25 +100,19 @@ def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     images, levels = len(block.stimulus[0]), block.stimulus[0].choices()
     prompts, *draws = block.prompt
     assert isinstance(prompts, Factor)
-    groups, group = _coded(levels["group"])
-    occupations, occupation = _coded(levels.get("occupation", (None,) * images))
-    names, cluster = _coded(levels["set"])
-    sets, partial = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
+    columns = (levels["group"], levels.get("occupation", (None,) * images), levels["set"])
+    coded_columns = (coded(pl.Series(column, dtype=pl.String)) for column in columns)
+    (groups, group), (occupations, occupation), (names, cluster) = coded_columns
+    sets = _whole(cluster, group, len(groups), np.isin(names, list(lacking)))
     facts, per_prompt = block.constants, len(draws[0]) if draws else 1
     return Part(
         facts["subset"], facts["task"], start, prompts.levels, per_prompt, groups, occupations,
-        group, occupation, cluster, sets, partial,
+        group, occupation, cluster, sets,
     )  # fmt: skip
 
 
-def _coded(levels: Sequence[str | None]) -> tuple[tuple[str, ...], Codes]:
-    """Levels in order of first appearance, and the number of each; -1 for none."""
-    codes = {level: at for at, level in enumerate(dict.fromkeys(level for level in levels if level is not None))}
-    return tuple(codes), np.array([-1 if level is None else codes[level] for level in levels], dtype=np.int64)
-
-
-def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Images of sets that have each group once, and how many sets of several images do not."""
+def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> Codes:
+    """Images of sets that have each group once."""
     count = int(cluster.max()) + 1
     size = np.bincount(cluster, minlength=count)
     pairs = np.unique(cluster * groups + group)
@@ -128,4 +120,4 @@ def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bo
     is_whole = (size == groups) & (distinct == groups) & (groups > 1) & ~lacking
     images = np.flatnonzero(is_whole[cluster])
     images = images[np.lexsort((group[images], cluster[images]))]
-    return images.reshape(-1, groups), int(((size > 1) & ~is_whole).sum())
+    return images.reshape(-1, groups)

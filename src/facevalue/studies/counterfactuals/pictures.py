@@ -30,8 +30,6 @@ from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_s
 from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS
 from facevalue.types import OptionValue
 
-PUBLISHED = {"race-gender": 7936, "physical-gender": 5052, "physical-race": 836}
-"""Sets of each subset (Table 5)."""
 UNNAMED = "pictures"
 """The subset of pictures of which nothing says it."""
 COLUMNS = (
@@ -79,21 +77,6 @@ def groups(subset: str) -> tuple[str, ...]:
     (('skinny White', 'skinny Black'), 12)
     """
     return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in SUBSETS[subset])))) if subset in SUBSETS else ()
-
-
-def published(subset: str) -> pl.DataFrame:
-    """List the paper's images of a subset, of which no more is known than sets and groups."""
-    first, second = SUBSETS[subset]
-    attributes = pl.DataFrame(list(product(ATTRIBUTES[first], ATTRIBUTES[second])), [first, second], orient="row")
-    sets = pl.DataFrame({"set": [str(number) for number in range(PUBLISHED[subset])]})
-    frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(first, second, separator=" "))
-    named_frame = frame.with_columns(
-        image=pl.concat_str("set", "group", separator="/"),
-        path=pl.lit(None, pl.String),
-        subset=pl.lit(subset),
-        occupation=pl.lit(None, pl.String),
-    )
-    return _in_order(named_frame)
 
 
 located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root"))
@@ -199,7 +182,7 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows by subset, set and group; sets in the order in which they come, their images as neighbours."""
     attributes = [name for name in ("race", "gender", "physical") if name in frame.columns]
     others = [name for name in frame.columns if name not in (*_FORM, *attributes)]
-    ordered = [(subset, group, at) for subset in PUBLISHED for at, group in enumerate(groups(subset))]
+    ordered = [(subset, group, at) for subset in SUBSETS for at, group in enumerate(groups(subset))]
     ranks = pl.DataFrame(ordered, {"subset": pl.String, "group": pl.String, "rank": pl.Int64}, orient="row")
     row = pl.int_range(pl.len())
     keys = frame.select("subset", "group", set=pl.coalesce("set", "image"), row=row)
