@@ -69,6 +69,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "visbias": ["reproduce", "questionnaire", "judge"],
         "modscan": ["reproduce", "prompts"],
         "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
+        "bbq-v": ["reproduce"],
         "gras": ["reproduce"],
         "cultural-counterfactuals": ["annotate"],
     }

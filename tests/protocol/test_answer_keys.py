@@ -86,14 +86,14 @@ def test_a_study_with_a_key_takes_the_share_of_right_answers(read: Reader) -> No
     ("before", "after", "message"),
     [
         ('key = "two"', 'key = "too"', r"Unknown option \(column 'key' of paid\) 'too'\. Did you mean 'two'"),
-        ('"{key}"', '"{kye}"', r"Unknown column of the items that names an option 'kye'\. Did you mean 'key'"),
+        ('"{key}"', '"{kye}"', r"Unknown column that names an option 'kye'\. Did you mean 'key'"),
         ('favourable = "{key}"', "[answer.scores]\none = 1", r"Each option has a score"),
         ('favourable = "{key}"', '[answer.scores]\none = 1\nright = {"{key}" = 1}', r"'one' is a table, not 1"),
         ('favourable = "{key}"', '[answer.scores.right]\n"{key}" = 0', r"not all the same"),
         (
             'favourable = "{key}"',
             '[answer.scores.right]\n"{key}" = "yes"',
-            r"line \d+: '\{key\}' is a number, not 'yes'",
+            r"line \d+: '\{key\}' is a number or \"left out\", not 'yes'",
         ),
         ('favourable = "{key}"', '[answer.scores.city]\n"{key}" = 1', r"'city'"),
         ('favourable = "{key}"', '[answer.scores.right]\n"{key}" = 1\nthree = 2', r"Unknown option 'three'"),

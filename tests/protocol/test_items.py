@@ -113,7 +113,7 @@ def test_levels_of_a_factor_fill_options_too() -> None:
         (SECOND, SECOND.replace("inept", "Able!"), "line 20: The options 'able' and 'Able!' read as one: word"),
         ('"{good}"', '"{god}"', "line 27: Unknown slot of the options 'god'. Did you mean 'good'?"),
         ('"{good}"', '"{options}"', "line 27: Unknown slot of the options 'options'."),
-        ('"{good}"', '"{city}"', "line 27: Unknown slot of the options 'city'."),
+        ('"{good}"', '"{town}"', "line 27: Unknown slot of the options 'town'."),
         ("trait =", "ordering =", "No factor can be called 'ordering', which stands for the ordering of the question"),
         ("trait =", "value =", "No factor can be called 'value', which is a column of the estimates. Rename it."),
         ("trait =", "city =", "The factor 'city' is one of the pictures and of the slots and items of the prompt."),
@@ -216,7 +216,7 @@ def test_answers_to_options_of_differing_number_are_read_sampled_and_exact(read:
         ('c = "cleaner"', 'd = "cleaner"', "line 14: Unknown column of item 2 'd'. Known: a, b, c, of."),
         ('favourable = "high"', 'favourable = "hgh"', "line 22: Unknown favourable option 'hgh'. Did you mean 'high'?"),
         ('c = "cleaner"', 'c = "nurse"', "line 14: Two options of at the hospital have one wording, 'nurse'."),
-        ('favourable = "high"', 'favourable = "{key}"', "line 21: Unknown column of the items that names an option"),
+        ('favourable = "high"', 'favourable = "{key}"', "line 21: Unknown column that names an option"),
         ('favourable = "high"', 'favourable = "{a}"', "line 10: Unknown option (column 'a' of at the bank) 'teller'."),
     ],
 )  # fmt: skip

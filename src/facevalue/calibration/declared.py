@@ -18,6 +18,7 @@ from facevalue.protocol.takes import (
     EACH_OTHER,
     GAP,
     GROUP,
+    LEAN,
     LEVELS_MEAN,
     OTHER_GROUP,
     OTHERS,
@@ -135,4 +136,4 @@ def _spreads(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) ->
     return _compared(means, take, breakdown, OTHERS).rename({GROUP: PART})
 
 
-_CONTRASTS = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences}
+_CONTRASTS = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences, LEAN: _preferences}

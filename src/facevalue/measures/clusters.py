@@ -19,6 +19,7 @@ UNITS: dict[str, tuple[str, ...]] = {
     "counterfactual set": ("set",),
     "picture pair": ("image_1", "image_2"),
     "image": ("image",),
+    "template": ("template",),
 }
 """Units that studies sample, and the columns that tell them apart. A pair is one whichever side its pictures are on."""
 

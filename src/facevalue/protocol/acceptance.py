@@ -57,7 +57,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
             check_wordings(ask)
         if isinstance(ask.reply, Options):
             with placed(ask.reply.where):
-                check_options(ask.reply, ask.slot_texts)
+                check_options(ask.reply, [*ask.slot_texts, *task.breakdown.sets.columns])
     check_sortings(tasks)
     check_size(tasks)
     check_measures(tasks)
@@ -107,7 +107,7 @@ def check_options(reply: Options, filled: Sequence[str]) -> None:
                 raise UnknownNameError("slot of the options", name, filled)
     for name in reply.keys:
         if name not in filled:
-            raise UnknownNameError("column of the items that names an option", name, filled)
+            raise UnknownNameError("column that names an option", name, filled)
 
 
 def check_tokens(tokens: int) -> None:

@@ -17,6 +17,11 @@ NOT_ASKED = 255
 _REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
 
 
+def counted_column(score: str) -> str:
+    """Column of answers that says how much of each counts on a score that leaves some out."""
+    return f"(counted) {score}"
+
+
 @dataclass(frozen=True)
 class Aggregate:
     """One model's answers as one score."""
@@ -30,6 +35,13 @@ class Aggregate:
     reasons: npt.NDArray[np.uint8]  # same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`)
     repeats: int = 1
     texts: tuple[str, ...] = ()  # of scores that are lists: what the numbers in `weights` stand for
+    # Same shape: mass of valid answers that the score leaves out, which `mass` does not hold; None where it takes all
+    left_out: Values | None = None
+
+    @cached_property
+    def _apart(self) -> npt.NDArray[np.float64] | float:
+        """Mass of valid answers that the score leaves out, by stimulus and item."""
+        return 0.0 if self.left_out is None else np.nansum(self.left_out, axis=2, dtype=np.float64)
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
@@ -47,11 +59,16 @@ class Aggregate:
 
     @cached_property
     def totals(self) -> tuple[npt.NDArray[np.float64], ...]:
-        """Sum of scores, mass of valid answers and number asked, each of shape (stimuli, items)."""
+        """Sum of scores, mass of valid answers and number asked, each of shape (stimuli, items).
+
+        Answers that the score leaves out are neither among the valid nor among those asked for: a missing one could
+        have counted.
+        """
         is_asked = self.reasons != NOT_ASKED
         valid = np.where(is_asked, self.mass, 0).astype(np.float64)
         weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
-        return weight.sum(axis=2), valid.sum(axis=2), is_asked.sum(axis=2).astype(np.float64)
+        n, size = valid.sum(axis=2), is_asked.sum(axis=2).astype(np.float64)
+        return weight.sum(axis=2), n, size if self.left_out is None else np.maximum(size - self._apart, n)
 
     def by_prompt(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values of this shape, with orderings and repeats apart: (stimuli, items, orderings, repeats)."""
@@ -61,7 +78,7 @@ class Aggregate:
     def na_rate(self) -> npt.NDArray[np.float64]:
         """Expected share of a stimulus-item pair's replies without a valid answer; NaN if not asked."""
         is_asked = self.reasons != NOT_ASKED
-        valid = np.where(is_asked, self.mass, 0).sum(axis=2, dtype=np.float64)
+        valid = np.where(is_asked, self.mass, 0).sum(axis=2, dtype=np.float64) + self._apart
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(is_asked.any(axis=2), 1 - valid / is_asked.sum(axis=2), np.nan)
 
@@ -102,8 +119,12 @@ class Gathering:
     ) -> None:
         shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
         self._axes = axes
-        self._weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
         self._texts: dict[str, dict[str, int]] = {}
+        arrays: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
+        self._fractions = {
+            name: arrays.pop(fraction) for name in columns if (fraction := counted_column(name)) in columns
+        }
+        self._weights = arrays
         self._mass: Values = np.full(shape, np.nan, dtype=dtype)
         self._reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
 
@@ -116,6 +137,8 @@ class Gathering:
         for name, weights in self._weights.items():
             column = self._coded(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
             weights[image, item, prompt] = column.to_numpy()
+        for name, fraction in self._fractions.items():
+            fraction[image, item, prompt] = chunk[counted_column(name)].to_numpy()
         self._mass[image, item, prompt] = chunk["mass"].to_numpy()
         reason = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
         self._reasons[image, item, prompt] = reason.fill_null(0).to_numpy()
@@ -123,8 +146,15 @@ class Gathering:
     def aggregates(self) -> dict[str, Aggregate]:
         """All answers so far, by score."""
         kind, repeats = Aggregate if len(self._weights) == 1 else _partly, self._axes.repeats
-        gathered = {name: kind(weights, self._mass, self._reasons, repeats) for name, weights in self._weights.items()}
-        return gathered | {name: replace(gathered[name], texts=tuple(codes)) for name, codes in self._texts.items()}
+        out = {}
+        for name, weights in self._weights.items():
+            fraction = self._fractions.get(name)
+            if fraction is None:
+                out[name] = kind(weights, self._mass, self._reasons, repeats)
+            else:
+                counted = np.where(np.isfinite(fraction), self._mass * fraction, 0)
+                out[name] = Aggregate(weights, counted, self._reasons, repeats, left_out=self._mass - counted)
+        return out | {name: replace(out[name], texts=tuple(codes)) for name, codes in self._texts.items()}
 
     def _coded(self, name: str, texts: pl.Series) -> pl.Series:
         """Number of each text, in the order in which they came; null for none."""

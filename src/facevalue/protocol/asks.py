@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import cycle, product
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -89,8 +89,8 @@ class Ask:
     def _optional(self) -> list[str]:
         """Columns that only options show."""
         options = self.reply.texts.values() if isinstance(self.reply, Options) else ()
-        asked = {name for text in self.prompts for name in slots(text)}
-        return list(dict.fromkeys(name for text in options for name in slots(text) if name not in asked))
+        in_prompts = {name for text in self.prompts for name in slots(text)}
+        return list(dict.fromkeys(name for text in options for name in slots(text) if name not in in_prompts))
 
     @property
     def _named(self) -> str:
@@ -163,11 +163,21 @@ class Ask:
         return texts
 
     @cached_property
-    def _option_slots(self) -> list[str]:
+    def _option_names(self) -> list[str]:
+        """Slots of the options, and columns that name one of them."""
         if not isinstance(self.reply, Options):
             return []
         names = (*(name for text in self.reply.texts.values() for name in slots(text)), *self.reply.keys)
-        return [name for name in dict.fromkeys(names) if name in self._texts]
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def _option_slots(self) -> list[str]:
+        return [name for name in self._option_names if name in self._texts]
+
+    @cached_property
+    def option_columns(self) -> list[str]:
+        """Columns of the pictures that fill slots of the options or name one: each picture has its own question."""
+        return [name for name in self._option_names if name not in self._texts]
 
     @cached_property
     def _slots(self) -> set[str]:
@@ -175,8 +185,9 @@ class Ask:
 
     @property
     def of_pictures(self) -> list[str]:
-        """Slots of the prompts that have no texts of their own: pictures fill them."""
-        return list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self._texts))
+        """Slots of the prompts and options that have no texts of their own: pictures fill them."""
+        names = (*(name for text in self.prompts for name in slots(text)), *self.option_columns)
+        return list(dict.fromkeys(name for name in names if name not in self._texts))
 
     @property
     def slot_texts(self) -> list[str]:
@@ -238,7 +249,7 @@ class Ask:
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
         """The options in this order, their slots filled; those with an empty slot are left out."""
         options = self.reply.options(ordering)
-        if not self._option_slots:
+        if not self._option_names:
             return options
         remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
         places = zip(remaining, options, strict=False)  # the first letters, whichever options are left
@@ -246,20 +257,26 @@ class Ask:
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons of replies, from text, probs, status and what was asked; the same rows."""
-        if not isinstance(self.reply, Options) or not self._option_factors:
+        if not isinstance(self.reply, Options) or not self._option_names:
             return self.reply.read(frame)
-        codes = _crossed(frame, (*self._option_factors, Factor(ORDERING, self.reply.orderings)))
-        levels = product(*(f.levels for f in self._option_factors))
-        fillings = [
-            filling
-            for levels_of_item in levels
-            for filling in [self._filling(levels_of_item)]
-            for _ in self.reply.orderings
-        ]
-        orderings = cycle(self.reply.orderings)
-        options = [self.options(filling, ordering) for filling, ordering in zip(fillings, orderings, strict=False)]
+        factors = [factor.name for factor in self._option_factors]
+        distinct, codes = _numbered(frame, [*factors, *self.option_columns, ORDERING])
+        fillings, options = [], []
+        for row in distinct.iter_rows(named=True):
+            of_picture = {name: row[name] or "" for name in self.option_columns}
+            fillings.append(self._filling([row[name] for name in factors]) | of_picture)
+            options.append(self.options(fillings[-1], row[ORDERING]))
         dtype = pl.UInt16 if len(options) < 2**16 else pl.UInt32
-        return self.reply.read(frame.with_columns(pl.Series(_QUESTION, codes, dtype)), (_QUESTION, options, fillings))
+        return self.reply.read(frame.with_columns(codes.cast(dtype)), (_QUESTION, options, fillings))
+
+
+def _numbered(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.DataFrame, pl.Series]:
+    """Different rows of these columns as texts, and the number of each row's among them."""
+    texts = frame.select(pl.col(columns).cast(pl.String))
+    distinct = texts.unique(maintain_order=True)
+    numbered = distinct.with_row_index(_QUESTION)
+    joined = texts.join(numbered, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return distinct, joined[_QUESTION]
 
 
 def _crossed(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDArray[np.int64]:
@@ -301,15 +318,9 @@ class Questions:
 
     def __call__(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame."""
-        columns = frame.select(pl.col(self._columns).cast(pl.String))
-        keys = columns.select(pl.struct(self._columns).alias("key")).to_series()
-        distinct = columns.unique(maintain_order=True)
+        distinct, codes = _numbered(frame, self._columns)
         questions = [self._question(row) for row in distinct.iter_rows()]
-        codes = pl.DataFrame({"key": keys}).join(
-            distinct.select(pl.struct(self._columns).alias("key")).with_row_index("at"),
-            on="key", how="left", nulls_equal=True, maintain_order="left",
-        )["at"].to_list()  # fmt: skip
-        return [questions[code] for code in codes]
+        return [questions[code] for code in codes.to_list()]
 
     def _question(self, key: tuple[str | None, ...]) -> Question:
         if key not in self._known:

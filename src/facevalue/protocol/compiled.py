@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
+from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import OTHER, Pairs
 from facevalue.protocol.stimuli import Rows
@@ -53,6 +55,8 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     table = stimuli.table(options) if manifest is None else _stored(manifest)
     asks = _narrowed(protocol.asks, options)
     sets = stimuli.sets(table)
+    levelled = tuple(name for take in protocol.takes for name in take.only)
+    sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.takes), fixed=levelled)
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
@@ -67,10 +71,13 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)
+        place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
+        for task in tasks:
+            check_rows(task.ask, sets, place)
     questions = []
     for task in tasks:
         with placed(task.ask.where):
-            picture_slots = task.ask.shown(task.breakdown.factors)
+            picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
     design = _design(table, tasks, isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
@@ -286,7 +293,7 @@ def _declared(protocol: "Protocol", tasks: Sequence[Task]) -> "Callable[[], Prer
             breakdown = task.breakdown
             for score in task.scores_of(take):
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(breakdown.factors)
-                levels |= dict.fromkeys(take.by, ("*",))
+                levels |= {name: tuple(take.only.get(name, ("*",))) for name in take.by}
                 if take.measure in UNSIGNED:
                     levels |= {DIMENSION: (take.of,)}
                 elif take.of:

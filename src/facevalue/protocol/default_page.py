@@ -23,6 +23,7 @@ from facevalue.protocol.takes import (
     DIMENSION,
     FLIP,
     GAP,
+    LEAN,
     LEVELS_MEAN,
     MEAN,
     OTHERS,
@@ -42,6 +43,7 @@ from facevalue.protocol.written import outside_of
 _TITLES = {
     SHIFT: "Shifts from the base",
     MEAN: "Scores",
+    LEAN: "Leans",
     GAP: "Differences",
     SPREAD: "Spreads between groups",
     FLIP: "Flips of the answer",
@@ -50,10 +52,11 @@ _TITLES = {
     TALLY: "Questions in which groups differ",
     PREFERENCE: "Preferences",
 }
-_EFFECTS = {SHIFT: "shift", PREFERENCE: "preference"}
+_EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
 _LEADS = {
     SHIFT: "How far each picture moves the answer from that to its base, within its unit.",
     MEAN: "The answers themselves, before anything is compared.",
+    LEAN: "How far the answers lean to either end of their scale, from its middle.",
     GAP: "How far the answers to one level lie from those to another.",
     SPREAD: "How far the groups lie apart. A spread is never zero, even without any difference: see its noise floor.",
     FLIP: "How often the answer differs from that about the base, beyond that about one picture asked twice. Any other "

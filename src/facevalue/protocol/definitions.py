@@ -12,6 +12,7 @@ from facevalue.protocol.takes import (
     BESIDE_FLOOR,
     FLIP,
     GAP,
+    LEAN,
     LEVELS_MEAN,
     MEAN,
     PREFERENCE,
@@ -87,6 +88,7 @@ def kind_of(take: Take, breakdown: Breakdown) -> str:
 _TOLD = {
     SHIFT: ("Shift from the base: {}", "score(picture) - score(base), mean over the units' own means"),
     MEAN: ("{}", "mean score over the units' answers"),
+    LEAN: ("Lean of the answers: {}", "mean score - middle of the scale, over units"),
     GAP: ("Gap between groups: {}", "mean of one group - mean of the other, over units"),
     PAIRED_GAP: ("Difference within units: {}", "mean over units of score(level) - score(other level)"),
     FROM_MEAN: (
@@ -127,6 +129,11 @@ _TOLD = {
 }
 
 
+_OF_SOME = {
+    MEAN: "sum of the scores of all answers / number of answers that are not left out",
+    LEAN: "sum of the scores of all answers / number of answers that are not left out - middle of the scale",
+}
+"""Equations of scores that leave answers out: a ratio of sums over units."""
 _UNBOUNDED = {FLIP: "what lies beyond its floor is of the same replies; the share itself has some"}
 
 
@@ -134,13 +141,12 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
     """Definitions of what the takes measure, by name."""
     out: dict[str, Measure] = {}
     for take in takes:
-        for score in scores:
-            if take.scores and score.name not in take.scores:
-                continue
+        for score in (score for score in scores if not take.scores or score.name in take.scores):
             name, kind = measure_name(take, breakdown, score), kind_of(take, breakdown)
             title, equation = _TOLD[kind]
+            equation = _OF_SOME[kind] if score.leaves_out and kind in _OF_SOME else equation
             span = score.span or inf
-            reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2, BETWEEN_TWO: span / 2}.get(kind, span)
+            reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2, LEAN: span / 2, BETWEEN_TWO: span / 2}.get(kind, span)
             reach = 1.0 if take.measure in (TALLY, SIMILARITY) else reach
             is_signed = take.measure not in (*UNSIGNED, SIMILARITY)
             limits = (score.low, score.high) if kind == MEAN else (-reach if is_signed else 0.0, reach)

@@ -1,6 +1,6 @@
 """Estimation of takes: from answers as arrays to estimates with intervals, floors, bounds and tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from facevalue.measures import (
     set_similarity,
     shift,
     shift_findings,
+    unit_ratios,
 )
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
@@ -47,6 +48,7 @@ from facevalue.protocol.takes import (
     DIMENSION,
     FLIP,
     GAP,
+    LEAN,
     LEVELS_MEAN,
     MEAN,
     OTHERS,
@@ -78,12 +80,14 @@ class Estimator:
         """Add the estimates of a take."""
         if take.scores and self.score.name not in take.scores:
             return
+        if self.score.leaves_out and self.answers is None:  # of several models together no answers can be counted
+            return
         measure = self.measures[measure_name(take, self.breakdown, self.score)]
         if not wanted([measure.name, *companions(take, measure.name)]):
             return
         takers = {
             SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread,
-            PREFERENCE: self._preference, TALLY: self._tally, FLIP: self._flip, RANGE: self._range,
+            PREFERENCE: self._preference, LEAN: self._lean, TALLY: self._tally, FLIP: self._flip, RANGE: self._range,
             SIMILARITY: self._similarity,
         }  # fmt: skip
         takers[take.measure](table, take, measure)
@@ -93,6 +97,7 @@ class Estimator:
     ) -> None:
         """Add rows, with tests where the take is tested."""
         p, family = (estimates.p_zero, take.named()) if take.tested else (None, None)
+        columns["keep"] = columns["keep"] & take.holds(labels, estimates.value.size)
         table.add(measure, self.breakdown.labelled(labels), estimates, p=p, family=family, **columns)
 
     @property
@@ -120,7 +125,7 @@ class Estimator:
         bounds = None
         if self._poles is not None and self.answers is not None:
             bounds = self.values.bounds(self.answers, rows, columns, self._poles)
-        keep = cells.shown > 0
+        keep = (cells.shown > 0) & take.holds(cells.labels, cells.shown.size)
         ranked = cluster_bootstrap.wilcoxon(cells.sums, cells.counts) if take.rank_test else None
         self._enter(table, take, measure, cells.labels, signed, bounds=bounds, keep=keep, p_paper=ranked)
         if take.size:
@@ -163,7 +168,8 @@ class Estimator:
             return self.values.cells(rows, columns, values)
 
         beyond, rate, floor = measures
-        difference, keep = cells(of.beyond), cells(of.rate).shown > 0
+        difference = cells(of.beyond)
+        keep = (cells(of.rate).shown > 0) & take.holds(difference.labels, difference.shown.size)
         means = cluster_bootstrap.means(difference.sums, difference.counts, SEED, largest=1.0)
         self._enter(table, take, beyond, difference.labels, means, keep=keep)
         bounds = phi_bounds(Replies(*(cells(total).sums for total in of[3:])))  # what was chosen, valid, asked
@@ -173,11 +179,21 @@ class Estimator:
             table.add(share_measure, self.breakdown.labelled(share.labels), level, bounds=ends, keep=keep)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
-        at = self.breakdown.shown(take)
-        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
-        cells = self.cells(self.values.phi[at], at, rows, columns)
-        means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-        bounds = phi_bounds(self.replies(at, rows, columns), self._poles) if self._poles is not None else None
+        cells, bounds = self._scored(take)
+        means = self._means(cells.sums, cells.counts, SEED, level=True)
+        self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
+
+    @property
+    def _means(self) -> Callable[..., Estimates]:
+        """Estimator of means; of a score that leaves answers out they are ratios."""
+        return unit_ratios.ratios if self.score.leaves_out else cluster_bootstrap.means
+
+    def _lean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        cells, bounds = self._scored(take)
+        middle = (self.score.low + self.score.high) / 2
+        largest = None if self.score.span is None else self.score.span / 2
+        means = self._means(cells.sums - middle * cells.counts, cells.counts, SEED, largest=largest)
+        bounds = None if bounds is None else bounds.less(middle)
         self._enter(table, take, measure, cells.labels, means, bounds=bounds, keep=cells.shown > 0)
 
     def _preference(self, table: EstimateTable, take: Take, measure: Measure) -> None:
@@ -196,6 +212,22 @@ class Estimator:
                 bounds = phi_bounds(replies, self._poles).less(both_ends / 2)
             named = {**cells.labels, **{name: [level] * means.value.size for name, level in labels.items()}}
             self._enter(table, take, measure, named, means, bounds=bounds, keep=cells.shown > 0)
+
+    def _scored(self, take: Take) -> tuple[shift.Cells, Bounds | None]:
+        """Sums and counts of mean scores by unit and cell, and bounds of the cells' means.
+
+        Of a score that leaves answers out all answers are summed instead, as each stands for itself: a picture of whose
+        answers one counts is not worth as much as one of whose all do.
+        """
+        at = self.breakdown.shown(take)
+        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
+        cells = self.cells(self.values.phi[at], at, rows, columns)
+        if self._poles is None:
+            return cells, None
+        replies = self.replies(at, rows, columns)
+        if self.score.leaves_out:
+            cells = replace(cells, sums=replies.sums, counts=replies.valid)
+        return cells, phi_bounds(replies, self._poles)
 
     def _alike(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         """Each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""
@@ -216,7 +248,8 @@ class Estimator:
             }  # fmt: skip
             table.add(
                 measure, self.breakdown.labelled({**cells, take.of: levels}), contrast.estimates,
-                bounds=None if totals is None else contrast.bounds, keep=is_shown[:, cell],
+                bounds=None if totals is None else contrast.bounds,
+                keep=is_shown[:, cell] & take.holds(cells, len(levels)),
                 **(tests if take.tested else {}),
             )  # fmt: skip
 

@@ -285,11 +285,13 @@ def _slots(table: TomlTable) -> dict[str, dict[str, str]]:
 
 
 def _take(table: TomlTable) -> Take:
-    table.known("measure", *_NAMES, *_TEXTS, *_FLAGS, "margin")
+    table.known("measure", *_NAMES, *_TEXTS, *_FLAGS, "margin", "only")
     with table.at():
         keys: dict[str, Any] = {key: table.names(key, ()) for key in _NAMES}
         keys |= {key: table.text(key, default) for key, default in _TEXTS.items()}
         keys |= {key: table.flag(key, default) for key, default in _FLAGS.items()}
+        only = table.table("only", needed=False)
+        keys["only"] = {name: only.names(name) for name in only}
         margin = table.number("margin") if "margin" in table else None
         return Take(table.text("measure"), **keys, margin=margin, where=table.where())
 

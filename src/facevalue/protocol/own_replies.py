@@ -13,6 +13,9 @@ from facevalue.protocol.several_ratings import RatedScales
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Salary, Text
 
+LEFT_OUT = "left out"
+"""Value of an option that a score leaves out."""
+
 
 def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
@@ -42,12 +45,20 @@ def _choice(table: TomlTable, slot: bool) -> Reply:
     return replace(reply, where=table.where("options"))
 
 
-def _scores(table: TomlTable) -> Mapping[str, float] | Mapping[str, Mapping[str, float]]:
+def _scores(table: TomlTable) -> Mapping[str, float | None] | Mapping[str, Mapping[str, float | None]]:
     """What each option counts, or that by the name of a score."""
     scores = table.table("scores")
-    if not any(isinstance(value, dict) for value in table.document()["scores"].values()):
-        return table.numbers("scores")
-    return {name: scores.numbers(name) for name in scores}
+    if not any(isinstance(value, dict) for value in scores.document().values()):
+        return _counted(scores)
+    return {name: _counted(scores.table(name)) for name in scores}
+
+
+def _counted(table: TomlTable) -> dict[str, float | None]:
+    """What each option counts; None for one that is left out."""
+    for name, value in table.document().items():
+        if isinstance(value, str) and value != LEFT_OUT:
+            raise table.error(f'{name!r} is a number or "{LEFT_OUT}", not {value!r}.', name)
+    return {name: None if value == LEFT_OUT else table.number(name) for name, value in table.document().items()}
 
 
 def _yes_no(table: TomlTable, slot: bool) -> Reply:
@@ -89,7 +100,7 @@ def _json(table: TomlTable, _slot: bool) -> Reply:
         if options.keys:
             raise field.error("The options of a field are the same in all items: no column can name one.", "favourable")
         scale = options.scales[0]
-        texts = {options.texts[key]: value for key, value in scale.values.items()}
+        texts = {options.texts[key]: value for key, value in scale.values.items() if value is not None}
         out[name] = Field(scale.score.unit, scale.score.low, scale.score.high, texts)
     return Fields(out)
 

@@ -90,7 +90,9 @@ def _of_take(task: Task, take: Take, score: Score, design: Design) -> Precision 
     between = take.measure == GAP and not breakdown.paired(take.of)
     cells = breakdown.rows(sets.varied if take.measure == SHIFT else breakdown.shown(take), take.by)
     columns = len(breakdown.columns(take.by))
-    tests = len(cells) * columns * (len(breakdown.contrasts(take)) if take.of else 1)
+    crossed = len(cells) * columns
+    held = int(take.holds(cells.crossed(breakdown.columns(take.by)), crossed).sum())
+    tests = held * (len(breakdown.contrasts(take)) if take.of else 1)
     items = len(breakdown.columns(breakdown.asked)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from math import inf
+from math import inf, nan
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
 from facevalue.answers.exact import LEAST_MASS
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.aggregate import counted_column
 from facevalue.protocol.slots import slots
 from facevalue.types import Option
 
@@ -44,6 +45,7 @@ class Score:
     high: float = inf
     suffix: str = ""  # of the names of its measures, where a study has several scores
     compared: bool = False  # whether it is no number but a list of texts, compared with another one
+    leaves_out: bool = False  # whether some valid answers have none, and are left out of it
 
     @property
     def span(self) -> float | None:
@@ -60,13 +62,20 @@ class Scale:
     score:
         The score.
     values:
-        By option, or by slot: what the option counts that is named in an item's column, as in `{"{right}": 1}`.
+        By option, or by slot: what the option counts that is named in an item's column, as in `{"{right}": 1}`; None
+        for one that is left out.
     rest:
         What options count that have no value; None where all have one.
+
+    Examples
+    --------
+    >>> lean = Scale(Score("lean", "Lean", "points"), {"{target}": 1, "{other}": -1, "unknown": None})
+    >>> lean.value("a", {"target": "a", "other": "b"}), lean.value("unknown", {"target": "a", "other": "b"})
+    (1.0, nan)
     """
 
     score: Score
-    values: Mapping[str, float]
+    values: Mapping[str, float | None]
     rest: float | None = None
 
     @property
@@ -75,11 +84,10 @@ class Scale:
         return [name for key in self.values for name in slots(key)]
 
     def value(self, option: str, texts: Mapping[str, str]) -> float:
-        """What an option counts where the slots name these."""
+        """What an option counts where the slots name these; NaN where it is left out."""
         values = {texts[key[1:-1]] if slots(key) else key: value for key, value in self.values.items()}
         value = values.get(option, self.rest)
-        assert value is not None
-        return float(value)
+        return nan if value is None else float(value)
 
 
 class Reply(Protocol):
@@ -133,8 +141,9 @@ class Options:
             for name in scale.values:
                 if name not in self.texts and not slots(name):
                     raise UnknownNameError("option", name, self.texts)
-            counted = {*scale.values.values(), *([] if scale.rest is None else [scale.rest])}
-            if (scale.rest is None and set(scale.values) != set(self.texts)) or len(counted) < 2:
+            counted = {*scale.values.values(), scale.rest} - {None}
+            lacking = scale.rest is None and not scale.slots and set(scale.values) != set(self.texts)
+            if lacking or len(counted) < 2:
                 raise DataError("Each option has a score, and they are not all the same.")
 
     @property
@@ -226,30 +235,38 @@ class Options:
             for scale in self.scales
         }
         letter = np.array([self._place(name, self.letters) for name in self._orders])
+        counts = {scale.score.name: np.isfinite(tables[scale.score.name]) for scale in self.scales
+                  if scale.score.leaves_out}  # fmt: skip
         parsed = self._parsed(frame, slotted)
         choice = parsed["choice"].fill_null(-1).to_numpy().astype(np.int64)
         at = np.maximum(choice, 0)
         seen = choice >= 0
         scores = {name: np.where(seen, table[codes, at], np.nan) for name, table in tables.items()}
         first, lettered = (np.where(seen, at == place, np.nan) for place in (0, letter[orderings]))
+        fractions = {name: np.where(seen, table[codes, at], np.nan) for name, table in counts.items()}
         mass, na = seen.astype(np.float64), parsed["na"]
         has_probs = frame["probs"].is_not_null()
         if has_probs.any():
             exact = from_probs(frame, "probs", minimum=LEAST_MASS)
             rows = np.flatnonzero(exact["weights"].is_not_null().to_numpy())
             exact_rows = has_probs.to_numpy()
-            for column in (*scores.values(), first, lettered, mass):
+            for column in (*scores.values(), *fractions.values(), first, lettered, mass):
                 column[exact_rows] = np.nan
             mass[exact_rows] = 0.0
             if rows.size:
                 weights = _padded(exact["weights"].gather(rows), width)
                 for name, table in tables.items():
-                    scores[name][rows] = (weights * table[codes[rows]]).sum(axis=1)
+                    fraction = (weights * counts[name][codes[rows]]).sum(axis=1) if name in counts else 1.0
+                    total = (weights * np.nan_to_num(table[codes[rows]])).sum(axis=1)
+                    scores[name][rows] = np.where(fraction > 0, total / np.where(fraction > 0, fraction, 1.0), np.nan)
+                    if name in counts:
+                        fractions[name][rows] = fraction
                 first[rows] = weights[:, 0]
                 lettered[rows] = weights[np.arange(rows.size), letter[orderings[rows]]]
                 mass[rows] = np.where(exact["na"].is_null(), exact["mass"], 0.0)[rows]
             na = pl.select(pl.when(has_probs).then(exact["na"]).otherwise(na)).to_series()
-        columns = {**scores, "mass": mass, FIRST: first, LETTER: lettered}
+        counted = {counted_column(name): fraction for name, fraction in fractions.items()}
+        columns = {**scores, **counted, "mass": mass, FIRST: first, LETTER: lettered}
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 
@@ -307,7 +324,7 @@ def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: s
 
 def choice(
     texts: Mapping[str, str],
-    favourable: str | Mapping[str, float] | Mapping[str, Mapping[str, float]],
+    favourable: str | Mapping[str, float | None] | Mapping[str, Mapping[str, float | None]],
     order: str = ONE,
     *,
     letters: bool = True,
@@ -315,7 +332,8 @@ def choice(
     """One of several options; the score is the share of the favourable one, or what each counts.
 
     `favourable`: an option; the column of the items that names the right one, in braces; what each option counts; or
-    that by the name of a score. What has no value beside columns in braces counts 0.
+    that by the name of a score. What has no value beside columns in braces counts 0; answers whose value is None are
+    left out of the score, and are valid answers of the others.
 
     Raises
     ------
@@ -345,14 +363,17 @@ def choice(
     return Options(texts, scales, order, letters)
 
 
-def _scale(name: str, values: Mapping[str, float]) -> Scale:
+def _scale(name: str, values: Mapping[str, float | None]) -> Scale:
+    leaves_out = None in values.values()
     rest = 0.0 if any(map(slots, values)) else None
-    counted = [*values.values(), *([] if rest is None else [rest])]
+    counted = [value for value in (*values.values(), rest) if value is not None]
     title = "Expected score of the answer" if name == "score" else f"Expected score {name!r} of the answer"
-    score = Score(name, title, "points", min(counted, default=0.0), max(counted, default=0.0))
+    unit, low, high = "points", min(counted, default=0.0), max(counted, default=0.0)
     if name != "score" and set(counted) == {0, 1}:
-        score = Score(name, f"Share of answers that count as {name!r}", "probability", 0.0, 1.0)
-    return Scale(score, values, rest)
+        title, unit = f"Share of answers that count as {name!r}", "probability"
+    if leaves_out:
+        title += ", of those that are not left out"
+    return Scale(Score(name, title, unit, low, high, leaves_out=leaves_out), values, rest)
 
 
 def rating(low: int, high: int) -> Options:

@@ -28,6 +28,8 @@ class Sets:
     # Levels of the cue columns of a second base, with which some cues are compared; None where there is none
     control_cue: tuple[str, ...] | None = None
     controlled: tuple[str, ...] = ()  # levels of the first cue column that are compared with the second base
+    texts: tuple[str, ...] = ()  # columns of what is asked about each stimulus, which are no factors
+    fixed: tuple[str, ...] = ()  # columns that are factors even where they have one level
 
     @cached_property
     def _clusters(self) -> tuple[Codes, list[str]]:
@@ -105,11 +107,16 @@ class Sets:
         )
         return np.where(controlled, self.control[units], self.base[units])
 
+    @property
+    def columns(self) -> list[str]:
+        """Columns that say something of stimuli: factors, those of one level, and texts of questions."""
+        return [name for name in self.manifest.columns if name not in (*APART, self.key)]
+
     @cached_property
     def factors(self) -> list[str]:
-        """Columns with at least two levels that are no ids."""
-        names = [n for n in self.manifest.columns if n not in APART]
-        return [n for n in names if self.manifest[n].drop_nulls().n_unique() > 1]
+        """Columns with at least two levels that are no ids and no texts of questions."""
+        names = (name for name in self.columns if name not in self.texts)
+        return [name for name in names if self.manifest[name].drop_nulls().n_unique() > (name not in self.fixed)]
 
     @cached_property
     def dimensions(self) -> list[str]:

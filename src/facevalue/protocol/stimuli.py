@@ -28,10 +28,14 @@ from facevalue.stimuli.pair_source import NoPicture
 from facevalue.stimuli.patterns import Levels, PathPattern, read_folder
 from facevalue.stimuli.portraits import ATTRIBUTES
 
-UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image"}
+UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image", "template": "template"}
 """What a study may sample, by the column that tells it apart."""
-NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures"}
-_MEANINGS = {"identity": "whose picture it is", "set": "pictures that differ in the cue alone have the same"}
+NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures", "template": "templates"}
+_MEANINGS = {
+    "identity": "whose picture it is",
+    "set": "pictures that differ in the cue alone have the same",
+    "template": "what its question was written from: all rows made from one have the same",
+}
 MOST_ROWS = 10_000
 _FILES = (
     Setting("manifest", "The list of pictures: a CSV, JSONL or Parquet file.", ""),
@@ -172,7 +176,8 @@ class Listed:
     def columns(self) -> tuple[Column, ...]:
         """What the list of pictures must have."""
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
-        out = [Column(key, _MEANINGS[key], needed=key == "set", filled=True, role="unit")] if key != "image" else []
+        needed = key in ("set", "template")
+        out = [Column(key, _MEANINGS[key], needed=needed, filled=True, role="unit")] if key != "image" else []
         if self.cue:
             base = f"{self.base!r} in" if self.base else "empty for"
             meaning = f"what differs within the {UNITS[key]}; {base} the base picture"
@@ -300,6 +305,8 @@ class Rows:
 def checked(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.DataFrame:
     """A table that has the units and bases that are declared."""
     column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
+    if column not in table.columns:
+        raise UnknownNameError("column of the pictures", column, [name for name in table.columns if name not in APART])
     if table[column].null_count():
         raise DataError(f"{table[column].null_count():,} rows have no {column!r}, which says what was sampled.")
     if not stimuli.cue:

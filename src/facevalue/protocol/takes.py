@@ -1,7 +1,7 @@
 """Takes: what is measured of the answers, broken down by what, tested in which family."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
@@ -19,8 +19,8 @@ from facevalue.protocol.sets import BESIDE, Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
-FLIP, RANGE, SIMILARITY = "flip", "range", "similarity"
-KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP, RANGE, SIMILARITY)
+FLIP, LEAN, RANGE, SIMILARITY = "flip", "lean", "range", "similarity"
+KINDS = (SHIFT, MEAN, LEAN, GAP, SPREAD, PREFERENCE, TALLY, FLIP, RANGE, SIMILARITY)
 BESIDE_FLOOR = (FLIP, SIMILARITY)
 """What compares replies about a picture and its base, beside two replies about one picture; it is not tested."""
 BETWEEN = (SPREAD, TALLY)
@@ -44,13 +44,13 @@ class Take:
     Attributes
     ----------
     measure:
-        `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `gap`: the
-        difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
-        pairs lean to the picture beside the base, or of any two pictures to that with a level of `of`. `tally`: share
-        of questions in which groups of a factor differ, or in which the cue moves the answer. `flip`: how often the
-        answer differs from that about the base, beyond a picture asked twice. `range`: how far the levels of a factor
-        lie apart within a unit, the highest score less the lowest. `similarity`: how much of the lists about a picture
-        and its base is the same.
+        `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `lean`: how far it
+        lies from the middle of its scale. `gap`: the difference between levels of a factor. `spread`: how far the
+        groups of a factor lie apart. `preference`: how far pairs lean to the picture beside the base, or of any two
+        pictures to that with a level of `of`. `tally`: share of questions in which groups of a factor differ, or in
+        which the cue moves the answer. `flip`: how often the answer differs from that about the base, beyond a picture
+        asked twice. `range`: how far the levels of a factor lie apart within a unit, the highest score less the lowest.
+        `similarity`: how much of the lists about a picture and its base is the same.
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
@@ -87,6 +87,8 @@ class Take:
         Factors of the prompt of whose levels one with a finding is enough, such as "wording".
     optional:
         Whether it is left out where the pictures lack its factors.
+    only:
+        Levels of factors in `by`: estimates of others are left out.
     where:
         Place of the take in a file, for people.
 
@@ -114,6 +116,7 @@ class Take:
     welch: bool = False
     any: tuple[str, ...] = ()
     optional: bool = False
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -145,6 +148,10 @@ class Take:
             raise DataError(f"A gap versus {ALIKE} has no {stray!r}: it is between scores, by a test of its own.")
         if self.of in (*self.by, *self.any) or len({*self.by, *self.any}) != len(self.by) + len(self.any):
             raise DataError(f"The {self.measure} names a factor twice.")
+        if stray := next((name for name in self.only if name not in self.by), ""):
+            raise DataError(f"`only` names levels of the factors in `by`; {stray!r} is none of them.")
+        if self.only and self.measure in UNSIGNED:
+            raise DataError(f"A {self.measure} is over all of its levels: `only` is for other measures.")
         if self.margin is not None and not 0 < self.margin < inf:
             raise DataError(f"The margin of the {self.measure} is {self.margin:g}: it must be above zero.")
 
@@ -161,6 +168,19 @@ class Take:
         text = f"{plural} of {self.of}" if self.of else plural
         text = f"{text} on shifts" if self.on == SHIFT else text
         return f"{text} by {', '.join(self.by)}" if self.by else text
+
+    def holds(self, labels: Labels, size: int) -> npt.NDArray[np.bool_]:
+        """Whether estimates with these labels are of the levels that it is for.
+
+        Examples
+        --------
+        >>> Take("mean", by=("place",), only={"place": ("shop",)}).holds({"place": ["shop", "home"]}, 2).tolist()
+        [True, False]
+        """
+        out = np.ones(size, dtype=np.bool_)
+        for name, levels in self.only.items():
+            out &= np.array([level in levels for level in labels[name]], dtype=np.bool_)
+        return out
 
 
 @dataclass(frozen=True)
@@ -203,6 +223,10 @@ class Breakdown:
         for name in (*take.by, *take.any, *filter(None, [take.of])):
             if name not in self.factors:
                 raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)
+        for name, only in take.only.items():
+            for level in only:
+                if level not in self.levels(name):
+                    raise UnknownNameError(f"level of {name}", level, self.levels(name))
         if take.measure in (SHIFT, *BESIDE_FLOOR) or take.on == SHIFT:
             if not self.sets.cue:
                 kind = take.measure if take.measure in BESIDE_FLOOR else SHIFT

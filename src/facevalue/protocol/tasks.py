@@ -12,13 +12,24 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.measures import judge_measures
 from facevalue.measures.base import Measure
-from facevalue.protocol.aggregate import Aggregate, Axes, Gathering
+from facevalue.protocol.aggregate import Aggregate, Axes, Gathering, counted_column
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
 from facevalue.protocol.outside_scores import JUDGED_BY, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.protocol.takes import CONTRAST, DIMENSION, FLIP, PREFERENCE, SHIFT, SIMILARITY, Breakdown, Take
+from facevalue.protocol.takes import (
+    CONTRAST,
+    DIMENSION,
+    FLIP,
+    LEAN,
+    MEAN,
+    PREFERENCE,
+    SHIFT,
+    SIMILARITY,
+    Breakdown,
+    Take,
+)
 from facevalue.protocol.written import outside_of
 from facevalue.types import Question
 
@@ -76,8 +87,10 @@ class Task:
     def columns(self) -> tuple[str, ...]:
         """Columns of answers that are gathered."""
         extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
+        fractions = [counted_column(score.name) for score in self.scores if score.leaves_out]
         statuses = outside_of(self.ask.reply).statuses.values()
-        return (*(score.name for score in self.scores), *extra, *statuses, *([SIDE_SCORE] if self.sides else []))
+        names = [score.name for score in self.scores]
+        return (*names, *fractions, *extra, *statuses, *([SIDE_SCORE] if self.sides else []))
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows that are about this task."""
@@ -85,8 +98,9 @@ class Task:
 
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons in place of text and probabilities."""
-        names = zip(self.ask.reply.scores, self.scores, strict=True)
-        scored = self.ask.read(frame).rename({score.name: score_of_study.name for score, score_of_study in names})
+        names = {score.name: scored.name for score, scored in zip(self.ask.reply.scores, self.scores, strict=True)}
+        fractions = {counted_column(name): counted_column(label) for name, label in names.items()}
+        scored = self.ask.read(frame).rename(names | fractions, strict=False)
         if self.sides:
             score = self.scores[0]
             raw = pl.col(score.name)
@@ -221,6 +235,17 @@ def _fitting(take: Take, names: tuple[str, ...], scores: Sequence[Score]) -> tup
 
 def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
     """Refuse a take that answers with these scores do not allow."""
+    if take.measure not in (MEAN, LEAN) and (
+        apart := next((s for s in scores if s.leaves_out and (not take.scores or s.name in take.scores)), None)
+    ):
+        raise DataError(
+            f"The score {apart.name!r} leaves answers out, so that it has a mean and a lean over units, and no "
+            f"{take.measure}: name others with `scores`."
+        )
+    if take.measure == LEAN and any(s.span is None for s in scores if not take.scores or s.name in take.scores):
+        raise DataError("A lean is from the middle of a scale: it needs answers with a lowest and a highest value.")
+    if take.measure == LEAN and sides:
+        raise DataError("Pairs side by side have a preference, for the picture beside the base, and no lean.")
     if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
         raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
     if take.measure == FLIP:

@@ -27,6 +27,7 @@ PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals
 _OWN = Later("facevalue.protocol", "own")
 _FILES = "facevalue.studies.declared"
 DECLARED = {
+    "bbq-v": Extras(reproduce=Recomputed(Later(_FILES, "bbq_v").reproduce, released=True)),
     "gras": Extras(reproduce=Recomputed(Later(_FILES, "gras").reproduce, released=True)),
     "reflect": Extras(),
     "reflect-pairs": Extras(),

@@ -1,0 +1,63 @@
+"""Ratios of sums over units, where units differ in how many of their answers count."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy
+from scipy import special
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.interval_method import T
+
+METHOD = "jackknife over units, t by their effective number"
+
+
+def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, largest: float | None = None) -> Estimates:
+    """Ratio of each cell with an interval over units; `level` and `largest` as of `cluster_bootstrap.means`.
+
+    Where the interval of a mean would be t's, a unit that holds much of what counts is taken for what it is: it pulls
+    the ratio to itself, so that its residual is too small, and there are fewer units than it seems.
+
+    Parameters
+    ----------
+    sums, counts:
+        Of what counts, by unit and cell, shape (units, cells).
+
+    Equation
+    --------
+    se² = (G - 1)/G Σ_g ((s_g - r n_g) / (1 - h_g))² / N², h_g = n_g / N, N = Σ_g n_g, which is the delete-one jackknife
+    of r = Σ_g s_g / N; t with 1 / Σ_g h_g² - 1 degrees of freedom (Kish's effective number of units less one). With the
+    same number in each unit this is t over the units' means.
+
+    Notes
+    -----
+    In 4,000 audits without an effect, units of which some have ten times as many counting answers as others, linearised
+    t found something in .058 to .069 at .05 (10 to 40 units), this in .049 to .056.
+
+    Examples
+    --------
+    >>> even = ratios(np.array([[1.0], [2.0], [4.0]]), np.full((3, 1), 4.0), 0)
+    >>> even.value.round(3).item(), even.low.round(3).item(), even.high.round(3).item()
+    (0.583, -0.365, 1.532)
+    """
+    means = cluster_bootstrap.means(sums, counts, seed, level=level, largest=largest)
+    at = np.flatnonzero((means.method == T) & np.isfinite(means.low))
+    n = np.rint(counts.sum(axis=0)).astype(np.int64)
+    if not at.size or means.se is None:
+        return replace(means, n=n)
+    weight = counts[:, at] / counts[:, at].sum(axis=0)
+    groups = means.clusters[at]
+    residuals = (sums[:, at] - means.value[at] * counts[:, at]) / (1 - weight)
+    se = np.sqrt((groups - 1) / groups * (residuals**2).sum(axis=0)) / counts[:, at].sum(axis=0)
+    df = np.maximum(1 / (weight**2).sum(axis=0) - 1, 1.0)
+    reach = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    arrays = {name: getattr(means, name).copy() for name in ("low", "high", "se", "method")}
+    arrays["low"][at], arrays["high"][at] = means.value[at] - reach, means.value[at] + reach
+    arrays["se"][at], arrays["method"][at] = se, METHOD
+    if means.p_zero is not None:
+        arrays["p_zero"] = means.p_zero.copy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = 2 * special.stdtr(df, -np.abs(means.value[at] / se))
+        arrays["p_zero"][at] = np.where(np.isfinite(means.p_zero[at]), p, np.nan)
+    return replace(means, n=n, **arrays)
