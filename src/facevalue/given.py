@@ -3,14 +3,20 @@
 import json
 import stat
 import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from facevalue.errors import DataError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 _MIB = 2**20
+Record = TypeVar("Record", bound="DataclassInstance")
 
 
 def check_file(path: Path, noun: str) -> int:
@@ -60,6 +66,21 @@ def to_text(data: bytes, name: str) -> str:
 def shipped(package: str, *path: str) -> dict[str, Any]:
     """The tables of a TOML file that comes with a package."""
     return tomllib.loads(files(package).joinpath(*path).read_text(encoding="utf-8"))
+
+
+def records(kind: type[Record], rows: Iterable[Mapping[str, Any]], **shared: Any) -> tuple[Record, ...]:
+    """Rows of a shipped table as records of one kind: lists become tuples, keys that are no field are passed over.
+
+    `shared`: fields that all of them have alike, unless a row says otherwise.
+    """
+    names = {field.name for field in fields(kind)}
+    columns = ({**shared, **row} for row in rows)
+    return tuple(
+        kind(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in row.items() if name in names}
+        )
+        for row in columns
+    )
 
 
 def to_toml(data: bytes, name: str, limit: int | None = None) -> dict[str, Any]:

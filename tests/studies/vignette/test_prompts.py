@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import plan
-from facevalue.studies.vignette.prompts import TRAITS
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
-from facevalue.studies.vignette.tables import activities, similar_activities
+from facevalue.studies.vignette.tables import TRAITS, activities, similar_activities
 from facevalue.types import OptionValue, Question
 
 DEFAULTS: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}

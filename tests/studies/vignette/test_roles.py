@@ -14,13 +14,12 @@ from facevalue.studies.vignette.prompts import (
     KINDS,
     MAX_BYTES,
     OPENING,
-    TRAITS,
     irrelevant,
     paraphrased,
     read_roles,
     roles,
 )
-from facevalue.studies.vignette.tables import activities, dimensions, identities, times
+from facevalue.studies.vignette.tables import TRAITS, activities, dimensions, identities, times
 
 NAMES = [one.name for one in activities()]
 TIME = {one.name: one.time for one in activities()}

@@ -12,10 +12,16 @@ from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
 from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, WordedQuestion, overlaps, questions, term_pairs
+from facevalue.studies.vignette.tables import (
+    CONTRASTS,
+    PARADIGMS,
+    TRAITS,
+    WordedQuestion,
+    overlaps,
+    questions,
+    term_pairs,
+)
 
-DECISIONS = ("ability", "sociability", "morality", "agency", "status", "appearance")
-"""What decisions are asked for (section 4.4)."""
 IRRELEVANT = 3
 """Ability questions with the role of another kind of time that the released code asks of each picture."""
 
@@ -55,7 +61,7 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
                 for term, valence in ((pair.high, "high"), (pair.low, "low")):
                     yield Prompt(term, "stereotype", term, None, pair.trait, valence, pair.name)
         elif question.paradigm == "decision":
-            for trait in DECISIONS:
+            for trait in TRAITS:
                 yield Prompt(f"decision {trait}", "decision", trait, trait=trait)
         elif _asks_both(question, contrast):
             for about in ("1", "2"):

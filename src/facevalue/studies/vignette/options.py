@@ -1,33 +1,30 @@
 """Options of each trial, in a reproducible order, and what replies choose of them."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA, NA_DTYPE, parse
+from facevalue.answers import NA, NA_DTYPE, parse_column
+from facevalue.answers.base import UNREAD
 from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import mix
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
 from facevalue.studies.vignette.tables import activities, similar_activities
-from facevalue.types import Option, Status
+from facevalue.types import Option
 
 POSITIONS = ("the left person", "the right person")
 BOTH, NONE = "both", "none"
 """What identity questions offer besides the two people (A.3); the released code writes both with a capital."""
-_ORDERS = np.array(
-    [(a, b, c, 6 - a - b - c) for a in range(4) for b in range(4) for c in range(4) if len({a, b, c}) == 3],
-    dtype=np.int8,
-)
+_ORDERS = np.array(list(permutations(range(4))), dtype=np.int8)
 _DISTRACTORS = 3
-_LEFT, _RIGHT = re.compile(r"\bleft\b", re.IGNORECASE), re.compile(r"\bright\b", re.IGNORECASE)
-_NOBODY = re.compile(r"\b(?:none|neither|nobody|no one)\b", re.IGNORECASE)
+_LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
 _ROLES = tuple(f"role_{code}" for code in range(4))
 
 
@@ -54,6 +51,18 @@ LEVELS: Mapping[OptionForm, tuple[str, ...]] = {
     OptionForm.FOUR: ("1", "2", "both", "none"),
 }
 """What each role means, in the order of the roles."""
+
+
+_TWO, _PLUS = (OptionForm.PEOPLE, OptionForm.ACTIVITIES, OptionForm.FOUR), (OptionForm.WHO, OptionForm.FOUR)
+_WEIGHTS: Mapping[str, tuple[int, tuple[OptionForm, ...]]] = {
+    "weight": (0, tuple(OptionForm)),
+    "other": (1, _TWO),
+    "swapped": (1, (OptionForm.WHO,)),
+    "both": (2, _PLUS),
+    "none": (3, _PLUS),
+    "wrong_1": (1, (OptionForm.DOING,)),
+    "wrong_2": (2, (OptionForm.DOING,)),
+}  # columns of answers: the role that each is the weight of, in questions of which form
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,13 @@ class Offers:
         place[four] = _ORDERS[(key[four] % np.uint64(len(_ORDERS))).astype(np.int64)]
         second = (key[~four] >> np.uint64(7)) & np.uint64(1)
         place[~four, 0], place[~four, 1] = second, 1 - second
-        return Offered(rows, form, self._texts(rows, form, key, left), place, left)
+        doing = np.flatnonzero(form == OptionForm.DOING)
+        wrong = np.full((numbers.size, _DISTRACTORS), None, dtype=object)
+        if doing.size:
+            wrong[doing] = (self._listed_wrong if self._released else self._wrong)(rows[doing], key[doing])
+        columns = [pl.Series(f"wrong_{i}", wrong[:, i].tolist(), pl.String) for i in range(_DISTRACTORS)]
+        texts = self._texts(rows.with_columns(*columns, form=pl.Series(form), left=pl.Series(left)))
+        return Offered(rows, form, texts, place, left)
 
     def _complete(self, frame: pl.DataFrame) -> pl.DataFrame:
         """All columns, as text, with the people and activities of each half, and those that are asked about."""
@@ -145,69 +160,52 @@ class Offers:
         )  # fmt: skip
         return rows.select(form.cast(pl.Int8)).to_series().to_numpy()
 
-    def _texts(
-        self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64], left: npt.NDArray[np.bool_]
-    ) -> pl.DataFrame:
-        first = pl.Series("left", left)
-        by_position = (pl.col("reference") == "position").fill_null(value=False)
-        second = pl.col("about") == "2"
-        kind = pl.Series("form", form)
-        wrong = self._listed_wrong(rows, form) if self._released else self._wrong(rows, form, key)
-        side = [pl.when(first == (i == 0)).then(pl.lit(POSITIONS[0])).otherwise(pl.lit(POSITIONS[1])) for i in (0, 1)]
-        person = [pl.when(by_position).then(side[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1)]
-        right = pl.when(second).then(person[1]).otherwise(person[0])
-        swapped = pl.when(second).then(person[0]).otherwise(person[1])
-        people, doing = kind.is_in([int(OptionForm.PEOPLE), int(OptionForm.FOUR)]), kind == int(OptionForm.DOING)
-        is_who = kind == int(OptionForm.WHO)
-
-        def role(i: int, two: pl.Expr, activity: pl.Expr, name: pl.Expr, deed: pl.Expr) -> pl.Expr:
-            chosen = pl.when(people).then(two).when(doing).then(deed).when(is_who).then(name).otherwise(activity)
-            return chosen.alias(f"role_{i}")
-
-        nothing = pl.lit(None, pl.String)
-        two_people, none = (pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE))
-        more = [pl.when(kind == int(OptionForm.FOUR)).then(text).otherwise(nothing) for text in (two_people, none)]
-        return rows.hstack(wrong).select(
-            role(0, person[0], pl.col("activity_1"), right, pl.col("asked_activity")),
-            role(1, person[1], pl.col("activity_2"), swapped, pl.col("wrong_0")),
-            role(2, more[0], nothing, two_people, pl.col("wrong_1")),
-            role(3, more[1], nothing, none, pl.col("wrong_2")),
+    def _texts(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Wording of each role, of rows with their form, wrong activities, and whether identity 1 is on the left."""
+        by_position, second = (pl.col("reference") == "position").fill_null(value=False), pl.col("about") == "2"
+        side = [pl.when(pl.col("left") == first).then(*map(pl.lit, POSITIONS[:1])) for first in (True, False)]
+        sides = [name.otherwise(pl.lit(POSITIONS[1])) for name in side]
+        one, two = (pl.when(by_position).then(sides[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1))
+        right, swapped = (pl.when(second).then(a).otherwise(b) for a, b in ((two, one), (one, two)))
+        more = [pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE)]
+        roles: dict[OptionForm, tuple[str | pl.Expr, ...]] = {
+            OptionForm.PEOPLE: (one, two),
+            OptionForm.ACTIVITIES: ("activity_1", "activity_2"),
+            OptionForm.WHO: (right, swapped, *more),
+            OptionForm.DOING: ("asked_activity", "wrong_0", "wrong_1", "wrong_2"),
+            OptionForm.FOUR: (one, two, *more),
+        }
+        return rows.select(
+            pl.coalesce(
+                pl.when(pl.col("form") == int(form)).then(texts[i]) for form, texts in roles.items() if i < len(texts)
+            ).alias(name)
+            for i, name in enumerate(_ROLES)
         )
 
-    def _listed_wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8]) -> pl.DataFrame:
+    def _listed_wrong(self, rows: pl.DataFrame, _: npt.NDArray[np.uint64]) -> npt.NDArray[np.object_]:
         """Three wrong activities as the authors' code takes them: the other person's, then the first of its list.
 
         The code means to draw them and does not. It writes those of the list with a capital.
         """
-        out: list[tuple[str | None, ...]] = [(None,) * _DISTRACTORS] * rows.height
-        activities = rows.select("asked_activity", "activity_1", "activity_2").rows()
-        for at in np.flatnonzero(form == OptionForm.DOING).tolist():
-            asked_activity, *both_activities = activities[at]
-            decoys = [name for name in both_activities if name != asked_activity]
+        wrong = []
+        for right, *both_activities in rows.select("asked_activity", "activity_1", "activity_2").iter_rows():
+            decoys = [name for name in both_activities if name != right]
             listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both_activities]
-            out[at] = tuple((decoys + listed)[:_DISTRACTORS])
-        return pl.DataFrame(out, schema={f"wrong_{i}": pl.String for i in range(_DISTRACTORS)}, orient="row")
+            wrong.append((decoys + listed)[:_DISTRACTORS])
+        return np.array(wrong, dtype=object)
 
-    def _wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]) -> pl.DataFrame:
+    def _wrong(self, rows: pl.DataFrame, key: npt.NDArray[np.uint64]) -> npt.NDArray[np.object_]:
         """Three activities that nobody in the picture does, nor anything like them, at random (A.3)."""
-        out = np.full((rows.height, _DISTRACTORS), None, dtype=object)
-        at = np.flatnonzero(form == OptionForm.DOING)
-        if at.size:
-            size = len(self._activities)
-            places = {name: i for i, name in enumerate(self._activities)}
-            offered = [
-                rows[column][at].replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
-                for column in ("activity_1", "activity_2")
-            ]
-            with np.errstate(over="ignore"):
-                draws = mix(np.add.outer(key[at], np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
-            for code in offered:
-                has_activity = code >= 0
-                draws[has_activity] |= self._similar[code[has_activity]].astype(np.uint64) << np.uint64(63)
-            chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
-            ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
-            out[at] = np.array(self._activities, dtype=object)[ranked]
-        return pl.DataFrame({f"wrong_{i}": pl.Series(out[:, i].tolist(), dtype=pl.String) for i in range(_DISTRACTORS)})
+        size = len(self._activities)
+        places = {name: i for i, name in enumerate(self._activities)}
+        with np.errstate(over="ignore"):
+            draws = mix(np.add.outer(key, np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
+        for column in ("activity_1", "activity_2"):
+            code = rows[column].replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
+            draws[code >= 0] |= self._similar[code[code >= 0]].astype(np.uint64) << np.uint64(63)
+        chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
+        ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
+        return np.array(self._activities, dtype=object)[ranked]
 
 
 def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
@@ -232,30 +230,21 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
         for code, name in enumerate(_ROLES)
     }
     sampled = pl.DataFrame(drawn_roles, schema=_ROLES).with_columns(
-        pl.Series("mass", valid.astype(np.float64)), reasons
+        mass=pl.Series(valid.astype(np.float64)), na=reasons
     )
-    read_answers = exact_or_drawn(frame, sampled, exact)
-    weights = read_answers.select(_ROLES).to_numpy()
-    is_who, doing = offered.form == OptionForm.WHO, offered.form == OptionForm.DOING
-    four = is_who | (offered.form == OptionForm.FOUR)
+    answers = exact_or_drawn(frame, sampled, exact)
+    weights = answers.select(_ROLES).to_numpy()
     columns = {
-        "weight": weights[:, 0],
-        "other": np.where(is_who | doing, np.nan, weights[:, 1]),
-        "swapped": np.where(is_who, weights[:, 1], np.nan),
-        "both": np.where(four, weights[:, 2], np.nan),
-        "none": np.where(four, weights[:, 3], np.nan),
-        "wrong_1": np.where(doing, weights[:, 1], np.nan),
-        "wrong_2": np.where(doing, weights[:, 2], np.nan),
+        name: np.where(np.isin(offered.form, forms), weights[:, code], np.nan)
+        for name, (code, forms) in _WEIGHTS.items()
     }
-    first = np.where(is_who | doing, place[:, 0] == 0, place[:, 0] < place[:, 1])
+    two = np.isin(offered.form, _TWO)
+    first = np.where(two, place[:, 0] < place[:, 1], place[:, 0] == 0)
     return frame.drop("text", "probs").with_columns(
         *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
-        *(
-            read_answers["mass"],
-            read_answers["na"],
-            pl.Series("listed_first", first),
-            pl.Series("left_first", offered.left_first),
-        ),
+        *answers.select("mass", "na"),
+        pl.Series("listed_first", first),
+        pl.Series("left_first", offered.left_first),
     )
 
 
@@ -263,59 +252,43 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[npt.NDArray[np.int64]
     """Which role each reply names, -1 for none, and why there is none.
 
     Most replies are an option and nothing else, as the protocol constrains them: those are compared as columns. What is
-    left is parsed once for each distinct reply to the same list.
+    left is parsed once for each distinct reply to the same people or activities, in whatever order they were listed.
     """
-    texts = frame["text"].cast(pl.String)
-    failed = frame["status"].cast(pl.String).is_in([Status.REFUSED.value, Status.ERROR.value]) | texts.is_null()
-    plain = texts.str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
-    role = np.full(frame.height, -1, dtype=np.int64)
-    for code in range(4):
-        same = (plain == offered.texts[f"role_{code}"].str.to_lowercase()).fill_null(value=False)
-        role[(same & ~failed).to_numpy()] = code
-    reasons = np.full(frame.height, None, dtype=object)
-    refused = (frame["status"].cast(pl.String) == Status.REFUSED.value).to_numpy()
-    reasons[failed.to_numpy()] = NA.ERROR.value
-    reasons[refused] = NA.REFUSED.value
-    rest = np.flatnonzero((role < 0) & ~failed.to_numpy())
-    if rest.size:
-        parsed = _parsed(frame[rest], offered, rest)
-        role[rest], reasons[rest] = parsed
-    return role, pl.Series("na", reasons.tolist(), dtype=NA_DTYPE)
-
-
-def _parsed(
-    frame: pl.DataFrame, offered: Offered, rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
-    place = offered.place[rows]
-    status = frame["status"].cast(pl.String).to_list()
-    parsed: dict[tuple[object, ...], tuple[int, str | None]] = {}
-    role = np.full(rows.size, -1, dtype=np.int64)
-    reasons = np.full(rows.size, None, dtype=object)
-    listed = zip(offered.texts[rows].iter_rows(), place.tolist(), offered.form[rows].tolist(), strict=True)
-    for i, (raw, state, (texts, order, form)) in enumerate(zip(frame["text"], status, listed, strict=True)):
-        key = (raw, state, texts, form)
-        if key not in parsed:
-            lines = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
-            parsed[key] = _one(str(raw), state, lines, texts, OptionForm(form))
-        role[i], reasons[i] = parsed[key]
+    texts = frame.select("status", pl.col("text").cast(pl.String), *offered.texts, form=pl.Series(offered.form))
+    is_read = pl.col("text").is_not_null() & ~pl.col("status").cast(pl.String).is_in(UNREAD)
+    plain = pl.col("text").str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
+    same = (pl.when(is_read & (plain == pl.col(name).str.to_lowercase())).then(int(name[-1])) for name in _ROLES[::-1])
+    role, reasons = (
+        texts.select(pl.coalesce(*same, -1)).to_series().to_numpy().astype(np.int64),
+        pl.Series("na", [None] * frame.height, NA_DTYPE),
+    )
+    rows = np.flatnonzero(role < 0)
+    if rows.size:
+        parsed = _parsed(texts[rows])
+        role[rows], reasons = parsed["role"], reasons.scatter(rows, parsed["na"])
     return role, reasons
 
 
-def _one(
-    raw: str, status: str | None, lines: list[str], texts: tuple[str | None, ...], form: OptionForm
-) -> tuple[int, str | None]:
-    """Parse one reply: its role, or the reason why there is none."""
+def _parsed(replies: pl.DataFrame) -> pl.DataFrame:
+    """The role that each reply names in its own words, -1 for none, and `na`, why there is none."""
+    listed = ("form", *_ROLES)
+    coded = replies.with_columns(list=pl.struct(listed).rank("dense") - 1)
+    lists = coded.unique("list").sort("list").select(listed).rows()
     # Sorted, as the parser is built anew for each list of options in each order.
-    four = form in (OptionForm.WHO, OptionForm.FOUR)
-    people = sorted(text for text in lines if not four or text.lower() not in (BOTH, NONE))
-    parsed = parse(raw, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
-    if parsed.choice is not None:
-        return texts.index(people[parsed.choice]), None
-    reason = parsed.reason
-    if four and reason == NA.BOTH:
-        return 2, None
-    if four and reason == NA.NEITHER and _NOBODY.search(raw[:200]):
-        return 3, None
-    if reason == NA.NEITHER and "the left person" in lines and bool(_LEFT.search(raw)) != bool(_RIGHT.search(raw)):
-        return texts.index("the left person" if _LEFT.search(raw) else "the right person"), None
-    return -1, None if reason is None else reason.value
+    names = [sorted(text for text in texts[: 2 if form in _PLUS else 4] if text) for form, *texts in lists]
+    options = [tuple(Option("", text, text) for text in people) for people in names]
+    parsed = parse_column(coded, "text", "list", options)
+    roles = np.array([[*map(row[1:].index, people), -1, -1][:4] for row, people in zip(lists, names, strict=True)])
+    choice = parsed["choice"].fill_null(0).to_numpy()
+    left, right = (pl.col("text").str.contains(side) for side in (_LEFT, _RIGHT))
+    plus, neither = pl.col("form").is_in([int(form) for form in _PLUS]), pl.col("na") == NA.NEITHER.value
+    role = (
+        pl.when(pl.col("choice").is_not_null()).then(pl.Series(roles[coded["list"].to_numpy(), choice]))
+        .when(plus & (pl.col("na") == NA.BOTH.value)).then(2)
+        .when(plus & neither & pl.col("text").str.head(200).str.contains(_NOBODY)).then(3)
+        .when(neither & pl.col("role_0").is_in(POSITIONS) & (left != right))
+        .then(((pl.col("role_0") == POSITIONS[0]) != left).cast(pl.Int64))
+        .otherwise(-1)
+    )  # fmt: skip
+    read_replies = coded.with_columns(parsed).with_columns(role=role)
+    return read_replies.select("role", na=pl.when(pl.col("role") < 0).then("na"))

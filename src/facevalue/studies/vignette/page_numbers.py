@@ -102,7 +102,7 @@ def _printed() -> Mapping[tuple[str, str | None], Mapping[str, float]]:
     names = ("full_match", "partial_match", "all_different")
     return {
         (q.paradigm, q.name if q.paradigm in ("factuality", "perception") else None): dict(
-            zip(names, (q.match.full, q.match.partial, q.match.different), strict=True)
+            zip(names, q.match, strict=True)
         )
         for q in questions()
         if q.match is not None

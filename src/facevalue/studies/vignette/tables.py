@@ -5,12 +5,12 @@ groups themselves prefer; they are here to be measured, not endorsed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from types import MappingProxyType
 
 from facevalue.errors import UnknownNameError
-from facevalue.given import shipped
+from facevalue.given import records, shipped
 
 read = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""
@@ -18,6 +18,8 @@ read = partial(shipped, __package__, "tables")
 GENDERS = ("male", "female")
 PARADIGMS = ("factuality", "perception", "stereotype", "decision")
 CONTRASTS = ("identity", "activity", "identity-activity", "portrait")
+TRAITS = ("ability", "sociability", "morality", "agency", "status", "appearance")
+"""The six dimensions that decisions are asked of, in the order of section 4.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class SocialIdentity:
     name: str
     """Its descriptor without gender, in lower case; unique within its dimension."""
     dimension: str
-    male: str | None
+    male: str | None = None
     """Its wording in pictures of men ("old man"); None where the authors' lists have none."""
-    female: str | None
+    female: str | None = None
     aliases: tuple[str, ...] = ()
     """The authors' spellings of both wordings, the male first, where other letters stand in them ("male begger")."""
 
@@ -71,15 +73,6 @@ class TermPair:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMatches:
-    """Percent of cases in which all three, two, and no two answers to a question's wordings agree (Table 11)."""
-
-    full: float
-    partial: float
-    different: float
-
-
-@dataclass(frozen=True, slots=True)
 class WordedQuestion:
     """A question with its two paraphrases."""
 
@@ -89,30 +82,25 @@ class WordedQuestion:
     """The kinds of picture pair that it is asked of in this form."""
     wordings: tuple[str, str, str]
     """Templates of identity, activity, activity_1, activity_2, term, role ("cook") and a_role ("a cook")."""
-    ours: frozenset[int]
+    ours: tuple[int, ...] = ()
     """Numbers of the wordings that the paper does not print."""
-    match: PrintedMatches | None
-    """Of Llama 3.2; None for forms that Table 11 does not list."""
-    released: Mapping[str, str]
+    match: tuple[float, float, float] | None = None
+    """Percent of cases in which all three, two, and no two answers to the wordings agree, by Llama 3.2 (Table 11); None
+    for forms that it does not list."""
+    released: Mapping[str, str] = field(default_factory=dict)
     """What the authors' code asks instead of wording 1, by contrast, where it differs."""
 
 
 @cache
 def dimensions() -> tuple[IdentityKind, ...]:
     """The eight dimensions, in the order of Table 6."""
-    return tuple(IdentityKind(row["name"], row["title"], row["axis"]) for row in read("identities.toml")["dimension"])
+    return records(IdentityKind, read("identities.toml")["dimension"])
 
 
 @cache
 def _table_6() -> Mapping[str, tuple[SocialIdentity, ...]]:
-    table = {}
-    for row in read("identities.toml")["dimension"]:
-        dimension = row["name"]
-        table[dimension] = tuple(
-            SocialIdentity(e["name"], dimension, e.get("male"), e.get("female"), tuple(e.get("aliases", ())))
-            for e in row["identities"]
-        )
-    return MappingProxyType(table)
+    rows = read("identities.toml")["dimension"]
+    return {row["name"]: records(SocialIdentity, row["identities"], dimension=row["name"]) for row in rows}
 
 
 @cache
@@ -207,24 +195,8 @@ def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple
             raise UnknownNameError(kind, name, allowed)
     return tuple(
         question
-        for question in _questions()
+        for question in records(WordedQuestion, read("questions.toml")["question"])
         if paradigm in (None, question.paradigm) and (contrast is None or contrast in question.contrasts)
-    )
-
-
-@cache
-def _questions() -> tuple[WordedQuestion, ...]:
-    return tuple(
-        WordedQuestion(
-            row["paradigm"],
-            row["name"],
-            tuple(row["contrasts"]),
-            tuple(row["wordings"]),
-            frozenset(row.get("ours", ())),
-            PrintedMatches(*row["match"]) if "match" in row else None,
-            MappingProxyType(row.get("released", {})),
-        )
-        for row in read("questions.toml")["question"]
     )
 
 
