@@ -30,7 +30,7 @@ class Estimand:
         Name of the table of sums.
     by:
         Labels that it is broken down by.
-    s, n, asked:
+    s, n, requests:
         Columns that are added up, that it is a share of, and, for its bounds, of the replies that were asked for.
     level:
         A label of which each level counts by itself, as a share of all: a reason, a route. Null is none.
@@ -49,7 +49,7 @@ class Estimand:
     by: tuple[str, ...] = ()
     s: str = "s"
     n: str = "n"
-    asked: str = ""
+    requests: str = ""
     level: str = ""
     total: str = ""
     factor: float = 1.0
@@ -60,7 +60,7 @@ class Estimand:
 
     def estimates(self, sums: Sums) -> Iterator[Row]:
         """Its estimates and what follows from them, for each level where it has any."""
-        columns = {"s": self.s, "n": self.n, **({"asked": self.asked} if self.asked else {})}
+        columns = {"s": self.s, "n": self.n, **({"asked": self.requests} if self.requests else {})}
         rows = sums.counting(**{name: sums.numbers[column] for name, column in columns.items()})
         rows = rows.with_total(self.total) if self.total else rows
         levels, codes = rows.labels[self.level] if self.level else ((None,), None)

@@ -53,7 +53,7 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Est
     points = partial(_points, estimator)
     groups, rivals = ("instance", "group"), ("group", "other_group", "instance")
     everything = [
-        share(m.SHARE, "chosen", groups, s="chosen", n="valid", asked="asked", derived=gaps),
+        share(m.SHARE, "chosen", groups, s="chosen", n="valid", requests="asked", derived=gaps),
         share(m.SHARE_ALL, "outcomes", groups, s="count", n="asked"),
         Estimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="asked", estimator=points),
         share(m.NA_RATE, "replies", ("instance",), s="lost", n="asked", total="instance"),
