@@ -152,7 +152,7 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
     return table[names[place]]
 
 
-class _Prompt(NamedTuple):
+class _QuestionRow(NamedTuple):
     """What a question depends on: a row of the columns of `Offered.frame`."""
 
     contrast: str
@@ -178,7 +178,7 @@ def _options(form: int, texts: tuple[str | None, ...], place: tuple[int, ...]) -
     return tuple(Option("", texts[role] or "", LEVELS[OptionForm(form)][role]) for _, role in order)
 
 
-class PromptBuilder:
+class RoleQuestions:
     """Fills the questions in, with the role questions of each activity.
 
     Without a picture the question is bare: replies are constrained to the options, and no list of them is shown. With
@@ -199,16 +199,16 @@ class PromptBuilder:
 
     def questions(self, offered: Offered) -> list[Question]:
         """The question of each row; equal ones are the same object."""
-        rows = offered.frame.select(_Prompt._fields).iter_rows()
+        rows = offered.frame.select(_QuestionRow._fields).iter_rows()
         marks = zip(offered.form.tolist(), offered.left_first.tolist(), strict=True)
         texts, places = offered.texts.iter_rows(), map(tuple, offered.place.tolist())
         return [
-            self._question(_Prompt(*row), form, left, text, place)
+            self._question(_QuestionRow(*row), form, left, text, place)
             for row, (form, left), text, place in zip(rows, marks, texts, places, strict=True)
         ]
 
     def _make(
-        self, row: _Prompt, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
+        self, row: _QuestionRow, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
     ) -> Question:
         options = _options(form, texts, place)
         text = self._fill(row, left)
@@ -224,7 +224,7 @@ class PromptBuilder:
         }
         return Question(text, options, SYSTEM if self._released else None, facts)
 
-    def _fill(self, row: _Prompt, left: bool) -> str:
+    def _fill(self, row: _QuestionRow, left: bool) -> str:
         names, halves = [row.word_1, row.word_2], [row.activity_1, row.activity_2][:: 1 if left else -1]
         if row.reference == "position":
             names = [position.removeprefix("the ") for position in (POSITIONS if left else POSITIONS[::-1])]
@@ -238,7 +238,7 @@ class PromptBuilder:
         )
         return text if row.shown != "text" else text.replace(" in this image", "")
 
-    def _template(self, row: _Prompt) -> str:
+    def _template(self, row: _QuestionRow) -> str:
         number = int(row.wording or "1") - 1
         if row.paradigm == "decision":
             if row.question.startswith("irrelevant"):
@@ -249,7 +249,7 @@ class PromptBuilder:
         name = {"stereotype": "term", "decision": "role"}.get(row.paradigm, row.question)
         return self._templates[row.paradigm, name, row.contrast][number]
 
-    def _role(self, row: _Prompt) -> dict[str, str]:
+    def _role(self, row: _QuestionRow) -> dict[str, str]:
         if row.paradigm != "decision":
             return {}
         role = self._roles[row.asked_activity or ""]

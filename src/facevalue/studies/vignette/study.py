@@ -13,7 +13,7 @@ from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout,
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.power import precision
-from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
+from facevalue.studies.vignette.prompts import Role, RoleQuestions, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Selection
 from facevalue.studies.vignette.sources import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
@@ -74,7 +74,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     shuffle = whole(options, "shuffle_seed", 0)
     words_of = words(pictures.frame, released)
     options_shown = Offers(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
-    prompt_builder = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
+    builder = RoleQuestions(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -94,7 +94,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             constrain=True,
         ),
         source=source(pictures, options, shuffle),
-        ask=lambda frame: prompt_builder.questions(options_shown.of(frame)),
+        ask=lambda frame: builder.questions(options_shown.of(frame)),
         changes=Changes(sampled=(sampled(1), sampled(2))),
         sample=layout.sample,
         answer=lambda frame: answer(frame, options_shown.of(frame)),
