@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.studies.vignette.pictures import everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
-from facevalue.studies.vignette.sources import everyone
 from tests.cli.conftest import Command
 from tests.studies.vignette.test_design import TABLE_8
 

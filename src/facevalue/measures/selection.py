@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.proportions import WILSON, effective_size, wilson
+from facevalue.measures.proportions import WILSON, effective_size, score_p, wilson
 
 Codes = npt.NDArray[np.int64]
 
@@ -62,9 +62,9 @@ def cells(
     Parameters
     ----------
     frame:
-        Rows of sums: the columns of `by`, `activity` (null where there is none), `UNIT` and `SUMS`, and `ENDS` where
-        less than all of a missing answer is unknown. What a cell puts
-        together must be different answers: never several questions about the same pair without `question` in `by`.
+        Rows of sums: the columns of `by`, `activity` (if any, and null where there is none), `UNIT` and `SUMS`, and
+        `ENDS` where less than all of a missing answer is unknown. What a cell puts together must be different answers:
+        never several questions about the same pair without `question` in `by`.
     by:
         What names a cell, one column or more. Unless `activity` is among it, activities weigh the same.
     whole:
@@ -114,7 +114,8 @@ def cells(
     if "question" in frame.columns and "question" not in by and _mixed(frame, by):
         raise ValueError("A cell would put several questions about one pair together; name `question` in `by`.")
     labels, cell = numbered(frame, by)
-    rows = _coded(frame.with_columns(pl.Series(CELL, cell, pl.UInt32)))
+    activity = "activity" if "activity" in frame.columns else pl.lit(None, pl.String)
+    rows = _coded(frame.with_columns(pl.Series(CELL, cell, pl.UInt32), activity=activity))
     out = pl.concat([labels, _values(rows).drop(CELL)], how="horizontal")
     units = rows.filter(pl.col("unit").is_not_null())
     variance = between(_contributions(units)).with_columns(kish=pl.lit(value=False))
@@ -368,6 +369,12 @@ def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
 def to_array(series: pl.Series) -> Array:
     """Numbers with NaN for null."""
     return (series if series.dtype == pl.Float64 else series.cast(pl.Float64)).to_numpy()
+
+
+def p_even(cells: pl.DataFrame) -> Array:
+    """P of each share against one half, by the arithmetic of its interval."""
+    share, size, df = (to_array(cells[name]) for name in ("value", "size", "df"))
+    return score_p(share / 100, size, df)
 
 
 def method(frame: pl.DataFrame, name: str = WILSON) -> npt.NDArray[np.object_]:

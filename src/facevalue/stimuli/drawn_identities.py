@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from facevalue.errors import UnknownNameError
-from facevalue.given import shipped
+from facevalue.given import records, shipped
 
 GENDERS: tuple[str, ...] = ("male", "female")
 
@@ -31,15 +30,13 @@ class IdentityLook:
     genders: tuple[str, ...] = GENDERS
 
 
-def _look(entry: Mapping[str, Any]) -> IdentityLook:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return IdentityLook(**values)
-
-
 _TABLES = shipped(__package__, "drawn_identities.toml")
 
 LOOKS: Mapping[str, Mapping[str, IdentityLook]] = MappingProxyType(
-    {dimension: {name: _look(entry) for name, entry in looks.items()} for dimension, looks in _TABLES["looks"].items()}
+    {
+        dimension: dict(zip(looks, records(IdentityLook, looks.values()), strict=True))
+        for dimension, looks in _TABLES["looks"].items()
+    }
 )
 """What is drawn: per dimension, in the order of Table 6, the look of each identity."""
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError
 from facevalue.studies.vignette.design import Cast, Layout, product_layout, prompts
+from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
-from facevalue.studies.vignette.sources import casts, everyone
 from facevalue.types import OptionValue
 
 DEFAULTS: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}

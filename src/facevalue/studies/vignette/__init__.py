@@ -30,7 +30,7 @@ EXTRAS = Extras(
 
 
 PROTOCOL = Protocol(
-    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "sources").COLUMNS,
+    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS, columns=Later(__package__, "pictures").COLUMNS,
     build=Later(__package__, "study").build,
     page=Later(__package__, "page").PAGE, extras=EXTRAS,
     needs="nothing: scenes are drawn; or pictures of the authors' layout (--folder), PATA, or your own (--manifest)",

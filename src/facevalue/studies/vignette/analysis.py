@@ -16,8 +16,8 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.log_odds import log_odds_bounds, log_odds_cells
 from facevalue.measures.pair_comparison import paircomp, polarity
-from facevalue.measures.proportions import PAIRED, score_p
-from facevalue.measures.selection import balanced, to_array
+from facevalue.measures.proportions import PAIRED
+from facevalue.measures.selection import balanced, p_even, to_array
 from facevalue.measures.wanted import takes, wanted
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
@@ -124,14 +124,29 @@ def _with_trait(frame: pl.DataFrame, terms: pl.DataFrame) -> pl.DataFrame:
 def add_selection(table: EstimateTable, tables: Tables, frequencies: Frequencies) -> None:
     """Add selection frequencies of identities, beside an even choice and pooled as in the authors' code."""
     selected, preferred, keys = frequencies(), frequencies(preferred=True), [*_WITHIN, "identity"]
-    tested = _against_an_even_choice(selected, preferred, keys)
     published = pl.Series("p_paper", _against_the_rest(selected))
-    record(table, m.SELECTION, tested.with_columns(published), family="selection frequencies")
-    _gap(table, preferred)
-    pooled = tables.selected.filter(_IDENTITIES).with_columns(activity=pl.lit(None, pl.String))
-    frames = (_no_gender(x) for x in (pooled, tables.own, tables.pairs.filter("crossed")))
-    released = _with_trait(selection.cells(next(frames), keys, *frames).drop(_BOUNDS), tables.terms)
-    record(table, m.SHARE_RELEASED, released.sort(keys))
+    tested = _against_an_even_choice(selected, preferred, keys).with_columns(published)
+    record(table, m.SELECTION, tested, family="selection frequencies")
+    two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
+    by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
+    family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
+    record(table, m.GAP, _from_even(preferred), family=family, apart=("paradigm", "single"))
+    pooled = tables.selected.filter(_IDENTITIES).drop("activity"), tables.own, tables.pairs.filter("crossed")
+    rows, whole, partners = (frame.drop("gender") for frame in pooled)
+    released = selection.cells(rows, [*_FAMILY, "identity"], whole, partners).drop(_BOUNDS)
+    record(table, m.SHARE_RELEASED, _with_trait(released, tables.terms).sort(keys[1:]))
+
+
+def _from_even(preferred: pl.DataFrame) -> pl.DataFrame:
+    """Shares less one half, with the floor of choices that are even; `single` questions are tested apart."""
+    chance = 50 / np.sqrt(to_array(preferred["size"]))  # standard error of an even choice, known from as many answers
+    high = special.stdtrit(to_array(preferred["df"]), 0.5 + LEVEL / 2) * chance
+    tests = {"p": p_even(preferred), "floor": _HALF_NORMAL * chance, "floor_high": high}
+    return preferred.with_columns(
+        *(pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")),
+        *(pl.Series(name, column) for name, column in tests.items()),
+        single=pl.when(pl.col("paradigm") != "perception").then("question"),  # its four questions together
+    )
 
 
 def _against_the_rest(frequencies: pl.DataFrame) -> Array:
@@ -145,30 +160,8 @@ def _against_the_rest(frequencies: pl.DataFrame) -> Array:
 
 def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Test of each share, as of its `selection_gap`: answers that name both or none count half for each of the two."""
-    tested = preferred.select(*keys, p=pl.Series(_even_p(preferred)))
+    tested = preferred.select(*keys, p=pl.Series(p_even(preferred)))
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
-
-
-def _even_p(selected: pl.DataFrame) -> Array:
-    share, size, df = (to_array(selected[name]) for name in ("value", "size", "df"))
-    return score_p(share / 100, size, df)
-
-
-@takes(m.GAP)
-def _gap(table: EstimateTable, selected: pl.DataFrame) -> None:
-    chance = 50 / np.sqrt(to_array(selected["size"]))  # standard error of an even choice, known from as many answers
-    high = special.stdtrit(to_array(selected["df"]), 0.5 + LEVEL / 2) * chance
-    tests = {"p": _even_p(selected), "floor": _HALF_NORMAL * chance, "floor_high": high}
-    question = pl.when(pl.col("paradigm") != "perception").then("question")  # its four questions together
-    gaps = selected.with_columns(
-        *(pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")),
-        *(pl.Series(name, column) for name, column in tests.items()),
-        asked=question,
-    )
-    two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
-    by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
-    family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
-    record(table, m.GAP, gaps, family=family, apart=("paradigm", "asked"))
 
 
 @dataclass(frozen=True)
@@ -201,8 +194,7 @@ class DeclaredShares:
         by, sums = list(self.by), getattr(tables, self.of).filter(self.condition)
         if self.of == "neither":
             return selection.either_side(sums, tables.neither_pairs.filter(self.condition), by).sort(by)
-        activity = pl.col("activity") if "activity" in sums.columns else pl.lit(None, pl.String)
-        sums = sums.with_columns(activity.alias("activity"), unit=self.unit)
+        sums = sums.with_columns(unit=self.unit)
         shares = selection.cells(sums, by).sort(by)
         if self.family is not None:
             with values_only():
@@ -313,7 +305,7 @@ def _excess(tables: Tables) -> pl.DataFrame | None:
     selected = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
     by = [*_FAMILY, "identity"]
     with values_only():  # no bounds
-        shares = selection.cells(selected.with_columns(activity=pl.lit(None, pl.String)), by)
+        shares = selection.cells(selected.drop("activity"), by)
     return selection.excess(shares.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
 
 

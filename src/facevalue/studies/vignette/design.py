@@ -233,7 +233,7 @@ def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Selection, contrast: s
 
 def paradigms(block: Block) -> tuple[str | None, ...]:
     """The paradigm of each prompt of a block."""
-    return tuple(next(c.values for c in block.prompt[0].columns() if c.name == "paradigm"))
+    return block.prompt[0].choices()["paradigm"]
 
 
 def keys(numbers: npt.NDArray[np.int64], prompt: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.uint64]:

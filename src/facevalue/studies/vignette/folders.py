@@ -53,25 +53,16 @@ def read_pairs(root: Path) -> pl.DataFrame:
     folders = [f"{name}/{gender}" for names in CONTRASTS.values() for name in names for gender in tables.GENDERS]
     columns = ("contrast", "identity_1", "identity_2", "activity_1", "activity_2")
     frame = _read(root, [f"{{contrast}}/{_PLACE}{pair}" for pair in _PAIR], folders, columns)
-    same_identity = pl.col("identity_1") == pl.col("identity_2")
-    same_activity = pl.col("activity_1") == pl.col("activity_2")
-    contrast = (
-        pl.when(pl.col("activity_1").is_null() & ~same_identity)
-        .then(pl.lit("portrait"))
-        .when(~same_identity & same_activity)
-        .then(pl.lit("identity"))
-        .when(same_identity & ~same_activity)
-        .then(pl.lit("activity"))
-        .when(~same_identity & ~same_activity)
-        .then(pl.lit("identity-activity"))
-    )
-    frame = frame.with_columns(contrast.alias("shown"))
-    folder = pl.when(pl.col("shown") == "portrait").then(pl.col("contrast").replace("identity", "portrait"))
-    wrong = frame.filter(pl.col("shown").ne_missing(folder.otherwise("contrast")))["path"]
+    differ = [
+        pl.when(pl.col(f"{name}_1").ne_missing(pl.col(f"{name}_2"))).then(pl.lit(name))
+        for name in ("identity", "activity")
+    ]
+    wrong = frame.filter(pl.concat_str(differ, separator="-", ignore_nulls=True) != pl.col("contrast"))["path"]
     if len(wrong):
         more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
         raise DataError(f"{root}: not of the contrast of their folders: {', '.join(wrong[:_SHOWN])}{more}.")
-    return frame.with_columns(contrast="shown").drop("shown")
+    portrait = pl.col("activity_1").is_null()
+    return frame.with_columns(contrast=pl.when(portrait).then(pl.lit("portrait")).otherwise("contrast"))
 
 
 def _read(root: Path, patterns: Sequence[str], folders: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:

@@ -4,8 +4,8 @@ import polars as pl
 
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.settings import defaults
+from facevalue.studies.vignette.pictures import everyone, words
 from facevalue.studies.vignette.settings import SETTINGS, selection
-from facevalue.studies.vignette.sources import everyone, words
 
 ENGAGED = "{an_identity} engaged in {activity}, with their face visible."
 """Section 3: the prompt for a person doing something; `{an_identity}` stands for "An old man"."""
@@ -22,12 +22,12 @@ def generation_prompts(portraits: bool = False, gender: str | None = None) -> pl
     """
     pictures = everyone(selection(defaults(SETTINGS) | {"gender": [] if gender is None else [gender]}))
     pictures = pictures.filter(pl.col("activity").is_null() == portraits)
-    named = pictures.join(words(pictures), on=["gender", "dimension", "identity"], maintain_order="left")
+    worded = pictures.join(words(pictures), on=["gender", "dimension", "identity"], maintain_order="left")
     prompts = [
         (PORTRAIT if activity is None else ENGAGED).format(
             an_identity=person[0].upper() + person[1:], activity=activity
         )
-        for word, activity in named.select("word", "activity").iter_rows()
+        for word, activity in worded.select("word", "activity").iter_rows()
         for person in [with_article(word)]
     ]
     return pictures.select("gender", "dimension", "identity", "activity", pl.Series("prompt", prompts))

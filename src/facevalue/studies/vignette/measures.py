@@ -1,6 +1,7 @@
 """Measures of VIGNETTE: definitions with equation and source."""
 
 import math
+from functools import partial
 
 from facevalue.measures.base import Measure
 
@@ -20,11 +21,11 @@ _LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
 
 def _measure(
     name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
-    comparison: bool = False, limits: tuple[float, float] | None = None,
+    comparison: bool = False, limits: tuple[float, float] | None = None, cluster: str = UNIT,
 ) -> Measure:  # fmt: skip
     if limits is None:
         limits = _LIMITS.get(unit, (-math.inf, math.inf))
-    return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
+    return Measure(name, title, equation, unit, cluster, source, paired, signed, comparison, limits)
 
 
 SELECTION = _measure(
@@ -53,17 +54,16 @@ ERROR = _measure(
     "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))",
     "%", f"{PAPER}, sections 4.1 and 6.1 (100 - S)", signed=False,
 )  # fmt: skip
-SWAPPED = _measure(
-    "swapped_rate", "Wrong person named", "1/|A| sum_a 100 n_other_person(a) / n_valid(a)",
-    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
-)  # fmt: skip
-BOTH = _measure(
-    "both_rate", "Both persons named", "1/|A| sum_a 100 n_both(a) / n_valid(a)",
-    "%", f"{OURS}; options of {PAPER}, sections 4.1 and A.3", signed=False,
-)  # fmt: skip
-NONE = _measure(
-    "none_rate", "Nobody named", "1/|A| sum_a 100 n_none(a) / n_valid(a)",
-    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
+SWAPPED, BOTH, NONE = (
+    _measure(
+        f"{name}_rate", title, f"1/|A| sum_a 100 n_{number}(a) / n_valid(a)",
+        "%", f"{OURS}; options of {PAPER}, section{sections}", signed=False,
+    )
+    for name, title, number, sections in (
+        ("swapped", "Wrong person named", "other_person", " 4.1"),
+        ("both", "Both persons named", "both", "s 4.1 and A.3"),
+        ("none", "Nobody named", "none", " 4.1"),
+    )
 )  # fmt: skip
 OUTCOMES = {"swapped": SWAPPED, "both": BOTH, "none": NONE}
 """Wrong answers to "Who is doing ...?", by name; the last two may be given to other questions, too."""
@@ -93,62 +93,55 @@ NA_RATE = _measure(
     "%", OURS, signed=False,
 )  # fmt: skip
 
-NORMALISED = Measure(
+NORMALISED = _measure(
     "normalised_score", "Normalised score, higher is more favourable",
     "mean over answers of 100 w, w the weight of the identity (1/2 where both or none is named), or 1 - w for "
     "struggle, dislike and terms of low valence; factuality: share of right answers; politics left out",
-    "%", UNIT, f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's", limits=(0.0, 100.0),
+    "%", f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's",
 )  # fmt: skip
+_correlation = partial(_measure, unit="1", limits=(-1.0, 1.0), cluster="identity")
 _ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
-PARADIGM_PEARSON, PARADIGM_SPEARMAN = (
-    Measure(
-        f"paradigm_{name}", f"Agreement of paradigms, {title}'s correlation",
-        f"{title}'s correlation {_ALIKE} two paradigms (the second is in `category`)",
-        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.1", limits=(-1.0, 1.0),
+PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN = (
+    _correlation(
+        f"{noun}_{name}", f"Agreement of {noun}s, {title}'s correlation", f"{title}'s correlation {_ALIKE} {between}",
+        source=f"{OURS}; the question is that of {PAPER}, section {section}",
+    )
+    for noun, between, section in (
+        ("paradigm", "two paradigms (the second is in `category`)", "7.1"),
+        ("model", "one paradigm, of two models", "7.2"),
     )
     for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
 )  # fmt: skip
-MODEL_PEARSON, MODEL_SPEARMAN = (
-    Measure(
-        f"model_{name}", f"Agreement of models, {title}'s correlation",
-        f"{title}'s correlation {_ALIKE} one paradigm, of two models",
-        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.2", limits=(-1.0, 1.0),
-    )
-    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
-)  # fmt: skip
-_SHIFT = (-100.0, 100.0)
-VISION_MINUS_TEXT = Measure(
+VISION_MINUS_TEXT = _measure(
     "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts",
-    "pp", UNIT, f"{PAPER}, section 7.4, Figure 6; z test as in its footnote 4", paired=True, comparison=True,
-    limits=_SHIFT,
+    "pp", f"{PAPER}, section 7.4, Figure 6; z test as in its footnote 4", paired=True, comparison=True,
 )  # fmt: skip
-POSITIONAL_SHIFT = Measure(
+POSITIONAL_SHIFT = _measure(
     "positional_shift", "Positional minus identity answers",
     "S with answers 'left' and 'right' - S with answers that name the identities, of the same pairs and prompts",
-    "pp", UNIT, f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True, limits=_SHIFT,
+    "pp", f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True,
 )  # fmt: skip
-POSITIONAL_CORRELATION = Measure(
+POSITIONAL_CORRELATION = _correlation(
     "positional_correlation", "Positional and identity answers, Pearson's correlation",
     "Pearson's r over the identities of a dimension between S with identity answers and S with positional ones",
-    "1", "identity", f"{PAPER}, Figure 11; the coefficient is {OURS}'s", limits=(-1.0, 1.0),
+    source=f"{PAPER}, Figure 11; the coefficient is {OURS}'s",
 )  # fmt: skip
 FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
-    Measure(
-        name, title, f"share of trials in which {what} of the three wordings get the same answer",
-        "%", UNIT, f"{PAPER}, section A.3, Table 11", limits=(0.0, 100.0),
+    _measure(
+        name, title, f"share of trials in which {matches} of the three wordings get the same answer",
+        "%", f"{PAPER}, section A.3, Table 11",
     )
-    for name, title, what in (
+    for name, title, matches in (
         ("full_match", "Paraphrases: full match", "all"),
         ("partial_match", "Paraphrases: partial match", "exactly two"),
         ("all_different", "Paraphrases: all different", "no two"),
     )
 )  # fmt: skip
 FIRST_OPTION, LEFT = (
-    Measure(
-        name, title, f"share of the answers that choose one of two and {what}; 50 if it does not matter",
-        "%", UNIT, OURS, limits=(0.0, 100.0),
+    _measure(
+        name, title, f"share of the answers that choose one of two and {chosen}; 50 if it does not matter", "%", OURS
     )
-    for name, title, what in (
+    for name, title, chosen in (
         ("first_option_share", "Option that is listed first", "choose the one listed first"),
         ("left_share", "Left half of the picture", "choose what the left half shows"),
     )

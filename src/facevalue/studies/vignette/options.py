@@ -165,15 +165,15 @@ class Offers:
         by_position, second = (pl.col("reference") == "position").fill_null(value=False), pl.col("about") == "2"
         side = [pl.when(pl.col("left") == first).then(*map(pl.lit, POSITIONS[:1])) for first in (True, False)]
         sides = [name.otherwise(pl.lit(POSITIONS[1])) for name in side]
-        one, two = (pl.when(by_position).then(sides[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1))
-        right, swapped = (pl.when(second).then(a).otherwise(b) for a, b in ((two, one), (one, two)))
+        person_1, person_2 = (pl.when(by_position).then(sides[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1))
+        right, swapped = (pl.when(second).then(a).otherwise(b) for a, b in ((person_2, person_1), (person_1, person_2)))
         more = [pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE)]
         roles: dict[OptionForm, tuple[str | pl.Expr, ...]] = {
-            OptionForm.PEOPLE: (one, two),
+            OptionForm.PEOPLE: (person_1, person_2),
             OptionForm.ACTIVITIES: ("activity_1", "activity_2"),
             OptionForm.WHO: (right, swapped, *more),
             OptionForm.DOING: ("asked_activity", "wrong_0", "wrong_1", "wrong_2"),
-            OptionForm.FOUR: (one, two, *more),
+            OptionForm.FOUR: (person_1, person_2, *more),
         }
         return rows.select(
             pl.coalesce(

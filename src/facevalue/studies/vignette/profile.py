@@ -49,14 +49,13 @@ def normalised(tables: Tables) -> pl.DataFrame:
     answers = pl.concat([favourable(answers.filter(~facts)), answers.filter(facts)])
 
     def cells(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-        columns = rows.select(*by, *selection.UNIT, *selection.SUMS, activity=pl.lit(None, pl.String))
-        return selection.cells(columns, by)
+        return selection.cells(rows.select(*by, *selection.UNIT, *selection.SUMS), by)
 
     scores = cells(answers, "paradigm", "dimension", "identity")
-    whole = cells(answers.filter(facts), "paradigm", "dimension")
+    accuracy = cells(answers.filter(facts), "paradigm", "dimension")
     rest = scores.filter(~facts).group_by("paradigm", "dimension", maintain_order=True)
     two = rest.agg(pl.lit(NEUTRAL).alias("value"), pl.col("n").sum() / 2, pl.lit(0, pl.Int64).alias("clusters"))
-    return pl.concat([scores, whole, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
+    return pl.concat([scores, accuracy, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
 
 
 @takes(m.NORMALISED, *_PARADIGMS, *_MODELS)

@@ -18,8 +18,8 @@ from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.image_prompts import generation_prompts
+from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
-from facevalue.studies.vignette.sources import casts, everyone
 
 PAPER = Paper.shipped(__package__)
 COLUMNS = ("Identities", "Individual Images", "Identity Contrast", "Activity Contrast", "Identity-Activity Contrast")

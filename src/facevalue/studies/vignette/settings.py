@@ -93,15 +93,17 @@ class Selection:
     shown: tuple[str, ...]
 
 
-def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
-    """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures."""
+def selection(
+    options: Mapping[str, OptionValue], shown_identities: Sequence[str] = (), shown_activities: Sequence[str] = ()
+) -> Selection:
+    """The names that were chosen; of the user's own pictures, among the identities and activities that they show."""
     allowed: dict[str, Sequence[str]] = {
         "paradigm": PARADIGMS,
-        "dimension": [] if own else [d.name for d in dimensions()],
+        "dimension": [] if shown_identities else [d.name for d in dimensions()],
         "contrast": CONTRASTS,
         "gender": GENDERS,
-        "identity": own or list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name))),
-        "activity": done or [activity.name for activity in activities()],
+        "identity": shown_identities or list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name))),
+        "activity": shown_activities or [activity.name for activity in activities()],
         "wording": WORDINGS,
         "reference": REFERENCES,
         "shown": SHOWN,

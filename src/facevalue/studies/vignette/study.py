@@ -12,10 +12,10 @@ from facevalue.studies.vignette.aggregate import sampled
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Offers, answer
-from facevalue.studies.vignette.power import precision
+from facevalue.studies.vignette.pictures import casts, check_partners, everyone, read_pictures, source, words
+from facevalue.studies.vignette.precision import precision
 from facevalue.studies.vignette.prompts import Role, RoleQuestions, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Selection
-from facevalue.studies.vignette.sources import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
 
@@ -26,7 +26,9 @@ NOTE = (
 LEAD = ("identities, decision", "identities, perception", "polarity, traits, stereotype")
 """Families that the page's answer is about: the first that was tested. A run of one paradigm has that one's."""
 TITLES: Mapping[str, Mapping[str, str]] = {
-    "identity": {one.name: title(one) for dimension in dimensions() for one in identities(dimension.name)},
+    "identity": {
+        identity.name: title(identity) for dimension in dimensions() for identity in identities(dimension.name)
+    },
     "dimension": {dimension.name: dimension.title for dimension in dimensions()},
     "contrast": {
         "identity": "Two identities, one activity",
@@ -138,7 +140,8 @@ def _check_released(chosen: Selection) -> None:
 def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection, released: bool) -> Mapping[str, Role]:
     """Role questions of each activity that a decision is asked about, and of the released code's control."""
     table = read_roles(str(options["roles"])) if options["roles"] else roles()
-    for activity in _decided(layout):
+    blocks = (block.choices() for block in layout.design.blocks if "decision" in paradigms(block))
+    for activity in sorted({level for levels in blocks for level in levels.get("activity", ())}):
         if activity not in table:
             raise DataError(
                 f"The activity {activity!r} has no role question, and decisions ask one of each. Choose other "
@@ -149,13 +152,3 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection
         for number in range(1, IRRELEVANT + 1) if released else ():
             irrelevant(activity, number, table=table)  # raises where the file has no such role
     return table
-
-
-def _decided(layout: Layout) -> list[str]:
-    """Activities that decisions are asked about."""
-    levels: dict[str, None] = {}
-    for block in layout.design.blocks:
-        columns = [column for axis in block.stimulus for column in axis.columns() if column.name == "activity"]
-        if "decision" in paradigms(block):
-            levels.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
-    return list(levels)

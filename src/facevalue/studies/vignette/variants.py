@@ -18,7 +18,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import WORDINGS, chance, match_rates
-from facevalue.measures.selection import to_array
+from facevalue.measures.selection import p_even, to_array
 from facevalue.measures.sum_table import SumTable
 from facevalue.measures.table_entries import bounds_of, codes, estimates, record
 from facevalue.measures.two_proportions import pooled_z
@@ -96,7 +96,7 @@ class Variants:
     def write(self, table: EstimateTable) -> None:
         """Add what was compared to the estimates."""
         for measure, rows in _shares(self._sides, ("what", "paradigm"), (m.FIRST_OPTION, m.LEFT)):
-            record(table, measure, rows, WILSON, p=_p(rows))
+            record(table, measure, rows, WILSON, p=p_even(rows))
         for measure, rows in _shares(self._matches, ("what", "paradigm", "question"), _MATCHES):
             record(table, measure, rows, WILSON, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
         positional = self._positional.frame()
@@ -104,8 +104,8 @@ class Variants:
             _write_shift(table, m.POSITIONAL_SHIFT, positional)
             _write_correlation(table, positional)
         if self._shown:
-            shown = pl.concat(self._shown)
-            text, image = (shown.filter(pl.col("shown") == medium) for medium in ("text", "image"))
+            answers = pl.concat(self._shown)
+            text, image = (answers.filter(pl.col("shown") == medium) for medium in ("text", "image"))
             shifts = _shifts(text, image, [*self._pair, *_REPLY])
             if shifts.height:
                 _write_shift(table, m.VISION_MINUS_TEXT, shifts, _z_scores(shifts))
@@ -198,9 +198,9 @@ def _shifts(base: pl.DataFrame, varied: pl.DataFrame, keys: list[str]) -> pl.Dat
     n, n_other = (pl.col(name).clip(upper_bound=1.0) for name in ("n", "n_other"))
 
     def sums(s: str) -> pl.Expr:
-        base, other = pl.col(s), pl.col(f"{s}_other")
-        least, most = (other - base + n) / 2, (2 + other - base - n_other) / 2
-        return pl.struct(s_base=base * pl.col("n_other"), s_other=other * pl.col("n"), s_least=least, s_most=most)
+        plain, changed = pl.col(s), pl.col(f"{s}_other")
+        low, high = (changed - plain + n) / 2, (2 + changed - plain - n_other) / 2
+        return pl.struct(s_base=plain * pl.col("n_other"), s_other=changed * pl.col("n"), s_least=low, s_most=high)
 
     answers = complete(joined).with_columns(n=pl.col("n") * pl.col("n_other"), s=sums("s"), t=sums("t"))
     facts = pl.col("paradigm") == "factuality"
@@ -225,7 +225,7 @@ def _cells(shifts: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
 
 def _write_shift(table: EstimateTable, measure: Measure, shifts: pl.DataFrame, published: Array | None = None) -> None:
     cells = _cells(shifts, (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2)
-    p, cell = _p(cells), codes(cells.select(pl.struct(_CELL[:-1])).to_series())
+    p, cell = p_even(cells), codes(cells.select(pl.struct(_CELL[:-1])).to_series())
     texts = (pl.lit(measure.name.replace("_", " ")), "paradigm", "question", "dimension")
     family = cells.select(pl.concat_str(*texts, separator=", ", ignore_nulls=True)).to_series()
     scaled = cells.with_columns(*(pl.col(name) * 2 - 100 for name in _ENDS), pl.col("se", "bound_se") * 2)
@@ -254,9 +254,3 @@ def _write_correlation(table: EstimateTable, shifts: pl.DataFrame) -> None:
         correlation = correlations(to_array(rows["value"]), to_array(rows["varied"]), SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
         table.add(m.POSITIONAL_CORRELATION, labels, correlation.at(slice(0, 1)))
-
-
-def _p(rows: pl.DataFrame) -> Array:
-    """Against one half, as the interval."""
-    share = to_array(rows["value"]) / 100
-    return score_p(share, to_array(rows["size"]), to_array(rows["df"]))

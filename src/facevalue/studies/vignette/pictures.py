@@ -81,7 +81,7 @@ COLUMNS = (
     Column(
         "activity",
         "what the person does; empty for portraits",
-        levels=lambda: {one.name: () for one in tables.activities()},
+        levels=lambda: {activity.name: () for activity in tables.activities()},
         paired=True,
     ),
     Column(
@@ -92,7 +92,7 @@ COLUMNS = (
     Column(
         "dimension",
         "what identities differ in; identities of one are paired",
-        levels=lambda: {one.name: (one.axis,) for one in tables.dimensions()},
+        levels=lambda: {dimension.name: (dimension.axis,) for dimension in tables.dimensions()},
         told=_dimension,
     ),
     Column("contrast", "what differs in a picture of two people: identity, activity, ... or portrait", told=_contrast),

@@ -10,7 +10,7 @@ from facevalue.measures.proportions import effective_size, score_p
 from facevalue.protocol.study import Study
 from facevalue.runs.power import detection
 from facevalue.studies.vignette.analysis import analyse
-from facevalue.studies.vignette.power import DEFAULT, pilot_spread
+from facevalue.studies.vignette.precision import DEFAULT, pilot_spread
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import LEAD, build
 from facevalue.types import OptionValue

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Block, Design
+from facevalue.design import Design
 from facevalue.protocol.expected_precision import Precision, Spread
 from facevalue.studies.vignette.design import paradigms
 
@@ -32,12 +32,13 @@ def precision(design: Design) -> Precision | None:
     blocks = [block for block in blocks if paradigm is not None and paradigm in paradigms(block)]
     if paradigm is None or not blocks:
         return None
-    levels = [{name: len(values) for name, values in _stimulus(block).items()} for block in blocks]
-    people = [of.get("person", 1) for of in levels]
+    levels = [block.choices() for block in blocks]
+    people = [len(of.get("person", "1")) for of in levels]
     listed = any("pair_of_pictures" in of for of in levels)
     dimensions = {block.constants.get("dimension") for block in blocks}
-    identities = max(of.get("identity_1", 2) for of in levels)
-    activities = max(of.get("activity", 1) for of in levels)
+    sides = ("identity", "identity_1", "identity_2")
+    identities = max(len({name for side in sides for name in of.get(side, ())}) for of in levels)
+    activities = max(len(of.get("activity", "1")) for of in levels)
     genders = len({block.constants.get("gender") for block in blocks})
     personal = max(people) > 1
     per_identity = genders * (min(people) if personal else activities)
@@ -60,16 +61,6 @@ def precision(design: Design) -> Precision | None:
         largest=0.5,
         advice=lambda needed: _advice(needed, identities * activities, personal, per_identity > genders * activities),
     )
-
-
-def _stimulus(block: Block) -> dict[str, set[str | None]]:
-    """Levels of what a block shows; the first of a pair has all but one of those of either."""
-    levels: dict[str, set[str | None]] = {}
-    for axis in block.stimulus:
-        for column in axis.columns():
-            name = column.name.replace("_2", "_1") if column.name.startswith("identity") else column.name
-            levels.setdefault(name, set()).update(column.values)
-    return levels
 
 
 def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tuple[int, float]:
