@@ -4,8 +4,6 @@ Variants of one prompt about one pair are compared with each other, answer by an
 asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 from scipy import special
@@ -47,14 +45,12 @@ _STRATA = (*_CELL, "activity", *selection.UNIT)
 _UNITS = ("stratum", "unit_1", "unit_2")
 _REPLY = ("paradigm", "question", "about", "prompt", "repeat")
 _MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
-_TAKEN = (
-    *(m.FIRST_OPTION, m.LEFT, *_MATCHES),
-    *(m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT),
-)
+_PLACES = (m.FIRST_OPTION, m.LEFT)
+_TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
+_OUTCOME = ("outcome", "paradigm", "question")
 _VALUES = ("n", "s", "t")
 _SHIFTED = ("n", "s_base", "s_other", *selection.ENDS, "asked")
 _ENDS = ("value", "low", "high", "bound_low", "bound_high")
-_Parts = list[tuple[pl.DataFrame, pl.DataFrame]]
 
 
 class Variants:
@@ -66,39 +62,51 @@ class Variants:
 
     def __init__(self) -> None:
         self._main = Main()
-        self._matches: _Parts = []
-        self._sides: _Parts = []
+        self._units = SumTable((*_OUTCOME, *selection.UNIT), selection.SUMS)
+        self._pairs = SumTable((*_OUTCOME, "pair"), selection.MOMENTS)
         self._positional = SumTable(_STRATA, _SHIFTED)
         self._shown: list[pl.DataFrame] = []
-        self._pair: list[str] = []
+        self._stimulus: list[str] = []
         self._four = False
 
     @takes(*_TAKEN)
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         self._four = self._four or offers_four(chunk)
-        self._pair = [name for name in STIMULUS if name in chunk.columns]
-        frame = chunk.select(*self._pair, *(name for name in _KEEP if name in chunk.columns))
+        self._stimulus = [name for name in STIMULUS if name in chunk.columns]
+        frame = chunk.select(*self._stimulus, *(name for name in _KEEP if name in chunk.columns))
         frame = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
-        self._sides.append(_places(self._main(frame)))
+        self._add(_places(self._main(frame)))
         if "wording" in frame.columns:
-            self._matches += _matches(self._main(frame, ("shown", "reference")))
+            self._add(_matches(self._main(frame, ("shown", "reference"))))
         main = self._main(frame, ("wording",))
         if "reference" in frame.columns:
             scores = _scored(self._main(main, ("shown",)).filter(pl.col("question") != "doing"))
             base, varied = (scores.filter(pl.col("reference") == level) for level in ("identity", "position"))
-            self._positional.add(_shifts(base, varied, ["cluster", *self._pair, *_REPLY]))
+            self._positional.add(_shifts(base, varied, ["cluster", *self._stimulus, *_REPLY]))
         if "shown" in frame.columns:
             self._shown.append(
-                _scored(self._main(main, ("reference",))).select("shown", *self._pair, *_REPLY, *_VALUES)
+                _scored(self._main(main, ("reference",))).select("shown", *self._stimulus, *_REPLY, *_VALUES)
             )
+
+    def _add(self, rows: pl.DataFrame) -> None:
+        """Add up outcomes by picture, on whichever side it is, and moments of pairs of two different pictures."""
+        sampled = rows.with_columns(person_shown(1), person_shown(2), stratum="gender")
+        pairs = sampled.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
+        sums = pairs.agg(pl.col("n", "s").sum(), asked=pl.len().cast(pl.Float64))
+        units, moments = selection.sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
+        self._units.add(units)
+        self._pairs.add(moments)
 
     def write(self, table: EstimateTable) -> None:
         """Add what was compared to the estimates."""
-        for measure, rows in _shares(self._sides, ("what", "paradigm"), (m.FIRST_OPTION, m.LEFT)):
-            record(table, measure, rows, WILSON, p=p_even(rows))
-        for measure, rows in _shares(self._matches, ("what", "paradigm", "question"), _MATCHES):
-            record(table, measure, rows, WILSON, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
+        units, pairs = self._units.frame(), self._pairs.frame()
+        if units.height:
+            shares = selection.either_side(units, pairs, _OUTCOME).sort(_OUTCOME)
+            for measure in (*_PLACES, *_MATCHES):
+                rows = shares.filter(pl.col("outcome") == measure.name)
+                floor = _floor(rows, measure, _FOUR if self._four else _TWO) if measure in _MATCHES else None
+                record(table, measure, rows, WILSON, p=None if floor else p_even(rows), floor=floor)
         positional = self._positional.frame()
         if positional.height:
             _write_shift(table, m.POSITIONAL_SHIFT, positional)
@@ -106,29 +114,28 @@ class Variants:
         if self._shown:
             answers = pl.concat(self._shown)
             text, image = (answers.filter(pl.col("shown") == medium) for medium in ("text", "image"))
-            shifts = _shifts(text, image, [*self._pair, *_REPLY])
+            shifts = _shifts(text, image, [*self._stimulus, *_REPLY])
             if shifts.height:
                 _write_shift(table, m.VISION_MINUS_TEXT, shifts, _z_scores(shifts))
 
 
-def _places(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _places(frame: pl.DataFrame) -> pl.DataFrame:
     """Answers that choose the one listed first, or the left half of the picture, of those that choose one of two."""
     two = weighed(frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null()))
+    two = two.with_columns(pl.lit(None, pl.String).alias("question"))
     pictures = two.filter(pl.col("shown").ne_missing("text")) if "shown" in two.columns else two
-    places = ((m.FIRST_OPTION, two, "listed_first"), (m.LEFT, pictures, "left_first"))
-    chosen = (
+    places = zip(_PLACES, (two, pictures), ("listed_first", "left_first"), strict=True)
+    return pl.concat(
         rows.with_columns(
             n=pl.col("s") + pl.col("t"),  # both and none have no place among two
             s=pl.when(first).then("s").otherwise("t"),
-            what=pl.lit(measure.name),
+            outcome=pl.lit(measure.name),
         )
         for measure, rows, first in places
-        if first in two.columns
     )
-    return _either(pl.concat([two.clear().with_columns(what=pl.lit("")), *chosen]), ("what", "paradigm"))
 
 
-def _matches(frame: pl.DataFrame) -> _Parts:
+def _matches(frame: pl.DataFrame) -> pl.DataFrame:
     """Whether the answers to three wordings of a prompt are alike, by question and over all."""
     options = [name for name in _SHARES if name in frame.columns]
     valid = frame.filter(pl.col("wording").is_not_null() & pl.col("weight").is_not_null())
@@ -140,27 +147,11 @@ def _matches(frame: pl.DataFrame) -> _Parts:
     rates = match_rates(np.concatenate([shares, rest], axis=-1))
     replies = valid.gather_every(WORDINGS).with_columns(n=pl.lit(1.0))
     by_question = pl.concat(
-        replies.with_columns(pl.Series("s", rate), what=pl.lit(measure.name))
+        replies.with_columns(pl.Series("s", rate), outcome=pl.lit(measure.name))
         for measure, rate in zip(_MATCHES, rates, strict=True)
     )
     over_all = by_question.with_columns(pl.lit(None, pl.String).alias("question"))
-    apart = by_question.filter(pl.col("paradigm") != "stereotype")
-    return [_either(rows, ("what", "paradigm", "question")) for rows in (apart, over_all)]
-
-
-def _either(rows: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Sums by picture, on whichever side it is, and moments of pairs of two different pictures."""
-    sampled = rows.with_columns(person_shown(1), person_shown(2), stratum="gender")
-    pairs = sampled.group_by(*by, "cluster", *_UNITS, maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
-    return selection.sides(pairs.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), by)
-
-
-def _shares(frames: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> list[tuple[Measure, pl.DataFrame]]:
-    """Shares of each measure, by the name in `what`."""
-    if not frames:
-        return []
-    shares = selection.either_side(pl.concat(a for a, _ in frames), pl.concat(b for _, b in frames), by)
-    return [(measure, shares.filter(pl.col("what") == measure.name).sort(by)) for measure in measures]
+    return pl.concat([by_question.filter(pl.col("paradigm") != "stereotype"), over_all])
 
 
 def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> Floor:
