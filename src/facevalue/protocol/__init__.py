@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.takes import Take
+    from facevalue.protocol.text_files import read_texts
     from facevalue.protocol.written import Amount, Field, Fields, Salary, Text
 
 _PARTS = {
@@ -71,6 +72,7 @@ _PARTS = {
     ),
     "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
     "takes": ("Take",),
+    "text_files": ("read_texts",),
     "variant_files": ("Variant",),
     "written": ("Amount", "Field", "Fields", "Salary", "Text"),
 }
@@ -125,6 +127,7 @@ __all__ = [
     "Watched",
     "choice",
     "rating",
+    "read_texts",
     "yes_or_no",
 ]
 

@@ -21,6 +21,7 @@ from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
+from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
@@ -229,9 +230,9 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:
             images[name] = Factor("image", tuple(pictures["image"]), columns)
     blocks = []
     for task in tasks:
-        constants = {"shown": "text"} if text else {}
-        constants |= {TASK: task.name} if task.name else {}
         for number, (name, image) in enumerate(images.items()):
+            bare = text or (name == "bases" and sets.base_level == NO_PICTURE)
+            constants = ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
             label = f"rows {number}" if text else name
             label = f"{task.name}: {label}" if task.name else label
             kind = (name == "bases", name == "second bases")

@@ -23,6 +23,7 @@ from facevalue.protocol.settings import Setting
 from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.takes import Take
+from facevalue.protocol.text_files import with_texts
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
 from facevalue.types import OptionValue
@@ -31,6 +32,7 @@ MAX_BYTES = 256 * 1024
 """Largest file of a study."""
 MAX_KEPT = 4 * 2**20
 """Longest canonical text that a run keeps of a study: of its file with those that it is like, a value on each line."""
+_LONGEST_TITLE = 120  # characters of a wording that stands for a level on the page
 MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
@@ -50,8 +52,8 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     within = None if outside else path.parent
     data = read_file(path, MAX_BYTES, "a study")
     text, name = to_text(data, path.name), path.name
-    document = to_toml(data, name)
     lines = lines_of(text)
+    document = _with_texts(TomlTable(name, lines, (), to_toml(data, name)), path.parent, within)
     like = document.get("like")
     if isinstance(like, str) and is_study_file(like):
         document = _merged(path, document, (path.resolve(),), within)
@@ -88,13 +90,26 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...], wit
         raise DataError(f"{chain}: a study cannot be like itself.")
     if len(seen) >= MOST_LIKE:
         raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
-    base = to_toml(read_file(base_file, MAX_BYTES, "a study"), base_file.name)
+    data = read_file(base_file, MAX_BYTES, "a study")
+    lines = lines_of(to_text(data, base_file.name))
+    base_table = TomlTable(base_file.name, lines, (), to_toml(data, base_file.name))
+    base = _with_texts(base_table, base_file.parent, within)
     merged = _merged(base_file, base, (*seen, base_file.resolve()), within)
     pictures = merged.get("pictures")
     for key in ("manifest", "path"):  # paths are relative to the file that they stand in
         if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
             merged["pictures"] = {**pictures, key: os.path.relpath(base_file.parent / pictures[key], path.parent)}
     return _over(merged, overrides)
+
+
+def _with_texts(top: TomlTable, folder: Path, within: Path | None) -> dict[str, Any]:
+    """A file's document with the texts of the files that it names, none of which leads out of the study's folder."""
+
+    def check(path: Path) -> None:
+        if leads_out(os.path.relpath(path, folder), folder, within):
+            raise DataError(_OUT.format("The study", path.name))
+
+    return with_texts(top, folder, check)
 
 
 def leads_out(name: str, folder: Path, within: Path | None) -> bool:
@@ -193,7 +208,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
             seeds=seeds,
             temperature=temperature,
             max_tokens=max_tokens,
-            titles=slots | _task_slots(tasks) | {key: titles.texts(key) for key in titles},
+            titles=_slot_titles(slots | _task_slots(tasks)) | {key: titles.texts(key) for key in titles},
             text=canonical,
         )
 
@@ -253,6 +268,14 @@ def _named_slots(task: TomlTable) -> set[str]:
 
 def _task_slots(tasks: Mapping[str, Ask]) -> dict[str, Mapping[str, str]]:
     return {name: levels for ask in tasks.values() for name, levels in ask.slots.items()}
+
+
+def _slot_titles(slots: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Wordings of levels for people: what fills the slot, or the level's name where that is a long text."""
+    return {
+        name: {level: level if len(text) > _LONGEST_TITLE or "\n" in text else text for level, text in levels.items()}
+        for name, levels in slots.items()
+    }
 
 
 def _sampling(table: TomlTable, replies: Sequence[Reply]) -> tuple[tuple[int, ...], float, int]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.sets import APART, BESIDE, Sets
 from facevalue.protocol.settings import Options
 from facevalue.protocol.sources import kind_of, root_of
@@ -49,6 +50,8 @@ class Pairs(Listed):
                 "Pairs need a column of what differs, and the level that all others are shown beside; or neither, and "
                 "any two pictures of a unit are a pair."
             )
+        if self.base == NO_PICTURE:
+            raise DataError(f"Pairs show two pictures: their base is one, and not {NO_PICTURE!r}.")
         single = super().table(options)
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
         if self.cue:

@@ -9,6 +9,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol import settings as given
+from facevalue.protocol.bare_bases import NO_PICTURE, BareBases, with_bare_bases
 from facevalue.protocol.bases import check_bases
 from facevalue.protocol.sets import APART, Sets
 from facevalue.protocol.settings import Options, Setting, face_counts
@@ -144,7 +145,8 @@ class Listed:
         One of `UNITS`' values.
     cue, base:
         Column of what differs within a unit, and its level that all others are compared with; `base` "" where the
-        column is empty. No cue where nothing is compared so.
+        column is empty, "(no picture)" where a unit's pictures are compared with the question without any. No cue
+        where nothing is compared so.
     manifest, root, kind:
         The file by default, the folder of its paths, what the pictures are.
 
@@ -170,7 +172,13 @@ class Listed:
         """The list of pictures."""
         if not options["manifest"]:
             raise DataError("The study shows pictures of your own: say which with --manifest, or in its file.")
-        return checked(own_manifest(options, self.columns), self, Path(str(options["manifest"])).name)
+        return self.completed(own_manifest(options, self.columns), Path(str(options["manifest"])).name)
+
+    def completed(self, table: pl.DataFrame, place: str) -> pl.DataFrame:
+        """The table with bases without a picture where these are meant, and checked."""
+        key = next(name for name, unit in UNITS.items() if unit == self.unit)
+        bare = self.cue and self.base == NO_PICTURE
+        return checked(with_bare_bases(table, key, self.cue) if bare else table, self, place)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -181,6 +189,8 @@ class Listed:
         if self.cue:
             base = f"{self.base!r} in" if self.base else "empty for"
             meaning = f"what differs within the {UNITS[key]}; {base} the base picture"
+            if self.base == NO_PICTURE:
+                meaning = f"what differs within the {UNITS[key]}, and is compared with the question without a picture"
             out.append(Column(self.cue, meaning, needed=True, filled=bool(self.base), role="cue", base=self.base))
         return tuple(out)
 
@@ -189,8 +199,9 @@ class Listed:
         return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
-        """Shows the files as they are."""
-        return files()(table, options)
+        """Shows the files as they are, and nothing for a base without a picture."""
+        pictures = files()(table, options)
+        return BareBases(pictures, table, self.cue) if self.cue and self.base == NO_PICTURE else pictures
 
 
 @dataclass(frozen=True)
@@ -246,7 +257,8 @@ class Folder(Listed):
         if not options["folder"] or not folder.is_dir():
             raise DataError(f"There is no folder {str(folder)!r} of pictures: name it with --folder.")
         # Of sets without a pattern, pictures that lie elsewhere were always passed over.
-        return checked(read_folder(folder, [self._pattern], self.levels, strict=bool(self.pattern)), self, str(folder))
+        table = read_folder(folder, [self._pattern], self.levels, strict=bool(self.pattern))
+        return self.completed(table, str(folder))
 
 
 @dataclass(frozen=True)
