@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.design import Order
 from facevalue.models._sim_pairs import FOUR, PAIR
-from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, STATED, YES_NO
+from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, LISTED, STATED, YES_NO
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.study import Study
 from facevalue.types import Question
@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 SIDES = ("", "_1", "_2")
 _ORDERS = ("order", "ordering", "draw", "wording", ABOUT)
 """Factors of a question that say how it is asked, not what."""
-_TEXTS = (FIELDS, STATED, KEYWORDS)
+_TEXTS = (FIELDS, STATED, KEYWORDS, LISTED)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Replies in words and numbers of their own: descriptions, keywords, numbers, JSON, forms."""
+"""Replies in words and numbers of their own: descriptions, keywords, lists, numbers, JSON, forms."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.calibration.trials import AuditTrials, WritingRows
-from facevalue.models._sim_text import FIELDS, FILLED, KEYWORDS, SENTENCES, STATED
+from facevalue.models._sim_text import FIELDS, FILLED, KEYWORDS, LISTED, SENTENCES, SHARE_LISTED, STATED
 from facevalue.models.sim import REFUSAL
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def replies(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> p
             _joined([pl.Series(choices).gather(words[:, index]) for index, choices in enumerate(lists)], ", "),
             _score(words, lists),
         )
+    elif written.wants == LISTED:
+        text, score = _listed(audit, written, hit)
     else:
         text, score = _described(audit, written, hit)
     refused = audit.refused(written.rows, {"": score > 0.5})
@@ -103,6 +105,19 @@ def _stated(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_
     if "" in columns:
         return pl.select(pl.format("About {}.", pl.lit(columns[""]))).to_series(), score
     return pl.DataFrame(columns).select(pl.struct(pl.all()).struct.json_encode()).to_series(), score
+
+
+def _listed(audit: "DrawnAudit", written: WritingRows, hit: npt.NDArray[np.bool_]) -> tuple[pl.Series, Array]:
+    """Lists that name options by what is planted for each, the likeliest where there are too few or too many."""
+    options, fewest, greatest = json.loads(written.listed)
+    words: list[str] = options or [word for _, listed in SENTENCES for word in listed]
+    usual = np.log(SHARE_LISTED / (1 - SHARE_LISTED))
+    margins = np.stack([audit.more(written.rows, f"{written.scenario} {word}", hit) for word in words], axis=1) + usual
+    rank = np.argsort(np.argsort(-margins, axis=1, kind="stable"), axis=1)
+    is_listed = ((margins > 0) & (rank < greatest)) | (rank < fewest)
+    entries = [pl.Series([word, None], dtype=pl.String).gather((~column).astype(np.int64))
+               for word, column in zip(words, is_listed.T, strict=True)]  # fmt: skip
+    return _joined(entries, ", ").replace("", "None."), np.asarray(is_listed.mean(axis=1))
 
 
 def _forms(trials: AuditTrials, audit: "DrawnAudit", written: WritingRows) -> tuple[pl.Series, Array]:

@@ -40,7 +40,8 @@ STATED = "stated"
 LISTED = "listed"
 """Factor of a question that lists what to name, as JSON: options (none: words of the descriptions), least and most."""
 _STATED_STREAM, _LISTED_STREAM = 160, 320
-_SHARE_LISTED = 0.3  # of the options that a list names where nothing is planted
+SHARE_LISTED = 0.3
+"""Of the options that a list names where nothing is planted."""
 _SCALE = 0.08  # of a number's range: by how much one unit on the logit scale moves it
 
 _STREAM = 16  # first of the streams of draws for texts; others stand below
@@ -184,7 +185,7 @@ class Writer:
                 ]
             )
             # The logit of naming an option: its utility, from a share that all have without any
-            margin = planted + np.log(_SHARE_LISTED / (1 - _SHARE_LISTED)) - np.log(draws / (1 - draws))
+            margin = planted + np.log(SHARE_LISTED / (1 - SHARE_LISTED)) - np.log(draws / (1 - draws))
             many = int(np.clip((margin > 0).sum(), fewest, min(greatest, len(words))))
             names = [words[at] for at in sorted(np.argsort(-margin, kind="stable")[:many])]
             out.append(_listed(names, float(styles[row])))

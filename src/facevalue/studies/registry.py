@@ -33,6 +33,7 @@ DECLARED = {
     "reflect-pairs": Extras(),
     "beauty": Extras(),
     "beyond-demographics": Extras(),
+    "blinded": Extras(),
     "cultural-counterfactuals": Extras(annotate="open replies"),
 }
 """Those that are files of their own, and what they offer beside."""
