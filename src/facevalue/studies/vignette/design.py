@@ -11,16 +11,8 @@ import polars as pl
 from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
 from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
+from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import (
-    CONTRASTS,
-    PARADIGMS,
-    TRAITS,
-    WordedQuestion,
-    overlaps,
-    questions,
-    term_pairs,
-)
 
 IRRELEVANT = 3
 """Ability questions with the role of another kind of time that the released code asks of each picture."""
@@ -48,20 +40,20 @@ def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = Fal
 
     Examples
     --------
-    >>> [len(prompts(contrast)) for contrast in CONTRASTS]
+    >>> [len(prompts(contrast)) for contrast in tables.CONTRASTS]
     [12, 4, 12, 60]
     """
     return tuple(p for p in _prompts(contrast, irrelevant) if not paradigms or p.paradigm in paradigms)
 
 
 def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
-    for question in questions(None, contrast):
+    for question in tables.questions(None, contrast):
         if question.paradigm == "stereotype":
-            for pair in term_pairs():
+            for pair in tables.term_pairs():
                 for term, valence in ((pair.high, "high"), (pair.low, "low")):
                     yield Prompt(term, "stereotype", term, None, pair.trait, valence, pair.name)
         elif question.paradigm == "decision":
-            for trait in TRAITS:
+            for trait in tables.TRAITS:
                 yield Prompt(f"decision {trait}", "decision", trait, trait=trait)
         elif _asks_both(question, contrast):
             for about in ("1", "2"):
@@ -73,7 +65,7 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
             yield Prompt(f"decision irrelevant {number}", "decision", f"irrelevant {number}", trait="ability")
 
 
-def _asks_both(question: WordedQuestion, contrast: str) -> bool:
+def _asks_both(question: tables.WordedQuestion, contrast: str) -> bool:
     """Whether a question is asked about each person, or about each person's activity."""
     return question.paradigm == "factuality" or (question.paradigm == "perception" and contrast == "identity-activity")
 
@@ -102,7 +94,7 @@ class Cast:
         doing = Factor("activity", self.activities) if self.activities else None
         if people is None or (doing is None and contrast != "portrait"):
             return None
-        out = sorted(sorted(pair) for pair in overlaps(self.dimension)) if drop else []
+        out = sorted(sorted(pair) for pair in tables.overlaps(self.dimension)) if drop else []
         without = tuple((first, second) for first, second in out)
         try:
             if contrast == "portrait":
@@ -162,7 +154,7 @@ def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, release
     """Cross everyone with everything: the paper's design, each block a product (Table 8)."""
     blocks = []
     for cast in casts:
-        for contrast in chosen.contrasts or CONTRASTS:
+        for contrast in chosen.contrasts or tables.CONTRASTS:
             axes = cast.axes(contrast, drop)
             if axes is not None:
                 names = {"gender": cast.gender, "dimension": cast.dimension, "contrast": contrast}
@@ -194,7 +186,7 @@ def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen:
             contrast = constants["contrast"]
             prompts_asked = prompts(contrast, chosen.paradigms, released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
-                put = ("decision",) if released else PARADIGMS[1:]
+                put = ("decision",) if released else tables.PARADIGMS[1:]
                 prompts_asked = tuple(p for p in prompts_asked if p.paradigm in put)
             if not prompts_asked:
                 continue

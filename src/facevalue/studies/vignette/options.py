@@ -163,8 +163,8 @@ class Offers:
     def _texts(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Wording of each role, of rows with their form, wrong activities, and whether identity 1 is on the left."""
         by_position, second = (pl.col("reference") == "position").fill_null(value=False), pl.col("about") == "2"
-        side = [pl.when(pl.col("left") == first).then(*map(pl.lit, POSITIONS[:1])) for first in (True, False)]
-        sides = [name.otherwise(pl.lit(POSITIONS[1])) for name in side]
+        left, right_half = map(pl.lit, POSITIONS)
+        sides = [pl.when(pl.col("left") == first).then(left).otherwise(right_half) for first in (True, False)]
         person_1, person_2 = (pl.when(by_position).then(sides[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1))
         right, swapped = (pl.when(second).then(a).otherwise(b) for a, b in ((person_2, person_1), (person_1, person_2)))
         more = [pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE)]
@@ -258,10 +258,8 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[npt.NDArray[np.int64]
     is_read = pl.col("text").is_not_null() & ~pl.col("status").cast(pl.String).is_in(UNREAD)
     plain = pl.col("text").str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
     same = (pl.when(is_read & (plain == pl.col(name).str.to_lowercase())).then(int(name[-1])) for name in _ROLES[::-1])
-    role, reasons = (
-        texts.select(pl.coalesce(*same, -1)).to_series().to_numpy().astype(np.int64),
-        pl.Series("na", [None] * frame.height, NA_DTYPE),
-    )
+    role = texts.select(pl.coalesce(*same, -1)).to_series().to_numpy().astype(np.int64)
+    reasons = pl.Series("na", [None] * frame.height, NA_DTYPE)
     rows = np.flatnonzero(role < 0)
     if rows.size:
         parsed = _parsed(texts[rows])

@@ -1,7 +1,8 @@
 """Pictures of VIGNETTE: the paper's whole list, the part that is drawn, the authors', PATA's, or the user's own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -35,7 +36,8 @@ PATA_ACTIVITIES = ("cooking", "programming")
 """What PATA is asked about unless activities are named, as in the paper (A.6)."""
 UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
-_COLUMNS = ("image", "gender", "dimension", "identity", "activity")
+_PERSON = ("gender", "dimension", "identity")
+_COLUMNS = ("image", *_PERSON, "activity")
 _SHOWN = 5
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
 
@@ -194,27 +196,34 @@ def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
     )
 
 
+@cache
+def _table_6() -> pl.DataFrame:
+    """Who the paper shows: gender, dimension and identity, and their words as the paper and as its code has them."""
+    rows = [
+        (gender, dimension.name, person.name, tables.wording(person, gender), tables.released_word(person, gender))
+        for gender in tables.GENDERS
+        for dimension in tables.dimensions()
+        for person in tables.identities(dimension.name, gender)
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys((*_PERSON, "paper", "released"), pl.String()), orient="row")
+
+
 def everyone(chosen: Selection) -> pl.DataFrame:
     """The pictures of the paper (section 3): every identity with every activity, and portraits."""
     activities = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
-    return _crossed(list(_wanted(chosen)), activities)
+    return _crossed(_people(chosen), activities)
 
 
-def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
+def _people(chosen: Selection) -> pl.DataFrame:
     """Gender, dimension and name of the identities that were chosen."""
-    for gender in chosen.genders or tables.GENDERS:
-        for dimension in tables.dimensions():
-            for identity in tables.identities(dimension.name, gender):
-                of = dimension.name in (chosen.dimensions or (dimension.name,))
-                if of and identity.name in (chosen.identities or (identity.name,)):
-                    yield gender, dimension.name, identity.name
+    levels = {"gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities}
+    return narrowed(_table_6().select(_PERSON), levels)
 
 
-def _crossed(people: Sequence[tuple[str, str, str]], activities: Sequence[str]) -> pl.DataFrame:
-    identities = pl.DataFrame(people, schema=dict.fromkeys(_COLUMNS[1:4], pl.String()), orient="row")
+def _crossed(people: pl.DataFrame, activities: Sequence[str]) -> pl.DataFrame:
     activity = pl.DataFrame({"activity": [*activities, None]}, schema={"activity": pl.String()})
-    name = pl.concat_str("gender", "dimension", "identity", pl.col("activity").fill_null(""), separator="|")
-    return identities.join(activity, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
+    name = pl.concat_str(*_PERSON, pl.col("activity").fill_null(""), separator="|")
+    return people.join(activity, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
 
 
 def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> RolePictures:
@@ -233,11 +242,12 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
 
 def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
-    people = [(*person, drawn_identities.left_out(*person[:2]).get(person[2])) for person in _wanted(chosen)]
+    everybody = _people(chosen)
+    people = [(*person, drawn_identities.left_out(*person[:2]).get(person[2])) for person in everybody.iter_rows()]
     names = [activity.name for activity in tables.activities()]
     activities = [(name, NOT_DRAWN.get(name)) for name in names if name in (chosen.activities or (name,))]
-    drawn_people = [(gender, dimension, name) for gender, dimension, name, reason in people if reason is None]
-    drawn_names = {name for *_, name in drawn_people}
+    drawn_people = everybody.filter(pl.Series([reason is None for *_, reason in people], dtype=pl.Boolean))
+    drawn_names = set(drawn_people["identity"])
     refused = [(name, reason) for *_, name, reason in people if name in chosen.identities and name not in drawn_names]
     for name, reason in [*refused, *(activities if chosen.activities else [])]:
         if reason is not None:
@@ -368,17 +378,11 @@ def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
     Columns gender, dimension, identity, word. With `released`, names of Table 6 are as the authors' code has them from
     its file names (`released_word`).
     """
-    named_by = tables.released_word if released else tables.wording
-    table = {
-        (gender, dimension.name, identity.name): named_by(identity, gender)
-        for gender in tables.GENDERS
-        for dimension in tables.dimensions()
-        for identity in tables.identities(dimension.name, gender)
-    }
-    noun: Mapping[str, str] = {"male": " man", "female": " woman"}
     wording = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
     sides = [name for name in ("identity", "identity_1", "identity_2") if name in frame.columns]
     worded = [frame.select("gender", "dimension", identity=pl.col(side), wording=wording) for side in sides]
-    people = pl.concat(worded).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
-    rows = [(*p, label or table.get(tuple(p)) or f"{p[2]}{noun.get(p[0], '')}") for *p, label in people.iter_rows()]
-    return pl.DataFrame(rows, schema=dict.fromkeys((*_COLUMNS[1:4], "word"), pl.String()), orient="row")
+    people = pl.concat(worded).drop_nulls("identity").unique(_PERSON, maintain_order=True)
+    table = _table_6().select(*_PERSON, table="released" if released else "paper")
+    noun = pl.col("gender").replace_strict({"male": " man", "female": " woman"}, default="")
+    word = pl.coalesce(pl.col("wording").replace("", None), "table", pl.concat_str("identity", noun))
+    return people.join(table, on=_PERSON, how="left", maintain_order="left").select(*_PERSON, word=word)

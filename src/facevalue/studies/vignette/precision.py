@@ -33,12 +33,12 @@ def precision(design: Design) -> Precision | None:
     if paradigm is None or not blocks:
         return None
     levels = [block.choices() for block in blocks]
-    people = [len(of.get("person", "1")) for of in levels]
+    people = [len(of.get("person", {""})) for of in levels]
     listed = any("pair_of_pictures" in of for of in levels)
     dimensions = {block.constants.get("dimension") for block in blocks}
     sides = ("identity", "identity_1", "identity_2")
     identities = max(len({name for side in sides for name in of.get(side, ())}) for of in levels)
-    activities = max(len(of.get("activity", "1")) for of in levels)
+    activities = max(len(of.get("activity", {""})) for of in levels)
     genders = len({block.constants.get("gender") for block in blocks})
     personal = max(people) > 1
     per_identity = genders * (min(people) if personal else activities)
