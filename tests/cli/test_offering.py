@@ -72,6 +72,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "bbq-v": ["reproduce"],
         "gras": ["reproduce"],
         "cultural-counterfactuals": ["annotate"],
+        "cross-cultural-values": ["judge"],
     }
 
 

@@ -10,6 +10,9 @@ import pytest
 import facevalue as fv
 from facevalue.annotate.scorers import LexicalHostility
 from facevalue.answers.sorting import Sorting
+from facevalue.calibration.audits import Audits
+from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.runner import EFFECTS
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
@@ -245,3 +248,12 @@ def test_one_name_of_two_questions_to_a_judge_is_refused(read: Reader) -> None:
     assert read(head + first + second + takes).study().reading.judged is not None
     with pytest.raises(DataError, match=r"'tone' of the tasks 'one' and 'two' asks a judge different things"):
         read(head + first + second.replace("the tone of", "the sound of") + takes).study()
+
+
+def test_audits_of_planted_answers_are_judged_and_scored(read: Reader) -> None:
+    protocol = read(STUDY)
+    audits = Audits(protocol, calibration_of(protocol), 1)
+    rows = audits.judged(audits.answers(EFFECTS, 1, 1))
+    taken = rows.filter(pl.col("measure").str.contains("^(mean|paired_gap)_(tone|hostility)"))
+    assert taken["value"].is_not_null().all()
+    assert taken.filter(measure="paired_gap_hostility")["value"].item() != 0

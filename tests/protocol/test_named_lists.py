@@ -141,7 +141,7 @@ SIMILARITY = 'measure = "similarity"\nby = ["variation"]'
         ("most = 3", 'most = "3"', r"line 13: 'most' is a whole number, not '3'"),
         (SIMILARITY, f'{SIMILARITY}\nscores = ["nurse"]', r"line 17: The take of 'nurse': a similarity is of lists"),
         ('measure = "mean"', 'measure = "mean"\nscores = ["list"]', r"The take of 'list': a list has no mean: take"),
-        (SIMILARITY, 'measure = "similarity"\nof = "gender"', r"A similarity has no factor of its own"),
+        (SIMILARITY, 'measure = "similarity"\nof = "gender"', r"no unit has several of 'gender'"),
         (SIMILARITY, 'measure = "similarity"\nmargin = 0.1', r"margin"),
         (SIMILARITY, 'measure = "similarity"\nby = ["variaton"]', r"Unknown factor in a similarity 'variaton'\. Did"),
         ('measure = "similarity"', 'measure = "similarty"', r"Unknown measure 'similarty'\. Did you mean 'similarity'"),

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from facevalue.answers.sorting import stand_in
 from facevalue.calibration import rivals
 from facevalue.calibration.planted import PlantedCondition, replies
 from facevalue.calibration.trials import AuditTrials
@@ -58,7 +59,9 @@ class Audits:
 
     def __init__(self, protocol: Protocol, calibration: Calibration, size: int, *, others: bool = False) -> None:
         self.calibration, self.size = calibration, size
-        self.study = sized(protocol, calibration, size, others=others)
+        study = sized(protocol, calibration, size, others=others)
+        judged = study.reading.judged if study.reading.sortings else None
+        self.study = study if judged is None else judged(stand_in)
         self._trials = AuditTrials(self.study, calibration.planted, calibration.units, calibration.same)
 
     @cached_property
@@ -79,6 +82,9 @@ class Audits:
         if self.study.reading.scored is None:
             return answers
         score = pl.when(pl.col("text").is_not_null()).then(written["planted score"].fill_nan(None))
+        fills = self.study.reading.scored.fills
+        if fills:
+            return answers.with_columns(**{name: low + (high - low) * score for name, (low, high) in fills.items()})
         refused = pl.lit(None, pl.Float64).alias(f"refused {SCORE}")  # this scorer reads no refusal
         return answers.with_columns(score.alias(SCORE), refused, pl.lit(value=True).alias(f"unread: {MODEL}"))
 

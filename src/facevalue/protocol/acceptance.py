@@ -28,7 +28,7 @@ from facevalue.protocol.tasks import TASK, Task
 from facevalue.protocol.written import outside_of
 
 _ANSWERS = frozenset((
-    *("mass", "na", "reply", "repeat", "status", "text", "probs", "weight", "trial", "block", "image"),
+    *("mass", "na", "reply", "repeat", "status", "text", "entries", "probs", "weight", "trial", "block", "image"),
     *("path", "identity", "set", "seed", "at", ORDERING, TASK),
 ))  # fmt: skip
 """Columns of answers beside scores and factors."""

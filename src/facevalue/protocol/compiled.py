@@ -23,6 +23,7 @@ from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.definitions import margins, measure_name
+from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
 from facevalue.protocol.row_questions import check_rows, texts_of_rows
@@ -193,14 +194,25 @@ def _reading(
     return Reading(
         judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
         sortings=tuple(dict.fromkeys(sorting for scores in outside.values() for sorting in scores.judged)),
-        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers)) if scored else None,
+        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), fills=_fills(asks)) if scored else None,
     )
+
+
+def _fills(asks: Mapping[str, Ask]) -> dict[str, tuple[float, float]]:
+    """Least and greatest value of scores that scorers give, by the name that they have in the study."""
+    out = {}
+    for task, ask in asks.items():
+        given_names = {scored.name for scored in outside_of(ask.reply).scored}
+        for score, score_of_study in zip(ask.reply.scores, task_scores(task, ask), strict=True):
+            if score.name in given_names:
+                out[score_of_study.name] = (score.low, score.high)
+    return out
 
 
 def _bound(ask: Ask, judge: Judge | None, scorers: Sequence[Scores]) -> Ask:
     """The question with what was judged and scored of its replies, beside what is known already."""
     reply = ask.reply
-    if not isinstance(reply, Text) or not reply.outside:
+    if not isinstance(reply, Text | NamedList) or not reply.outside:
         return ask
     outside = reply.outside
     return replace(ask, reply=replace(reply, outside=outside.bound(judge or outside.judge, scorers or outside.scorers)))

@@ -28,6 +28,7 @@ from facevalue.protocol.takes import (
 from facevalue.protocol.written import outside_of
 
 OURS = "FaceValue"
+WITHIN = "similarity_within"
 PAIRED_GAP, SHIFT_GAP, FROM_MEAN, FROM_ALIKE = "paired_gap", "shift_gap", "gap_from_mean", "gap_from_alike"
 BETWEEN_TWO, MOVED = "preference_between", "moved_share"
 POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
@@ -75,6 +76,8 @@ def kind_of(take: Take, breakdown: Breakdown) -> str:
     """Name of what is measured where a take has no name of its own."""
     if take.measure == PREFERENCE and take.of:
         return BETWEEN_TWO
+    if take.measure == SIMILARITY and take.of:
+        return WITHIN
     if breakdown.is_of_cue(take):
         return MOVED
     if take.measure != GAP:
@@ -121,6 +124,10 @@ _TOLD = {
         "Similarity of {} about a picture and its base",
         "mean over pairs of replies of |a ∩ b| / |a ∪ b|, 1 for two empty lists (Jaccard)",
     ),
+    WITHIN: (
+        "Similarity of {} about two pictures of one unit",
+        "mean over pairs of levels, and of replies, of |a ∩ b| / |a ∪ b|, 1 for two empty lists (Jaccard)",
+    ),
     PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
     BETWEEN_TWO: (
         "Preference for one of two pictures: {}",
@@ -154,8 +161,8 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
             out[name] = Measure(
                 name, title.format(phrase), equation, "share" if take.measure == TALLY else score.unit,
                 breakdown.sets.unit, OURS, signed=is_signed,
-                paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, MOVED, *BESIDE_FLOOR),
-                comparison=kind not in (MEAN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
+                paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, MOVED, WITHIN, *BESIDE_FLOOR),
+                comparison=kind not in (MEAN, WITHIN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])

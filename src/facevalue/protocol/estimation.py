@@ -153,7 +153,8 @@ class Estimator:
         lists = np.nan_to_num(answers.weights, nan=-1).astype(np.int64)
         lists[~(answers.mass > 0)] = -1
         sets_of_texts = [frozenset(text.split(SEPARATOR) if text else ()) for text in answers.texts]
-        of = set_similarity.similarities(lists, sets_of_texts, answers.reasons != NOT_ASKED, sets.base_of, sets.varied)
+        first, second = self.breakdown.pairs(take.of) if take.of else (sets.base_of, sets.varied)
+        of = set_similarity.similarities(lists, sets_of_texts, answers.reasons != NOT_ASKED, first, second)
         lost, floor = (self.measures[name] for name in floor_names(take, measure.name))
         self._beside_floor(table, take, of, (lost, measure, floor))
 
@@ -162,10 +163,11 @@ class Estimator:
         measures: tuple[Measure, Measure, Measure],
     ) -> None:  # fmt: skip
         """Add what lies beyond the floor, the rate and the floor."""
-        rows, columns = self.cut(take.by)
+        at = self.breakdown.pairs(take.of)[1] if take.of else self.breakdown.sets.varied
+        rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
 
         def cells(values: Array) -> shift.Cells:
-            return self.values.cells(rows, columns, values)
+            return self.cells(values, at, rows, columns)
 
         beyond, rate, floor = measures
         difference = cells(of.beyond)

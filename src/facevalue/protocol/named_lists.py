@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.answers import lists
 from facevalue.answers.base import NA, NA_DTYPE
 from facevalue.errors import DataError
+from facevalue.protocol.outside_scores import ENTRIES, Outside
 from facevalue.protocol.replies import Score, whole
 from facevalue.protocol.written import WrittenReply
 
@@ -33,6 +34,8 @@ class NamedList(WrittenReply):
         Wording of each, by the name of its score. Other entries are counted as outside. None: entries are any words.
     least, most:
         Entries that a list has; one of another length is no answer. An empty list is one where the reply says "none".
+    outside:
+        Categories into which a judge sorts the entries, each by itself: of each the share of a list's entries.
 
     Examples
     --------
@@ -44,8 +47,11 @@ class NamedList(WrittenReply):
     vocabulary: Mapping[str, str] = field(default_factory=dict)
     least: int = 0
     most: int = MOST_LENGTH
+    outside: Outside = field(default_factory=Outside)
 
     def __post_init__(self) -> None:
+        if self.outside.scored:
+            raise DataError("Entries of lists are sorted by a judge, and not scored.")
         if len(self.vocabulary) > MOST_LISTED:
             raise DataError(
                 f"Lists name up to {MOST_LISTED} options, each a score of its own, not {len(self.vocabulary)}."
@@ -71,7 +77,7 @@ class NamedList(WrittenReply):
         length = Score(LENGTH, "Entries of the list", "entries", float(self.least), float(self.most))
         outside = Score(OUTSIDE, "Entries that are no option", "entries", 0.0, float(self.most))
         compared = Score(LIST, "The lists", "share", compared=True)
-        return (*shares, length, *([outside] if self.vocabulary else []), compared)
+        return (*shares, length, *([outside] if self.vocabulary else []), *self.outside.scores, compared)
 
     @property
     def told(self) -> Mapping[str, str]:
@@ -99,7 +105,12 @@ class NamedList(WrittenReply):
             .then(pl.lit(NA.NEITHER.value, NA_DTYPE))
             .otherwise(parsed["na"])
         ).to_series()
-        return whole(scores, na).with_columns(texts.gather(np.where(valid, codes, len(entries))))
+        texts = texts.gather(np.where(valid, codes, len(entries)))
+        if not self.outside:
+            return whole(scores, na).with_columns(texts)
+        entries_of = texts.str.split(lists.SEPARATOR).alias(ENTRIES)
+        scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of).items()}
+        return whole(scores, na).with_columns(texts, entries_of)
 
     def _entries(self, text: str) -> list[str]:
         """Names of the options among the entries, and all other entries as they are, each once."""

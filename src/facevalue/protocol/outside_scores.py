@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import polars as pl
 
 from facevalue.annotate.scores import Scores, columns
@@ -14,7 +15,8 @@ from facevalue.protocol.replies import Score
 JUDGED_BY = "judged_by"
 """Label of estimates of the texts that people sorted, too: by people alone, and by the judge."""
 TEXT = "text"
-"""Column of answers that holds texts which a judge or a scorer reads; null where there is none."""
+ENTRIES = "entries"
+"""Columns of answers that hold texts which a judge or a scorer reads, and lists of texts; null where there is none."""
 _UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"
 _TOLD = {
     _UNJUDGED: ("Texts that no judge has sorted", "texts that the judge was not asked about, or whose request failed"),
@@ -143,7 +145,8 @@ class Outside:
 def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> dict[str, pl.Series]:
     """Which category each text is of, as a share of 0 or 1 by category, and why it has none.
 
-    Each distinct text is looked up once. A text without a category has no share, which is never zero.
+    Of lists of texts the shares are of their entries: those of a category among those with any. Each distinct text is
+    looked up once. A text without a category has no share, which is never zero.
 
     Examples
     --------
@@ -152,11 +155,17 @@ def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> di
     >>> columns = sorted_shares(pl.Series(["Hello!", "Go away.", None, "Hm."]), tone, lambda _, text: said.get(text))
     >>> columns["tone_warm"].to_list(), columns["(invented_tone)"].to_list(), columns["(unjudged_tone)"].to_list()
     ([1.0, None, None, None], [0.0, 1.0, None, 0.0], [0.0, 0.0, None, 1.0])
+    >>> lists = pl.Series([["Hello!", "Hm."], None], dtype=pl.List(pl.String))
+    >>> sorted_shares(lists, tone, lambda _, text: said.get(text))["tone_warm"].to_list()
+    [1.0, None]
     """
-    distinct = texts.drop_nulls().unique(maintain_order=True)
+    of_lists = texts.dtype == pl.List(pl.String)
+    rows = pl.DataFrame({"row": np.arange(len(texts)), "text": texts})
+    rows = rows.explode("text") if of_lists else rows.cast({"text": pl.String})
+    distinct = rows["text"].drop_nulls().unique(maintain_order=True)
     verdicts = [_verdict(sorting, None if judge is None else judge(sorting, text)) for text in distinct]
-    table = pl.DataFrame({"text": distinct.cast(pl.String), "verdict": pl.Series(verdicts, dtype=pl.String)})
-    frame = texts.cast(pl.String).alias("text").to_frame().join(table, on="text", how="left", maintain_order="left")
+    table = pl.DataFrame({"text": distinct, "verdict": pl.Series(verdicts, dtype=pl.String)})
+    frame = rows.join(table, on="text", how="left", maintain_order="left")
     names = [f"={category}" for category in sorting.categories]
     has_category = pl.col("verdict").is_in(names)
     shares = {
@@ -167,7 +176,11 @@ def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> di
         f"({status}_{sorting.name})": (pl.col("verdict") == status).cast(pl.Float64)
         for status in (_UNJUDGED, _UNSORTED, _INVENTED)
     }
-    selected = frame.select(expression.alias(name) for name, expression in {**shares, **statuses}.items())
+    selections = [expression.alias(name) for name, expression in {**shares, **statuses}.items()]
+    if of_lists:
+        selected = frame.group_by("row", maintain_order=True).agg(column.mean() for column in selections).drop("row")
+    else:
+        selected = frame.select(selections)
     return {column.name: column for column in selected}
 
 

@@ -119,12 +119,14 @@ def _ratings(table: TomlTable, _slot: bool) -> Reply:
 
 
 def _list(table: TomlTable, _slot: bool) -> Reply:
-    table.known("kind", "options", "least", "most")
+    table.known("kind", "options", "least", "most", "judged")
     options = _score_names(table, "options") if "options" in table else {}
     with table.at("options"):  # so that what is wrong with a key has its line
         NamedList(options)
     with table.at("least" if "least" in table else "most"):
-        return NamedList(options, table.whole("least", 0), table.whole("most", MOST_LENGTH))
+        return NamedList(
+            options, table.whole("least", 0), table.whole("most", MOST_LENGTH), outside_scores(table)
+        )  # fmt: skip
 
 
 def _score_names(table: TomlTable, key: str) -> dict[str, str]:

@@ -147,12 +147,15 @@ class Scored:
         label (`annotate.scores.columns`), and whose analysis measures these.
     texts:
         Columns of answers that hold them; `declined` what refusals say, where their scores are of use, too.
+    fills:
+        Least and greatest value of columns of answers that hold the scores themselves, by name.
     """
 
     read: pl.Expr
     groups: Mapping[str, str]
     carrying: "Callable[[Sequence[Scores]], Study]"
     texts: tuple[str, ...] = ("text",)
+    fills: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ class Take:
     by:
         Factors, of pictures or of the prompt, that it is broken down by.
     of:
-        The factor of a gap, spread, tally or range, and of a preference where any two pictures of a unit are a pair.
+        The factor of a gap, spread, tally or range; of a preference where any two pictures of a unit are a pair, and of
+        a similarity of any two pictures of a unit.
     versus:
         Level that all others are compared with, or "(others)": each level with the rest; "(mean)": with the mean of the
         unit's levels; "(each other)": all pairs; "(alike)": with the majority of the unit's levels that is alike,
@@ -126,7 +127,7 @@ class Take:
             raise UnknownNameError("method", self.method, METHODS)
         if self.on not in ("score", SHIFT):
             raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
-        if self.measure != PREFERENCE and (self.measure in (GAP, *UNSIGNED)) != bool(self.of):
+        if self.measure not in (PREFERENCE, SIMILARITY) and (self.measure in (GAP, *UNSIGNED)) != bool(self.of):
             lack = "needs a factor" if not self.of else "has no factor"
             raise DataError(f"A {self.measure} {lack} of its own: `of` is for gaps, spreads, tallies and ranges.")
         if (self.versus or self.ends) and not self.compares:
@@ -227,7 +228,9 @@ class Breakdown:
             for level in only:
                 if level not in self.levels(name):
                     raise UnknownNameError(f"level of {name}", level, self.levels(name))
-        if take.measure in (SHIFT, *BESIDE_FLOOR) or take.on == SHIFT:
+        if take.measure == SIMILARITY and take.of:
+            self._check_similarity(take)
+        elif take.measure in (SHIFT, *BESIDE_FLOOR) or take.on == SHIFT:
             if not self.sets.cue:
                 kind = take.measure if take.measure in BESIDE_FLOOR else SHIFT
                 raise DataError(f"A {kind} needs a base: say what differs, and which level is the base.")
@@ -267,6 +270,24 @@ class Breakdown:
                 raise DataError(f"`ends` names all levels of {take.of} in their order, and lacks {level!r}.")
         if take.of and not self.is_of_cue(take) and len(self.levels(take.of)) < 2:
             raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
+
+    def _check_similarity(self, take: Take) -> None:
+        if take.of in self._of_items or not self.sets.varies(take.of):
+            raise DataError(f"Lists about pictures of one unit are compared, and no unit has several of {take.of!r}.")
+        for name in take.by:
+            if name not in self._of_items and self.sets.varies(name):
+                raise DataError(
+                    f"A similarity of {take.of!r} is of two pictures of a unit, which differ in {name!r}, too."
+                )
+
+    def pairs(self, name: str) -> tuple[Codes, Codes]:
+        """Rows of any two pictures of one unit that have different levels of a factor."""
+        frame = pl.DataFrame({"unit": self.sets.identity, "level": self.sets.manifest[name]}).with_row_index("row")
+        frame = frame.drop_nulls()
+        joined = frame.join(frame, on="unit", suffix=" of the second", maintain_order="left_right")
+        rival = pl.col("row") < pl.col("row of the second")
+        rows = joined.filter(rival, pl.col("level") != pl.col("level of the second"))
+        return tuple(rows[column].cast(pl.Int64).to_numpy() for column in ("row", "row of the second"))  # type: ignore[return-value]
 
     def _check_range(self, take: Take) -> None:
         if take.of in self._of_items or not self.sets.varies(take.of):

@@ -15,7 +15,7 @@ from facevalue.measures.base import Measure
 from facevalue.protocol.aggregate import Aggregate, Axes, Gathering, counted_column
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, measures
-from facevalue.protocol.outside_scores import JUDGED_BY, TEXT
+from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.takes import (
@@ -320,8 +320,9 @@ class Tasks:
             pl.lit(None, pl.String if name in lists else pl.Float64).alias(name)
             for name in names if name not in out.columns
         ]  # fmt: skip
-        if TEXT not in out.columns and any(outside_of(task.ask.reply) for task in self.tasks):
-            out = out.with_columns(pl.lit(None, pl.String).alias(TEXT))
+        if any(outside_of(task.ask.reply) for task in self.tasks):
+            kinds = {TEXT: pl.String(), ENTRIES: pl.List(pl.String())}
+            out = out.with_columns(pl.lit(None, kinds[name]).alias(name) for name in kinds if name not in out.columns)
         return out.with_columns(missing).select(*(name for name in out.columns if name not in names), *names)
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from facevalue.measures import judge_checks
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judge_measures import SWAPPED, WITHOUT, measures, metric_of
 from facevalue.models.base import Model
-from facevalue.protocol.outside_scores import JUDGED_BY, TEXT
+from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
 from facevalue.protocol.study import Study
 from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.people import Labels, read_people, sampled, table_of
@@ -119,9 +119,16 @@ def _by_people(
     judges: Mapping[str, Judge] = {PEOPLE: people, JUDGE: judge}
     for name, sorted_by in judges.items():
         study = hook(sorted_by)
-        chunks = (chunk.filter(pl.col(TEXT).is_in(texts)) for chunk in answers(replace(run, study=study)))
+        chunks = (chunk.filter(_holds(chunk, texts)) for chunk in answers(replace(run, study=study)))
         estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
         is_share = pl.any_horizontal(pl.col("measure").str.ends_with(end) for end in ends)
         is_check = pl.col("measure").str.contains("^(unjudged|unsorted|invented)_")
         untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
         yield estimates.filter(is_share, ~is_check).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
+
+
+def _holds(answered: pl.DataFrame, texts: list[str]) -> pl.Expr:
+    """Whether answers are one of these texts, or lists that have one of them."""
+    listed = pl.col(ENTRIES).list.eval(pl.element().is_in(texts)).list.any() if ENTRIES in answered.columns else False
+    alone = pl.col(TEXT).is_in(texts) if TEXT in answered.columns else False
+    return pl.any_horizontal(listed, alone).fill_null(value=False)

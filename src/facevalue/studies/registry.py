@@ -35,6 +35,7 @@ DECLARED = {
     "beyond-demographics": Extras(),
     "blinded": Extras(),
     "cultural-counterfactuals": Extras(annotate="open replies"),
+    "cross-cultural-values": Extras(judge="lists of values"),
 }
 """Those that are files of their own, and what they offer beside."""
 

@@ -1,0 +1,82 @@
+"""Cross-Cultural Value Awareness as a file: lists of values, sorted by a judge; similarity within sets."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from PIL import Image
+
+import facevalue as fv
+from facevalue.errors import FaceValueError
+from facevalue.report.of_runs import report
+from facevalue.runs import people
+from facevalue.runs.joined import estimate
+from facevalue.runs.judged import ask
+from facevalue.runs.stored import StoredRun
+from facevalue.studies import file_text
+from facevalue.types import Question
+from tests.protocol.conftest import Reader
+from tests.protocol.test_judged_texts import Judging
+
+PLACES = ("church", "mosque", "shrine")
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    rows = ["path,set,context,aspect"]
+    for number in range(6):
+        for place, name in enumerate(PLACES):
+            path = tmp_path / f"{number}_{name}.png"
+            Image.new("RGB", (8, 8), (25 * number, 80 * place, 120)).save(path)
+            rows.append(f"{path.name},s{number},{name},religious")
+    manifest = tmp_path / "religion.csv"
+    manifest.write_text("\n".join(rows))
+    return manifest
+
+
+def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path, tmp_path: Path) -> None:
+    def reply(question: Question) -> str:
+        assert question.prompt.startswith("Based on the depicted religious context, what ")
+        return "honesty, faith, kindness" if "moral" in question.prompt else "order, freedom"
+
+    study = fv.study("cross-cultural-values", manifest=sets, kind="illustrated")
+    assert study.plan().asked == 6 * 3 * 3 * 3
+    folder = tmp_path / "run"
+    fv.run(study, reply, folder)
+    doubts = people.texts_of(folder)
+    assert {doubt.text for doubt in doubts.texts} == {"honesty", "faith", "kindness", "order", "freedom"}
+    ask(folder, list(doubts.texts), Judging(lambda prompt: "(d)" if '"order"' in prompt else "(a)"))
+    opened = StoredRun.open(folder)
+    rows = estimate([opened])[0]
+    alike = rows.filter(measure="similarity_within")
+    assert alike["value"].to_list() == [1.0] * 3
+    assert rows.filter(measure="similarity_within_floor")["value"].to_list() == [1.0] * 3
+    assert set(alike["clusters"]) == {6}
+    care = rows.filter(measure="mean_foundation_care", context="church")
+    assert dict(care.select("values", "value").iter_rows()) == {"moral": 1.0, "ethical": 0.5, "political": 0.5}
+    assert rows.filter(pl.col("measure") == "refusal_rate", pl.col("context") == "mosque").height == 1
+    report([opened], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Foundations by place" in page
+    assert "Similarity of two lists about one picture" in page
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('of = "context"\nby = ["values"]', 'of = "values"', r"no unit has several of 'values'"),
+        ('of = "context"\nby = ["values"]', 'by = ["values"]', r"A similarity needs a base"),
+        ('of = "context"\nby = ["values"]', 'of = "contxt"', r"Unknown factor in a similarity 'contxt'. Did you mean"),
+        ("[answer.judged.foundation]", "[answer.scored.foundation]", r"Unknown key 'scored'"),
+    ],
+)
+def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader, sets: Path) -> None:
+    text = file_text("cross-cultural-values").replace('name = "cross-cultural-values"', 'name = "mine"')
+    assert before in text
+    with pytest.raises(FaceValueError, match=message):
+        read(text.replace(before, after, 1)).study({"manifest": str(sets)})
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Reader:
+    return Reader(tmp_path)
