@@ -11,10 +11,9 @@ import polars as pl
 from facevalue.answers import NA, parse
 from facevalue.answers.categories import words
 from facevalue.answers.sorting import Judge, Sorting
-from facevalue.errors import DataError, RunError
-from facevalue.gate import Gate
-from facevalue.models.base import Expecting, Model
-from facevalue.runs.kept_judgments import JudgmentWriter, read_rows, recover
+from facevalue.errors import RunError
+from facevalue.models.base import Model
+from facevalue.runs.kept_judgments import ask_judge, check_judge, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
 from facevalue.thinking import after_thinking
@@ -156,23 +155,18 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> JudgingOutcome:
     with RunLock(folder):
         recover(folder / FOLDER, SCHEMA)
         before = read_judgments(folder)
-        if before is not None and before.name != model.name:
-            raise DataError(
-                f"{before.name} has judged this run; a run has one judge. Name it, or remove {folder / FOLDER} first."
-            )
+        check_judge(before.name if before else None, model, folder / FOLDER)
         judgments = dict(before.judgments) if before else {}
         unasked = [doubt for doubt in sorted(doubts) if doubt.key not in judgments]
         outcome = JudgingOutcome(len(doubts) - len(unasked), {})
-        if isinstance(model, Expecting):
-            model.expect(_SAMPLING)
-        with JudgmentWriter(folder / FOLDER, SCHEMA) as writer:
-            for response in Gate(model).respond(_requests(unasked)):
-                doubt = unasked[response.trial]
-                if response.status is Status.ERROR:
-                    outcome.failed, outcome.reason = outcome.failed + 1, response.error
-                    continue
-                judgment = judgments[doubt.key] = judgment_of(doubt.sorting, response)
-                writer.add(model.name, *doubt.key, *judgment)
+
+        def row(response: Response) -> tuple[object, ...]:
+            doubt = unasked[response.trial]
+            judgments[doubt.key] = judgment_of(doubt.sorting, response)
+            return *doubt.key, *judgments[doubt.key]
+
+        place = folder / FOLDER
+        outcome.failed, outcome.reason = ask_judge(place, SCHEMA, model, _requests(unasked), _SAMPLING, row)
         verdicts = [judgments[doubt.key].verdict for doubt in doubts if doubt.key in judgments]
         outcome.verdicts = {verdict: verdicts.count(verdict) for verdict in ReplyKind}
         return outcome

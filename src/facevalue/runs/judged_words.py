@@ -9,14 +9,13 @@ from typing import TypeAlias
 import polars as pl
 
 from facevalue.answers.listed_words import Flagged, ListKind, Named, named, together
-from facevalue.errors import DataError, RunError
-from facevalue.gate import Gate
-from facevalue.models.base import Expecting, Model
+from facevalue.errors import RunError
+from facevalue.models.base import Model
 from facevalue.protocol.word_lists import JudgedWords, WordList
-from facevalue.runs.kept_judgments import JudgmentWriter, read_rows, recover
+from facevalue.runs.kept_judgments import ask_judge, check_judge, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lock import RunLock
-from facevalue.types import Request, Status
+from facevalue.types import Request, Response
 
 FOLDER = Path("annotations", "judged-words")
 """Where judgments lie in a run folder."""
@@ -78,25 +77,20 @@ def ask_words(folder: Path, lists: Sequence[WordList], offer: JudgedWords, model
     with RunLock(folder):
         recover(folder / FOLDER, _SCHEMA)
         before = read_word_judgments(folder)
-        if before is not None and before.name != model.name:
-            raise DataError(
-                f"{before.name} has judged this run; a run has one judge. Name it, or remove {folder / FOLDER} first."
-            )
+        check_judge(before.name if before else None, model, folder / FOLDER)
         replies = dict(before.known) if before else {}
         requests = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
         unasked = [request for request in requests if request not in replies]
         outcome = WordsOutcome(len(requests) - len(unasked))
-        if isinstance(model, Expecting):
-            model.expect(offer.sampling)
-        with JudgmentWriter(folder / FOLDER, _SCHEMA) as writer:
-            for response in Gate(model).respond(_requests(unasked, offer)):
-                words, repeat = unasked[response.trial]
-                if response.status is Status.ERROR:
-                    outcome.failed, outcome.why = outcome.failed + 1, response.error
-                    continue
-                reply = replies[words, repeat] = named(response.text, words.words, response.status)
-                fields = (str(reply.kind), list(reply.words), list(reply.invented), (response.text or "")[:_REPLY])
-                writer.add(model.name, words.group, list(words.words), repeat, *fields)
+
+        def row(response: Response) -> tuple[object, ...]:
+            words, repeat = unasked[response.trial]
+            reply = replies[words, repeat] = named(response.text, words.words, response.status)
+            fields = (str(reply.kind), list(reply.words), list(reply.invented), (response.text or "")[:_REPLY])
+            return words.group, list(words.words), repeat, *fields
+
+        requested = _requests(unasked, offer)
+        outcome.failed, outcome.why = ask_judge(folder / FOLDER, _SCHEMA, model, requested, offer.sampling, row)
         outcome.replies = [replies[request] for request in requests if request in replies]
         outcome.kinds = Counter(reply.kind for reply in outcome.replies)
         return outcome

@@ -1,7 +1,8 @@
-"""Files of judgments in a run folder: whole or absent, named by their content."""
+"""Judgments in a run folder: a judge is asked, and what it says kept in files, whole or absent, named by content."""
 
 import contextlib
 import io
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -9,10 +10,13 @@ from typing import Self
 import polars as pl
 
 from facevalue.errors import DataError, RunError
+from facevalue.gate import Gate
+from facevalue.models.base import Expecting, Model
 from facevalue.parquet import read_table
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.journal import JOURNAL, Journal, left_over
+from facevalue.types import Request, Response, Sampling, Status
 
 _ROWS = 500  # judgments of one file: what a power cut may lose
 _OF = "judge"
@@ -51,6 +55,33 @@ class JudgmentWriter:
             _store(self._place, pl.concat(self._rows))
             self._journal.clear()
             self._rows.clear()
+
+
+def check_judge(before: str | None, model: Model, place: Path) -> None:
+    """Refuse a second judge of a run."""
+    if before is not None and before != model.name:
+        raise DataError(f"{before} has judged this run; a run has one judge. Name it, or remove {place} first.")
+
+
+def ask_judge(
+    place: Path, schema: pl.Schema, model: Model, requests: Iterator[Request], sampling: Sampling,
+    row: Callable[[Response], Iterable[object]],
+) -> tuple[int, str | None]:  # fmt: skip
+    """Ask a judge, and store a row of what it says to each request, after its name.
+
+    Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again; returned
+    are how many there are, and why one of them failed.
+    """
+    failed, reason = 0, None
+    if isinstance(model, Expecting):
+        model.expect(sampling)
+    with JudgmentWriter(place, schema) as writer:
+        for response in Gate(model).respond(requests):
+            if response.status is Status.ERROR:
+                failed, reason = failed + 1, response.error
+                continue
+            writer.add(model.name, *row(response))
+    return failed, reason
 
 
 def recover(place: Path, schema: pl.Schema) -> None:
