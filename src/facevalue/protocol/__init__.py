@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.settings import Setting
     from facevalue.protocol.several_ratings import RatedScales
     from facevalue.protocol.side_by_side import Pairs
-    from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
+    from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.takes import Take
     from facevalue.protocol.text_files import read_texts
@@ -63,13 +63,7 @@ _PARTS = {
     "settings": ("Setting",),
     "several_ratings": ("RatedScales",),
     "side_by_side": ("Pairs",),
-    "stimuli": (
-        "Folder",
-        "Listed",
-        "Portraits",
-        "Rows",
-        "Stimuli",
-    ),
+    "stimuli": ("DrawnSets", "Folder", "Listed", "Portraits", "Rows", "Stimuli"),
     "study": ("About", "Changes", "Draws", "Estimated", "LeftOut", "Planned", "Reading", "Study", "Watched"),
     "takes": ("Take",),
     "text_files": ("read_texts",),
@@ -86,6 +80,7 @@ __all__ = [
     "Ask",
     "Changes",
     "Column",
+    "DrawnSets",
     "Draws",
     "Each",
     "Estimated",

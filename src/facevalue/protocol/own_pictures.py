@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.side_by_side import Pairs
-from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
+from facevalue.protocol.stimuli import UNITS, WORKERS, DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.patterns import Levels, PathPattern
 
-KINDS = ("portraits", "manifest", "folder", "pairs", "none")
+KINDS = ("portraits", "sets", "manifest", "folder", "pairs", "none")
 Placed = Callable[[TomlTable, str], str]
 """From a table and its key to the path that stands there, as seen from where the command runs."""
 
@@ -23,6 +23,8 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
     with table.at():
         if kind == "portraits":
             return _portraits(table)
+        if kind == "sets":
+            return _sets(table)
         pattern = table.text("pattern", "") if kind == "folder" else ""
         unit = table.text("unit", _usual_unit(kind, pattern))
         with table.at("unit"):
@@ -59,6 +61,15 @@ def _portraits(table: TomlTable) -> Portraits:
         with cues.at(name):  # so that what is wrong with a cue has its line
             Portraits({name: cues.names(name)})
     return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
+
+
+def _sets(table: TomlTable) -> DrawnSets:
+    table.known("kind", "show", "sets")
+    show, count = table.text("show", WORKERS), table.whole("sets", 20)
+    with table.at("show"):
+        DrawnSets(show, 1)
+    with table.at("sets"):
+        return DrawnSets(show, count)
 
 
 def _folder(table: TomlTable, unit: str, of: str, placed: Placed) -> Folder:

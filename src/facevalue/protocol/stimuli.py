@@ -38,6 +38,8 @@ _MEANINGS = {
     "template": "what its question was written from: all rows made from one have the same",
 }
 MOST_ROWS = 10_000
+SET_DRAWINGS = WORKERS, PORTRAITS = "workers", "portraits"
+"""What drawn sets show."""
 _FILES = (
     Setting("manifest", "The list of pictures: a CSV, JSONL or Parquet file.", ""),
     Setting("root", "The folder that image paths are relative to; that of the list by default.", ""),
@@ -133,6 +135,58 @@ class Portraits:
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Draws them when they are looked at."""
         return PortraitSource(table, default_cache())
+
+
+@dataclass(frozen=True)
+class DrawnSets:
+    """Drawn counterfactual sets without a base, each a woman and a man in five versions.
+
+    Attributes
+    ----------
+    show:
+        "workers", in five skin tones and an occupation of the set, or "portraits", five looks of one skin tone.
+    sets_drawn:
+        How many, by default.
+
+    Examples
+    --------
+    >>> workers = DrawnSets("workers")
+    >>> workers.table({"sets": 3, "set_seed": 1}).columns
+    ['image', 'identity', 'set', 'occupation', 'gender', 'skin_tone']
+    """
+
+    show: str = WORKERS
+    sets_drawn: int = 20
+    unit: str = "counterfactual set"
+
+    def __post_init__(self) -> None:
+        if self.show not in SET_DRAWINGS:
+            raise UnknownNameError("what drawn sets show", self.show, SET_DRAWINGS)
+        self.table({"sets": self.sets_drawn, "set_seed": 1})
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """How many sets, and which."""
+        return Setting("sets", "Sets to draw.", self.sets_drawn), Setting("set_seed", "Which sets are drawn.", 1)
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row per picture."""
+        from facevalue.stimuli.drawn_sets import portrait_sets, worker_sets  # noqa: PLC0415 - drawings take their time
+
+        count, seed = given.whole(options, "sets", 1, MOST_ROWS // 10), given.whole(options, "set_seed", 0)
+        listed = (worker_sets if self.show == WORKERS else portrait_sets)(count, seed).with_columns(identity="image")
+        factors = [name for name in listed.columns if name not in APART and listed[name].null_count() < listed.height]
+        return listed.select("image", "identity", "set", *factors)
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Sets are units, and nothing is a base."""
+        return Sets(table, self.unit)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Draws them when they are looked at."""
+        from facevalue.stimuli.drawn_sets import drawn_sets  # noqa: PLC0415
+
+        return drawn_sets(table)
 
 
 @dataclass(frozen=True)
