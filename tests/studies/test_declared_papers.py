@@ -129,6 +129,16 @@ def test_pictures_without_a_column_are_refused_in_one_sentence(name: str, tmp_pa
     assert "\n" not in str(error.value)
 
 
+def test_a_row_without_what_the_prompt_asks_about_is_named(tmp_path: Path) -> None:
+    path = listed("reflect", tmp_path)
+    path.write_text(path.read_text().replace("5.png,nurse 1,nurse,", "5.png,nurse 1,,"))
+    with pytest.raises(FaceValueError, match=r"list\.csv: .*5.* has no 'occupation', which the prompt asks about"):
+        fv.study("reflect", manifest=path)
+    path.write_text(path.read_text().replace("5.png,nurse 1,,", "5.png,,nurse,"))
+    with pytest.raises(FaceValueError, match=r"list\.csv: 'set' is empty: row 6"):
+        fv.study("reflect", manifest=path)
+
+
 def test_any_two_faces_of_a_photograph_are_a_pair(tmp_path: Path) -> None:
     study = fv.study("reflect-pairs", manifest=listed("reflect-pairs", tmp_path))
     assert study.plan().asked == 4 * (6 * 5 // 2) * 2 * 2 * 4  # photographs, pairs, sides, orders, questions
@@ -140,7 +150,7 @@ def test_a_salary_is_a_number_and_standing_a_choice(tmp_path: Path) -> None:
     assert any("shows a nurse who was chosen" in prompt for prompt in prompts)
     assert any("(a) high school diploma" in prompt for prompt in prompts)
     units = {measure.name: measure.unit for measure in study.estimates.measures}
-    assert units["paired_gap_salary"] == "USD"
+    assert units["paired_gap_salary"] == "$"
 
 
 def test_scenarios_have_two_to_four_options(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
 from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.side_by_side import OTHER, Pairs
+from facevalue.protocol.sets import OTHER_PATH
+from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, UNSIGNED, Breakdown
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.page import Page
     from facevalue.protocol.protocol import Protocol
 
-_CARRIED_NOT = ("image", "path", OTHER, "seed")
+_CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
 _MOST = 40  # levels of a factor that are looked at as groups
 _RESERVED = frozenset(FIXED) | frozenset(TYPED)
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
@@ -71,15 +72,17 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
         tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
+    place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)
-        place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
         for task in tasks:
             check_rows(task.ask, sets, place)
     questions = []
     for task in tasks:
         with placed(task.ask.where):
             picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
+        if manifest is None:
+            _check_filled(table, picture_slots, place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
     design = _design(table, tasks, isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
@@ -127,6 +130,14 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         extras=replace(protocol.extras, compare=_compared(protocol, tasks)),
         page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
     )
+
+
+def _check_filled(table: pl.DataFrame, slots: Sequence[str], place: str) -> None:
+    """Refuse pictures that lack what fills a slot of the prompt."""
+    for name in slots:
+        if table[name].null_count():
+            image = table.filter(pl.col(name).is_null())["image"][0]
+            raise DataError(f"{place}: {image} has no {name!r}, which the prompt asks about.")
 
 
 def _stored(manifest: pl.DataFrame) -> pl.DataFrame:

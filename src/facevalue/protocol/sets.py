@@ -13,7 +13,9 @@ from facevalue.measures.slicing import Slicing
 Codes = npt.NDArray[np.int64]
 BESIDE = "beside_"
 """What columns about the other picture of a pair begin with, where any two pictures of a unit are a pair."""
-APART = ("image", "path", "other_path", "identity", "set", "seed")
+OTHER_PATH = "other_path"
+"""Column with the right one of the two pictures of a pair."""
+APART = ("image", "path", OTHER_PATH, "identity", "set", "seed")
 """Columns of a table of stimuli that are no factor."""
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.bare_bases import NO_PICTURE
-from facevalue.protocol.sets import APART, BESIDE, Sets
+from facevalue.protocol.sets import APART, BESIDE, OTHER_PATH, Sets
 from facevalue.protocol.settings import Options
 from facevalue.protocol.sources import kind_of, root_of
 from facevalue.protocol.stimuli import UNITS, Listed
@@ -22,7 +22,6 @@ from facevalue.stimuli.pair_source import PairSource
 LEFT, RIGHT = "left", "right"
 SIDE = "base_side"
 """Column that says on which side the base is."""
-OTHER = "other_path"
 MOST_PAIRS = 1_000_000
 _NAME, _ROW = "(beside)", "(row)"
 
@@ -67,7 +66,7 @@ class Pairs(Listed):
                 pairs.with_columns(
                     pl.format("{} beside {} ({})", "image", _NAME, pl.lit(side)).alias("image"),
                     pl.col(first).alias("path"),
-                    pl.col(second).alias(OTHER),
+                    pl.col(second).alias(OTHER_PATH),
                     pl.lit(side).alias(SIDE),
                 ).drop("base", _NAME)
             )
@@ -130,11 +129,11 @@ class BesideBase(PairSource):
     """Shows the files `path` (left) and `other_path` (right) of a table, whose pairs `image` names, as one picture."""
 
     def __init__(self, table: pl.DataFrame, root: Path, kind: Kind) -> None:
-        paths = pl.concat([table["path"], table[OTHER]]).unique(maintain_order=True)
+        paths = pl.concat([table["path"], table[OTHER_PATH]]).unique(maintain_order=True)
         super().__init__(
             FileIndividuals(pl.DataFrame({"image": paths, "path": paths}), root, kind), self._sides_of, None
         )
-        self._pairs = dict(zip(table["image"], zip(table["path"], table[OTHER], strict=True), strict=True))
+        self._pairs = dict(zip(table["image"], zip(table["path"], table[OTHER_PATH], strict=True), strict=True))
 
     def _sides_of(self, levels: Mapping[str, str | None]) -> tuple[str, str]:
         image = str(levels.get("image"))

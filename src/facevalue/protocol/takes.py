@@ -15,7 +15,7 @@ import polars as pl
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.slicing import Labels, Slicing
-from facevalue.protocol.sets import BESIDE, Sets
+from facevalue.protocol.sets import BESIDE, OTHER_PATH, Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
@@ -310,14 +310,16 @@ class Breakdown:
         """Levels of a factor."""
         if name in self._of_items:
             return list(dict.fromkeys(map(str, self._of_items[name][1])))
-        beside = [f"{BESIDE}{name}"] if f"{BESIDE}{name}" in self.sets.manifest.columns else []
-        columns = pl.concat([self.sets.manifest[column].drop_nulls() for column in (*beside, name)])
-        return columns.unique(maintain_order=True).to_list()
+        column = self.sets.manifest[name].drop_nulls()
+        if self.any_two and f"{BESIDE}{name}" in self.sets.manifest.columns:
+            column = pl.concat([self.sets.manifest[f"{BESIDE}{name}"].drop_nulls(), column])
+        return column.unique(maintain_order=True).to_list()
 
-    @property
+    @cached_property
     def any_two(self) -> bool:
         """Whether any two pictures of a unit are a pair, not the base and another."""
-        return any(column.startswith(BESIDE) for column in self.sets.manifest.columns)
+        columns = self.sets.manifest.columns
+        return OTHER_PATH in columns and any(column.startswith(BESIDE) for column in columns)
 
     def paired(self, name: str) -> bool:
         """Whether a unit has several levels of a factor."""
