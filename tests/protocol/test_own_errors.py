@@ -36,6 +36,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (JOB, '[factor.value]\nlevels = ["a"]', "The prompt has no slot {value}"),
         ('cue = "first"', 'cue = "frst"', "Unknown column of the pictures 'frst'. Did you mean 'first'?"),
         ('base = "Emily"', 'base = "Emili"', "Unknown level of first 'Emili'. Did you mean 'Emily'?"),
+        ('base = "Emily"\n', "", "no first is empty, so no row is a base. Say which level is: base = 'Emily',"),
         ('kind = "none"', 'kind = "non"', "line 4: Unknown kind of pictures 'non'."),
         ('name = "small"', 'name = "a b"', "line 2: The name 'a b' is not made of letters"),
         ('name = "small"', 'name = "stylisticbias"', "a published study is called 'stylisticbias'"),

@@ -379,10 +379,15 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.Dat
         return table
     if stimuli.cue not in table.columns:
         raise UnknownNameError("column of the pictures", stimuli.cue, [n for n in table.columns if n not in APART])
-    levels = table[stimuli.cue].drop_nulls().unique().to_list()
+    levels = table[stimuli.cue].drop_nulls().unique(maintain_order=True).to_list()
     if stimuli.base and stimuli.base not in levels:
         raise UnknownNameError(f"level of {stimuli.cue}", stimuli.base, levels)
     is_base = (pl.col(stimuli.cue) == stimuli.base) if stimuli.base else pl.col(stimuli.cue).is_null()
+    if not stimuli.base and not table[stimuli.cue].null_count():
+        raise DataError(
+            f"{place}: no {stimuli.cue} is empty, so no row is a base. Say which level is: base = {levels[0]!r}, "
+            "or one of the others."
+        )
     check_bases(table, column, is_base, place)
     return table
 
