@@ -14,7 +14,7 @@ from tests.protocol.conftest import MINIMAL, Reader
 
 TAKE = '[[take]]\nmeasure = "shift"\nby = ["job"]'
 ROWS = ", ".join(
-    f'{{identity = "{unit}", first = "{first}", city = "c{unit % 3}", age = "a{unit % 3}"}}'
+    f'{{identity = "{unit}", first = "{first}", city = "c{unit % 3}", age = "a{unit // 3}"}}'
     for unit in range(9) for first in ("Emily", "Lakisha")
 )  # fmt: skip
 GROUPED = f"{MINIMAL[: MINIMAL.index('rows = [')]}rows = [{ROWS}]\n{MINIMAL[MINIMAL.index('[prompt]') :]}"

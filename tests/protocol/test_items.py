@@ -258,3 +258,14 @@ def test_ten_thousand_items_are_asked_and_one_more_is_refused(read: Reader) -> N
     assert read(many(MOST_ITEMS)).study({"of": ["7"]}).design.size == 2 * 2
     with pytest.raises(FaceValueError, match=r"small\.toml: line \d+: There are 10,001 items; 10,000 are the most"):
         read(many(MOST_ITEMS + 1))
+
+
+@pytest.mark.parametrize(("of", "by"), [("of", "trait"), ("city", "identity_town")])
+def test_levels_that_are_never_asked_together_are_not_compared(of: str, by: str, read: Reader) -> None:
+    text = STUDY.replace("city = ", 'identity_town = "t", city = ') if by == "identity_town" else STUDY
+    for number, city in enumerate(("Rome", "Oslo")):
+        text = text.replace(f'"t", city = "{city}"', f'"town {number}", city = "{city}"')
+    text = text.replace('measure = "shift"\nby = ["job"]', f'measure = "gap"\nof = "{of}"\nby = ["job", "{by}"]')
+    with pytest.raises(FaceValueError, match=rf"Each '{by}' has one level of '{of}', so that a gap by {by} compares"):
+        read(text).study()
+    read(text.replace("[[take]]", "[[take]]\noptional = true", 1) + '\n[[take]]\nmeasure = "mean"\n').study()

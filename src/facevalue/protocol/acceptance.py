@@ -131,6 +131,11 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
     """Refuse a take that says what is not looked at, or makes more estimates than a page can show."""
     if take.on == SHIFT and take.measure != GAP:
         raise DataError(f'A {take.measure} is not "on" shifts, gaps are: leave out on = "shift", or take a gap.')
+    if take.of and not take.optional and (finer := next((n for n in take.by if breakdown.nests(take.of, n)), "")):
+        raise DataError(
+            f"Each {finer!r} has one level of {take.of!r}, so that a {take.measure} by {finer} compares nothing: leave "
+            "it out of `by`."
+        )
     counts = {name: len(breakdown.levels(name)) for name in (*take.by, take.of) if name}
     for name, many in counts.items():
         if many > MOST_LEVELS:

@@ -133,7 +133,7 @@ class UnitsCard:
     title: str = "Sampled units"
     name: str = "units"
     of: tuple[Of, ...] = ()
-    none: str = "Nothing has a valid answer."
+    none: str = "Nothing could be estimated."
     strict: bool = True
     few: str = "intervals may be too narrow. Take the results as a trial, not as a finding."
     enough: str = "The unit that was sampled. Intervals are taken over them, not over replies."

@@ -325,6 +325,18 @@ class Breakdown:
         """Whether a unit has several levels of a factor."""
         return name in self._of_items or self.sets.varies(name)
 
+    def nests(self, coarse: str, fine: str) -> bool:
+        """Whether each level of one factor has a single level of another, as scenarios have one category."""
+        at_coarse, at_fine = self._of_items.get(coarse), self._of_items.get(fine)
+        if at_coarse and at_fine and at_coarse[0] == at_fine[0]:
+            pairs = pl.DataFrame({"coarse": at_coarse[1], "fine": at_fine[1]})
+        elif at_coarse or at_fine:
+            return False
+        else:
+            pairs = self.sets.manifest.select(coarse=coarse, fine=fine)
+        levels = pairs.drop_nulls().group_by("fine").agg(pl.col("coarse").n_unique())["coarse"]
+        return levels.len() > 0 and levels.max() == 1
+
     def columns(self, names: Sequence[str]) -> Slicing:
         """Partition the items by factors of the prompt, in the order named."""
         sizes = [len(factor) for factor in self.items]
