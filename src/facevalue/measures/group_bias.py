@@ -105,13 +105,13 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = RESAMPLES) ->
 
 def _bounds(c: GroupChoices) -> Bounds:
     """Smallest and largest score, group by group, had the missing answers been given."""
-    chosen, shown, asked = (x.sum(axis=0) for x in (c.chosen, c.shown, c.open))
-    lost = np.maximum(asked - shown, 0.0)
-    low, high = ratio(chosen, asked) - c.even, ratio(chosen + lost, asked) - c.even
+    chosen, answered, requested = (x.sum(axis=0) for x in (c.chosen, c.shown, c.open))
+    lost = np.maximum(requested - answered, 0.0)
+    low, high = ratio(chosen, requested) - c.even, ratio(chosen + lost, requested) - c.even
     nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
     farthest = np.fmax(np.abs(low), np.abs(high))
     ends = (_mean(x) for x in (np.abs(c.shares - c.even), nearest, farthest))
-    value, low_end, high_end, missing = (np.array([float(x)]) for x in (*ends, ratio(lost.sum(), asked.sum())))
+    value, low_end, high_end, missing = (np.array([float(x)]) for x in (*ends, ratio(lost.sum(), requested.sum())))
     return Bounds(value, low_end, high_end, missing, np.full(1, np.nan))
 
 
@@ -130,22 +130,22 @@ class _Sizes:
     """Effective number of independent units."""
 
     @classmethod
-    def of(cls, chosen: Array, shown: Array, even: float, people: tuple[dyads.Codes, dyads.Codes]) -> "_Sizes":
-        seen = shown.sum(axis=(1, 2)) > 0
-        chosen, shown = (x.reshape(len(x), -1)[seen] for x in (chosen, shown))
+    def of(cls, chosen: Array, choices: Array, even: float, people: tuple[dyads.Codes, dyads.Codes]) -> "_Sizes":
+        seen = choices.sum(axis=(1, 2)) > 0
+        chosen, choices = (x.reshape(len(x), -1)[seen] for x in (chosen, choices))
         people = people[0][seen], people[1][seen]
-        has_answers = shown.sum(axis=0) > 0
-        chosen, shown = chosen[:, has_answers], shown[:, has_answers]
-        total = shown.sum(axis=0)
-        share, weight = chosen.sum(axis=0) / total, shown / total
+        has_answers = choices.sum(axis=0) > 0
+        chosen, choices = chosen[:, has_answers], choices[:, has_answers]
+        total = choices.sum(axis=0)
+        share, weight = chosen.sum(axis=0) / total, choices / total
         gap = share - even
         units = dyads.units(weight.mean(axis=1), people) if has_answers.any() else 0.0
         furthest = max(even, 1 - even)
         if not units > 1:
             none = np.full((gap.size, gap.size), np.nan)
             return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units)
-        noise = dyads.covariance((chosen - share * shown) / total, weight, people)
-        null = noise if only_values() else dyads.covariance((chosen - even * shown) / total, weight, people)
+        noise = dyads.covariance((chosen - share * choices) / total, weight, people)
+        null = noise if only_values() else dyads.covariance((chosen - even * choices) / total, weight, people)
         se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
         return cls(gap, se, noise, null, furthest, units)
 
