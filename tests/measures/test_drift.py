@@ -135,3 +135,10 @@ def test_with_drift_intervals_hold_what_was_planted() -> None:
         power += found["p"] < 0.05  # type: ignore[operator]
     assert 0.92 < held / 400 < 0.98
     assert power / 400 > 0.6
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drift_of_few_answers_lies_within_its_interval_and_its_limits(seed: int) -> None:
+    row = rows(answers(6, 1, 9.0, seed=seed))["drift"]
+    if row["value"] is not None:
+        assert -1 <= row["low"] <= row["value"] <= row["high"] <= 1  # type: ignore[operator]

@@ -1,5 +1,6 @@
 """Takes of flips: the rate, that of one picture asked twice, and what lies beyond."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -81,3 +82,23 @@ def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: 
     assert before in STUDY
     with pytest.raises(FaceValueError, match=message):
         read(STUDY.replace(before, after, 1)).study()
+
+
+def test_a_study_that_only_describes_leads_with_what_it_describes(read: Reader, tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from facevalue.report import summary
+    from facevalue.report.sections import page_of
+    from facevalue.runs.stored import StoredRun
+
+    read(STUDY.replace('[[take]]\nmeasure = "shift"\n', ""))
+    estimates = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run").estimates()
+    stored = StoredRun.open(tmp_path / "run")
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(summary(estimates, stored.measures, page=page_of(stored.study)))
+    lines = captured.get().splitlines()
+    assert re.search(r"^(Cap|Thick-rimmed): .* to (Cap|Thick-rimmed): .*\(flips of the answer by variation: ", lines[0])
+    assert "not measurable" not in captured.get()
+    titles = [line.split("  ")[0] for line in lines if line.startswith("Share of replies")]
+    assert titles == ["Share of replies without a valid answer"]

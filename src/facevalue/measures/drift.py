@@ -16,7 +16,7 @@ DRIFT = Measure(
     title="Drift of the answers while the run lasted",
     equation=(
         "b = Σ_u x_u r_u / Σ_u x_u², x_u and r_u the means over a unit's answers of t - mean of t and y - mean of y, "
-        "both within the same question; t in [0, 1] is the share of the run's answers that had come"
+        "both within the same question; t in [0, 1] is the share of the run's answers that had come; b is cut at ±1"
     ),
     unit="probability",
     cluster="unit asked together",
@@ -143,6 +143,7 @@ def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
         np.array([int(units["n"].sum())]), np.array([units.height]),
         np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
     )  # fmt: skip
+    estimates.value.clip(-1.0, 1.0, out=estimates.value)  # as its interval is: of few answers a line leads beyond
     return estimates, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
 
 

@@ -15,7 +15,7 @@ from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.outside_scores import JUDGED_BY
-from facevalue.protocol.page import Findings, Page, Section
+from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
     ALIKE,
@@ -153,14 +153,18 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         if row.take.of
     }
     return Page(
-        lead=tuple(_lead(row, several=several) for row in tested),
+        lead=tuple(_lead(row, several=several) for row in tested)
+        or tuple(_described(row, several=several) for row in taken),
         together=several and len(tested) > 1,
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
         stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if outside else NO_SCORER),
-        units=UnitsCard(floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else ""),
+        units=UnitsCard(
+            of=() if tested else (taken[0].of,),
+            floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else "",
+        ),
     )
 
 
@@ -290,6 +294,13 @@ def _lead(row: _Taken, *, several: bool) -> Findings:
         strongest=(form, form),
         title=f"Clearest: {name}",
     )
+
+
+def _described(row: _Taken, *, several: bool) -> Described:
+    """What leads where nothing is tested."""
+    of_score = f" of {row.score.name.replace('_', ' ')}" if several else ""
+    text = f"({_lower(_title(row.take))}{of_score}: described, and not tested)"
+    return Described(of=row.of, text=text, row=f"{row.of.label}: {{value}}")
 
 
 def _section(name: str, title: str, members: Sequence[_Taken], *, several: bool) -> Section:

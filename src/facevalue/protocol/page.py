@@ -114,10 +114,10 @@ class Described:
     """The values by the coarsest breakdown; their range is told, each with its `row`."""
     text: str
     """What they are shares of ("of the answers about what pictures show are wrong")."""
-    ends: Of
+    ends: Of | None = None
     """Values by a finer breakdown, of which the largest and the smallest are told."""
-    most: str
-    least: str
+    most: str = ""
+    least: str = ""
     """How these begin ("most often about")."""
     row: str = "{value}"
     more: str = ""

@@ -308,8 +308,8 @@ def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headl
     ends = sorted(measurable, key=lambda e: e.value or 0.0)
     texts = [view.said(lead.row, e) for e in dict.fromkeys([ends[0], ends[-1]])]
     sentence = f"{view.whose}{' to '.join(texts)} {lead.text}"
-    finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0)
-    if len(finer) > 1:
+    finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
+    if lead.ends and len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
         sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
     return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())

@@ -101,12 +101,14 @@ def _wholes(
     table.add_column("")
     for model in models:
         table.add_column(Text(model), justify="left")
+    titles = set()
     for name in measures:
         estimates = [numbers.one(name, model) for model in models]
-        if not any(e is not None for e in estimates):
-            continue
         measure = measures_by_name.get(name)
         title = measure.title if measure else name
+        if title in titles or not any(e is not None for e in estimates):
+            continue  # of one share by two definitions the study's own comes first
+        titles.add(title)
         cells = [_cell(e, measure) for e in estimates]
         table.add_row(Text(title), *cells)
     return table
