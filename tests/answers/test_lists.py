@@ -16,6 +16,10 @@ JOBS = ("nurse", "engineer", "police officer")
         "nurse, engineer, police officer",
         "Nurse, engineer and a police officer.",
         "Jobs: nurse; engineer; police officer",
+        "a nurse, an engineer or a police officer",
+        "Nurse, engineer, and/or police officer",
+        "nurse/engineer, police officer",
+        "nurse、engineer、police officer",
         "Nurse\nEngineer\nPolice officer",
         "Nurse: cares for people\nEngineer: builds\nPolice officer: helps",
         "1. nurse\n2. engineer\n3. police officer",
@@ -36,7 +40,7 @@ def test_forms_of_one_list(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["None.", "none", "[]", "- none", "None of these jobs", "Jobs: none", "Nothing", "N/A"]
+    "reply", ["None.", "none", "[]", "- none", "None of these jobs", "Jobs: none", "Nothing", "N/A", "n/a"]
 )
 def test_an_empty_list_is_an_answer_where_it_is_said(reply: str) -> None:
     assert lists.parse(reply) == ((), None)

@@ -138,6 +138,11 @@ def test_what_is_not_judged_yet_is_missing_and_never_zero(folder: Path) -> None:
     assert bounds.rows() == [(0.0, 1.0), (0.0, 1.0)]
 
 
+def test_a_page_of_unjudged_texts_says_how_they_are_judged(folder: Path) -> None:
+    report([StoredRun.open(folder)], folder / "report.html")
+    assert "No text has been sorted yet: `facevalue judge RUN" in (folder / "report.html").read_text()
+
+
 def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: Path) -> None:
     _judge(folder, Judging(lambda prompt: "Purple" if _tone(prompt) == "(a)" else "(b)"))
     rows = _estimates(folder)

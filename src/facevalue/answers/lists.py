@@ -33,7 +33,10 @@ _NUMBERED = re.compile(r"(?:^|(?<=\s))\(?(\d{1,3})[.)]\s+")
 _HEADING = re.compile(r"^[^,;:\n]{0,120}:\s*")
 _REMARK = re.compile(r"\s*(?::|\s[-–—]\s|\s\(|,|;|\s(?:because|since|as)\s).*$", re.DOTALL)
 _GLOSS = re.compile(r"(?::|\s[-–—]\s).*$")
-_BETWEEN = re.compile(r"\s*(?:[,;•\n]|\s[&/]\s)\s*(?:(?:and|or)\s+)?|\s+and\s+", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"\s*(?:[,;•\n、，；]|\s[&/]\s|(?<=\w{3})/(?=\w{3}))\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and|or)\s+",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:an?|the|and|or)\s+")
 _SENTENCE = re.compile(
     r"^(?:i|he|she|they|it|we|you|this|that|there|here|(?:the|a) (?:person|people|man|woman|image|picture|photo))\b"

@@ -14,7 +14,7 @@ from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
-from facevalue.protocol.outside_scores import JUDGED_BY
+from facevalue.protocol.outside_scores import JUDGED_BY, NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
@@ -144,7 +144,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    outside = any(outside_of(task.ask.reply) for task in tasks)
+    statuses = [name for task in tasks for name in outside_of(task.ask.reply).statuses]
     varied = [_varied(taken, variants, several=several)] if variants else []
     judged = _judged(tasks, taken, by_task)
     others = {
@@ -160,12 +160,19 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
-        stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if outside else NO_SCORER),
+        stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if statuses else NO_SCORER),
+        missing=partial(_unsettled, statuses),
         units=UnitsCard(
             of=() if tested else (taken[0].of,),
             floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else "",
         ),
     )
+
+
+def _unsettled(statuses: Sequence[str], look: Look) -> str:
+    """Say how texts get a score where none has one; nothing elsewhere."""
+    reasons = (name.partition("_")[0] for name in statuses if (e := look.one(name)) is not None and e.value == 1)
+    return " ".join(dict.fromkeys(NEXT_STEPS[reason] for reason in reasons if reason in NEXT_STEPS))
 
 
 def _varied(taken: Sequence[_Taken], variants: Sequence[Variant], *, several: bool) -> Section:

@@ -88,7 +88,8 @@ class NamedList(WrittenReply):
         """What each list names; each distinct reply is read once."""
         parsed = lists.parse_column(frame, "text")
         codes, table = _coded(parsed["entries"])
-        entries = [self._entries(text) for text in table]
+        option_of = self._option_of
+        entries = [_entries(text, option_of) for text in table]
         fits = np.array([self.least <= len(names) <= self.most for names in entries], dtype=np.bool_)
         valid = (codes >= 0) & np.append(fits, False)[codes]
 
@@ -112,17 +113,23 @@ class NamedList(WrittenReply):
         scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of).items()}
         return whole(scores, na).with_columns(texts, entries_of)
 
-    def _entries(self, text: str) -> list[str]:
-        """Names of the options among the entries, and all other entries as they are, each once."""
-        entries = text.split(lists.SEPARATOR) if text else []
-        return list(dict.fromkeys(self._option_of.get(entry, entry) for entry in entries))
-
     @property
     def _option_of(self) -> dict[str, str]:
         texts = (
             (name, text) for name, wording in self.vocabulary.items() for text in (name.replace("_", " "), wording)
         )
         return {lists.entry(text): name for name, text in texts}
+
+
+def _entries(text: str, option_of: Mapping[str, str]) -> list[str]:
+    """Names of the options among the entries, two of "nurse/cook", and all others as they are; each once."""
+    names: list[str] = []
+    for entry in text.split(lists.SEPARATOR) if text else []:
+        pieces = [piece.strip() for piece in entry.split("/")]
+        if entry in option_of or any(piece not in option_of for piece in pieces):
+            pieces = [entry]
+        names += [option_of.get(piece, piece) for piece in pieces]
+    return list(dict.fromkeys(names))
 
 
 def _coded(texts: pl.Series) -> tuple[np.ndarray, list[str]]:

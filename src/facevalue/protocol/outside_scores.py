@@ -27,6 +27,11 @@ _TOLD = {
     _INVENTED: ("Texts for which the judge invents a category", "texts with a category that there is not: never used"),
     _UNSCORED: ("Texts without a score", "texts that no scorer has read, or that it gives no score"),
 }
+NEXT_STEPS = {
+    _UNJUDGED: "No text has been sorted yet: `facevalue judge RUN --model MODEL` does that.",
+    _UNSCORED: "No text has been scored yet: `facevalue annotate RUN --with SCORER` does that.",
+}
+"""What is said where all texts lack a score for that reason."""
 
 
 @dataclass(frozen=True)
