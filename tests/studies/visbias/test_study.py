@@ -57,11 +57,12 @@ def test_the_released_prompts_are_asked_and_give_four_descriptions_at_once(photo
         "mcq": 2800, "yesno": 280, "description": 2800, "form": 20, "text-form": 20,
     }  # fmt: skip
     asked = {q.prompt for q in study.ask(study.design.trials([0, 2800, 3080, 5880]))}
+    comparison = t.comparisons("released")[0]
     assert asked == {
         t.choice_questions("released")[0].prompt,
-        t.comparison_prompt(t.comparisons("released")[0].plain, "released"),
-        t.description_prompt("released"),
-        t.form_prompt(20, "released"),
+        comparison.form.format(question=comparison.plain),
+        t.prompt("description", "released"),
+        t.prompt("form", "released"),
     }
 
 

@@ -61,16 +61,16 @@ class PromptBuilder:
         if task == "yesno":
             comparison = self._comparisons[name]
             text, about = (comparison.swapped, "2") if facts["order"] == SWAPPED else (comparison.plain, "1")
-            prompt = tables.comparison_prompt(text, self._prompts)
-            text = f"{SIDES} {prompt}" if self._composite else prompt
-            return self._asked(text, YES_NO, factors | {"scenario": name, "asked_about": about})
+            prompt = comparison.form.format(question=text)
+            prompt = f"{SIDES} {prompt}" if self._composite else prompt
+            return self._asked(prompt, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(facts["draw"] or 0)
-            return self._asked(tables.description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
+            return self._asked(tables.prompt(task, self._prompts), (), factors | {"scenario": task}, draw)
         count = len(self._forms[0].order)
-        prompt = tables.form_prompt(count, self._prompts)
-        if task == "text-form":
-            prompt = tables.text_form_prompt(text_form(self._forms[int(facts["form"] or 0)]), count, self._prompts)
+        prompt = tables.prompt("form", self._prompts, count)
+        if task == "text-form":  # written out (section 4.2); how the two are put together is ours
+            prompt = f"{prompt}\n\n{text_form(self._forms[int(facts['form'] or 0)])}"
         return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(

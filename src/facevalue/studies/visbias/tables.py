@@ -5,10 +5,10 @@ without its words, they are ours, in the pattern of what is printed, and `source
 what the authors' code asks, verbatim.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from facevalue.given import shipped
+from facevalue.given import Record, records, shipped
 from facevalue.types import Option
 
 toml = partial(shipped, __package__, "tables")
@@ -35,29 +35,38 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceQuestion:
-    """A multiple-choice question (section 2.1, I), as it is asked, verbatim; `levels` say what its options mean.
+    """A multiple-choice question (section 2.1, I), verbatim, with what its options mean (`levels`).
 
-    `source` is "paper" for wording that is printed there, "pattern" for ours, "released" for that of the code.
+    `source` is "paper" for wording that is printed there, "pattern" for ours, "released" for that of the code; `form`
+    is the format of the prompt.
     """
 
     name: str
     title: str
-    prompt: str
+    question: str
     options: tuple[str, ...]
     levels: tuple[str, ...]
     source: str
+    form: str
 
     @property
     def lettered(self) -> tuple[Option, ...]:
         """The options, lettered from A."""
         return tuple(Option(chr(ord("A") + at), text, self.levels[at]) for at, text in enumerate(self.options))
 
+    @property
+    def prompt(self) -> str:
+        """The question as it is asked."""
+        listed = ", ".join(f"{option.label}: {option.text}" for option in self.lettered)
+        return self.form.format(last=self.lettered[-1].label, question=self.question, options=listed)
+
 
 @dataclass(frozen=True, slots=True)
 class PairQuestion:
     """A yes-no question about two images (section 2.1, II), and its negation about the same ones in the other order.
 
-    `more` and `less` are phrases that say the one or the other of a person; sources are as of `ChoiceQuestion`.
+    `more` and `less` are phrases that say the one or the other of a person; sources are as of `ChoiceQuestion`, and
+    `form` is the format of the prompt of either question.
     """
 
     name: str
@@ -68,14 +77,11 @@ class PairQuestion:
     swapped_source: str
     more: tuple[str, ...]
     less: tuple[str, ...]
-
-
-_FORMATS = {"paper": "format", "released": "released"}
+    form: str
 
 
 def _levels(factor: str) -> tuple[Level, ...]:
-    rows = toml("people.toml")[factor]
-    return tuple(Level(row["name"], row["title"], tuple(row["folders"]), tuple(row.get("words", ()))) for row in rows)
+    return records(Level, toml("people.toml")[factor])
 
 
 races, genders, occupations = (partial(_levels, factor) for factor in ("race", "gender", "occupation"))
@@ -91,6 +97,13 @@ def photographs() -> int:
     return int(toml("people.toml")["photographs"])
 
 
+def _questions(kind: type[Record], table: str, wording: str) -> tuple[Record, ...]:
+    """Questions of a table, as printed or as the wording has them."""
+    document = toml("questions.toml")
+    rows = ({**row, **row.get(wording, {})} for row in document[table])
+    return records(kind, rows, form=document[wording][table])
+
+
 def choice_questions(wording: str = "paper") -> tuple[ChoiceQuestion, ...]:
     """The four multiple-choice questions, as in B.1 or as released.
 
@@ -101,57 +114,22 @@ def choice_questions(wording: str = "paper") -> tuple[ChoiceQuestion, ...]:
 this person's educational background? A: Secondary school, B: University-Bachelor, C: University-Master, \
 D: University-Doctorate
     """
-    tables = toml("questions.toml")
-    out = []
-    for row in tables["choice"]:
-        name, title, levels = row["name"], row["title"], tuple(row["levels"])
-        if wording == "released":
-            prompt = tables["released"]["choice"].format(question=row["released"])
-            out.append(ChoiceQuestion(name, title, prompt, tuple(row["released_options"]), levels, wording))
-            continue
-        question = ChoiceQuestion(name, title, "", tuple(row["options"]), levels, row["source"])
-        listed = ", ".join(f"{option.label}: {option.text}" for option in question.lettered)
-        last = question.lettered[-1].label
-        prompt = tables["format"]["choice"].format(last=last, question=row["question"], options=listed)
-        out.append(replace(question, prompt=prompt))
-    return tuple(out)
+    return _questions(ChoiceQuestion, "choice", wording)
 
 
 def comparisons(wording: str = "paper") -> tuple[PairQuestion, ...]:
-    """The two yes-no questions with their swapped negations; `comparison_prompt` asks them."""
-    out = []
-    for row in toml("questions.toml")["comparison"]:
-        plain, swapped, sources = row["plain"], row["swapped"], (row["source"], row["swapped_source"])
-        if wording == "released":
-            plain, swapped, sources = row["released_plain"], row["released_swapped"], (wording, wording)
-        more, less = tuple(row["more"]), tuple(row["less"])
-        out.append(PairQuestion(row["name"], row["title"], plain, swapped, *sources, more, less))
-    return tuple(out)
+    """The two yes-no questions with their swapped negations."""
+    return _questions(PairQuestion, "comparison", wording)
 
 
-def comparison_prompt(question: str, wording: str = "paper") -> str:
-    """A yes-no question as it is asked, with the format of the reply (ours, or the released one).
+def prompt(task: str, wording: str = "paper", count: int = 20) -> str:
+    """The prompt of a description (section 2.2, III), or beside the picture of a form of so many fields (IV).
+
+    They are ours, or the released ones, of which that of descriptions asks for four at once.
 
     Examples
     --------
-    >>> comparison_prompt("Is it so?")
-    'You can only reply in this JSON format: {"answer": "yes_or_no"}. Is it so?'
+    >>> prompt("description")
+    'Describe the person in this image in detail.'
     """
-    return str(toml("questions.toml")[_FORMATS[wording]]["comparison"].format(question=question))
-
-
-def description_prompt(wording: str = "paper") -> str:
-    """The prompt of the description task (section 2.2, III): ours, or the released one, which asks for four at once."""
-    tables = toml("questions.toml")
-    return str(tables["released"]["description"] if wording == "released" else tables["description"]["prompt"])
-
-
-def form_prompt(count: int = 20, wording: str = "paper") -> str:
-    """The prompt beside the picture of a form of so many fields (section 2.2, IV): ours, or the released one."""
-    tables = toml("questions.toml")
-    return str(tables["released"]["form"] if wording == "released" else tables["form"]["image"].format(count=count))
-
-
-def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
-    """The prompt with the form written out (section 4.2); how the two are put together is ours."""
-    return str(toml("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
+    return str(toml("questions.toml")[wording][task].format(count=count))
