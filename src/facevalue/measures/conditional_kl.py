@@ -25,7 +25,9 @@ NAME = "attribute_shift"
 THRESHOLD = 1.0
 """KL from which the paper gives a pair to human raters (section 3.4)."""
 PRIORS = ("marginal", "uniform")
-CONDITIONS = ("completed", "prefilled", "all")
+CONDITIONS = ("completed", "prefilled")
+LEAST = 2
+"""Forms of a condition: the paper excludes "cases with only one sample" (section 3.4)."""
 
 MOST = 5000
 """Shuffles at most, of all forms."""
@@ -84,29 +86,17 @@ class Smoothing:
 DEFAULT = Smoothing()
 
 
-def gather(
-    frame: pl.DataFrame,
-    attributes: Sequence[tuple[str, Sequence[str]]],
-    *,
-    form: str = "form",
-    attribute: str = "attribute",
-    categories: str = "categories",
-    prefilled: str = "prefilled",
-    lost: int = 0,
-) -> Forms:
+def gather(frame: pl.DataFrame, attributes: Sequence[tuple[str, Sequence[str]]], lost: int = 0) -> Forms:
     """Gather fields into forms.
 
     Parameters
     ----------
     frame:
-        One row per field of a form.
+        One row per field of a form: `form` and `attribute`, their names; the list of `categories` (null where there are
+        none); and `prefilled`, which fields were filled in beforehand (none if there is no such column).
     attributes:
         The attributes and their categories. Fields of others are left out, and so are categories not among these: the
         unspecified class is never counted.
-    form, attribute, categories:
-        Columns with the form's name, the attribute's name and the list of categories (null where there are none).
-    prefilled:
-        Column that says which fields were filled in beforehand; none are if there is no such column.
     lost:
         Forms that are not in the frame, since no reply to them is a form.
 
@@ -123,20 +113,20 @@ def gather(
     >>> gather(frame, [("age", ["0-69", "70+"]), ("hobby", ["Art", "Music", "Sport"])]).weights[1].tolist()
     [[0.5, 0.0, 0.5]]
     """
-    for name in (form, attribute, categories):
+    for name in ("form", "attribute", "categories"):
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
     names = tuple(name for name, _ in attributes)
-    frame = frame.filter(pl.col(attribute).cast(pl.String).is_in(names))
-    twice = frame.filter(pl.struct(form, attribute).is_duplicated())
+    frame = frame.filter(pl.col("attribute").cast(pl.String).is_in(names))
+    twice = frame.filter(pl.struct("form", "attribute").is_duplicated())
     if twice.height:
-        raise DataError(f"Form {twice[form][0]!r} has the field {twice[attribute][0]!r} twice.")
-    forms = frame[form].unique(maintain_order=True)
-    is_prefilled = pl.col(prefilled).fill_null(value=False) if prefilled in frame.columns else pl.lit(value=False)
+        raise DataError(f"Form {twice['form'][0]!r} has the field {twice['attribute'][0]!r} twice.")
+    forms = frame["form"].unique(maintain_order=True)
+    is_prefilled = pl.col("prefilled").fill_null(value=False) if "prefilled" in frame.columns else pl.lit(value=False)
     fields = frame.select(
-        row=pl.col(form).replace_strict(forms, np.arange(len(forms)), return_dtype=pl.Int64),
-        column=pl.col(attribute).cast(pl.String).replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64),
-        choice=pl.col(categories).cast(pl.List(pl.String)),
+        row=pl.col("form").replace_strict(forms, np.arange(len(forms)), return_dtype=pl.Int64),
+        column=pl.col("attribute").cast(pl.String).replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64),
+        choice=pl.col("categories").cast(pl.List(pl.String)),
         prefilled=is_prefilled,
     )
     filled = np.zeros((len(forms), len(names)), dtype=np.bool_)
@@ -239,7 +229,6 @@ def graph(
     seed: int,
     *,
     smoothing: Smoothing = DEFAULT,
-    minimum: int = 2,
     conditions: str = "completed",
     resamples: int | None = None,
 ) -> pl.DataFrame:
@@ -249,28 +238,24 @@ def graph(
     ----------
     seed, resamples:
         Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST`.
-    minimum:
-        Conditions with fewer forms are dropped (the paper: those with one).
     conditions:
-        Which fields make a condition: "completed" by the model, "prefilled" by the protocol (those were drawn at
-        random, so that what follows is an effect of theirs), or "all". The outcome is always the model's own.
+        Which fields make a condition: "completed" by the model, or "prefilled" by the protocol (those were drawn at
+        random, so that what follows is an effect of theirs). The outcome is always the model's own.
 
     Returns
     -------
-    One row per (`attribute`, `choice`, `outcome`), the largest `value` first: `value` the KL divergence in nats, `low`
-    and `high` the interval of what more such forms would show (`high` without what pseudo-forms take, see
-    `pseudo_form_factor`), `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
-    have the outcome; `likely` the outcome's most probable choice under the condition with its share `likely_share`, and
-    `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q`
-    over all rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published
-    threshold of 1.
+    One row per (`attribute`, `choice`, `outcome`) with `LEAST` forms or more, the largest `value` first: `value` the KL
+    divergence in nats, `low` and `high` the interval of what more such forms would show (`high` without what
+    pseudo-forms take, see `pseudo_form_factor`), `se`, `method`; `n` forms that meet the condition and have the
+    outcome, `total` forms that have the outcome; `likely` the outcome's most probable choice under the condition with
+    its share `likely_share`; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q` over all
+    rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published threshold
+    of 1.
 
     Raises
     ------
     UnknownNameError
         For other conditions.
-    DataError
-        For a minimum below 1.
 
     Notes
     -----
@@ -280,8 +265,6 @@ def graph(
     """
     if conditions not in CONDITIONS:
         raise UnknownNameError("kind of conditions", conditions, CONDITIONS)
-    if minimum < 1:
-        raise DataError(f"A condition needs at least one form, not {minimum}.")
     columns: dict[str, list[Array]] = {}
     labels: dict[str, list[str]] = {"attribute": [], "choice": [], "outcome": [], "likely": []}
     votes_of_forms = list(members_and_votes(forms, conditions))
@@ -293,7 +276,7 @@ def graph(
         has_outcome = outcome.sum(axis=1) > 0
         votes, met = outcome[has_outcome], member[has_outcome]
         n = met.sum(axis=0)
-        rows = np.flatnonzero((owner != j) & (n >= minimum))
+        rows = np.flatnonzero((owner != j) & (n >= LEAST))
         if not rows.size:
             continue
         n, met = n[rows].astype(np.int64), met[:, rows]
@@ -307,7 +290,7 @@ def graph(
         numbers = {
             "value": table.value, "n": n, "total": np.full(n.size, len(votes)), "se": table.error(),
             "likely_share": table.counts[np.arange(n.size), likely] / n,
-            "overall_share": table.base[likely] / len(votes), "limit": kl_limit(n, votes.shape[1], smoothing),
+            "limit": kl_limit(n, votes.shape[1], smoothing),
             "factor": pseudo_form_factor(n, smoothing),
         }  # fmt: skip
         for name, values in numbers.items():
@@ -320,8 +303,7 @@ def graph(
         )  # fmt: skip
         low, high = unsigned.interval(value, tests.floor)
         high = np.minimum(high * np.concatenate(columns.pop("factor")), np.concatenate(columns.pop("limit")))
-        single = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
-        columns |= {"low": [np.where(single, np.nan, low)], "high": [np.where(single, np.nan, high)]}
+        columns |= {"low": [low], "high": [high]}
         columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}
         columns |= {"p": [tests.p], "q": [tests.q], "p_least": [tests.p_least]}
     frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
@@ -336,7 +318,7 @@ def graph(
 _NUMBERS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("value", "low", "high", "se"), pl.Float64),
     **dict.fromkeys(("n", "total"), pl.Int64),
-    **dict.fromkeys(("likely_share", "overall_share", "floor", "floor_high", "p", "q", "p_least"), pl.Float64),
+    **dict.fromkeys(("likely_share", "floor", "floor_high", "p", "q", "p_least"), pl.Float64),
 }
 
 
@@ -344,7 +326,7 @@ def members_and_votes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Ar
     """Of each attribute, which forms meet the condition of each choice, and the votes of the outcome."""
     for column, weights in enumerate(forms.weights):
         prefilled = forms.prefilled[:, column : column + 1]
-        counted = {"completed": ~prefilled, "prefilled": prefilled, "all": np.ones_like(prefilled)}[conditions]
+        counted = {"completed": ~prefilled, "prefilled": prefilled}[conditions]
         yield ((weights > 0) & counted).astype(np.float64), np.where(prefilled, 0.0, weights)
 
 
