@@ -1,9 +1,13 @@
 """Published beside recomputed: when two numbers are the same, and what is said where they are not."""
 
+from functools import partial
+
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facevalue.protocol.paper import Paper, estimated
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction, readings
 
 
@@ -84,3 +88,28 @@ def test_only_a_difference_without_a_reason_is_unexplained() -> None:
     assert list(Reproduction((known,), {}).json()["cells"][0]) == [
         "table", "row", "column", "published", "recomputed", "same", "note",
     ]  # fmt: skip
+
+
+def test_cells_point_at_estimates_by_their_rows_and_columns() -> None:
+    block = {
+        "table": "1", "missing": "no answers", "columns": ["m/a", "m/b", "n/a"],
+        "rows": {"Women": ["0.5", "0.2", "0.1"], "Men": ["0.9"]}, "note": {"Men": {"m/a": "a misprint"}},
+        "estimate": {"measure": "share", "row": "group", "column": "model/question", "dimension": ""},
+    }  # fmt: skip
+    document = {"titles": {"1": "shares"}, "notices": [], "claims": [], "levels": {"Women": "female", "Men": "male"}}
+    rows = [("m", "a", "female", None, 0.52), ("m", "a", "male", None, 0.6), ("m", "b", "female", "race", 0.2)]
+    columns = ["model", "question", "group", "dimension", "value"]
+    estimates = pl.DataFrame(rows, schema=columns, orient="row").with_columns(measure=pl.lit("share"))
+    cells = Paper({**document, "cells": [block]}).reproduce({"estimate": partial(estimated, estimates)}).cells
+    assert [(cell.row, cell.column, cell.recomputed, cell.same, cell.note) for cell in cells] == [
+        ("Women", "m/a", 0.52, True, None),
+        ("Women", "m/b", None, None, "no answers"),  # only of people of some race; of n nothing is at hand
+        ("Men", "m/a", 0.6, False, "a misprint"),
+    ]
+
+
+def test_an_average_is_that_of_the_other_rows() -> None:
+    block = {"table": "2", "columns": ["a"], "value": {"Average": "average"},
+             "rows": {"x": ["1.0"], "y": ["2.0"], "z": ["?30"], "Average": ["1.5"]}}  # fmt: skip
+    (cell,) = Paper({"titles": {"2": ""}, "notices": [], "claims": [], "cells": [block]}).reproduce({}).cells
+    assert (cell.row, cell.recomputed, cell.same) == ("Average", 1.5, True)
