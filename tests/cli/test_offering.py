@@ -46,7 +46,7 @@ def test_so_it_is_for_runs(facevalue: Command) -> None:
     judged = facevalue("judge", "r", "--model", "sim/default")
     assert (judged.status, judged.err) == (
         1,
-        "Error: r: vignette offers no replies that a judge may sort; visbias and counterfactuals do.\n",
+        "Error: r: vignette offers no replies that a judge may sort; visbias, counterfactuals and bbq-v-open do.\n",
     )
 
 
@@ -70,6 +70,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "modscan": ["reproduce", "prompts"],
         "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
         "bbq-v": ["reproduce"],
+        "bbq-v-open": ["judge"],
         "gras": ["reproduce"],
         "cultural-counterfactuals": ["annotate"],
         "cross-cultural-values": ["judge"],

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +11,14 @@ from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
+from facevalue.models.base import Capabilities
 from facevalue.protocol.study import Study
+from facevalue.runs.joined import estimate
+from facevalue.runs.judged import Doubts, ask
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies import STUDIES
 from facevalue.studies.declared import bbq_v
+from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command, facevalue
 
 __all__ = ["facevalue"]
@@ -130,6 +135,40 @@ def test_its_commands_say_what_they_need(facevalue: Command, tmp_path: Path) -> 
     assert "bbq-v" in facevalue("studies").out
     assert facevalue("new", "mine.toml", "--like", "bbq-v").status == 0
     assert "s_dis" in (tmp_path / "mine.toml").read_text()
+
+
+class Sorter:
+    """A judge to whom every second text says that it cannot be known."""
+
+    capabilities, name = Capabilities(), "sorter"
+
+    def settings(self) -> dict[str, str]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        for number, request in enumerate(requests):
+            assert "Cannot be determined" not in request.question.prompt  # the options are not told
+            yield Response(request.trial, 0, Status.OK, "(a)" if number % 2 else "(b)")
+
+
+def test_open_answers_are_sorted_by_a_judge(listed: Callable[[pl.DataFrame], Path], tmp_path: Path) -> None:
+    study = fv.study("bbq-v-open", manifest=listed(rows()), kind="illustrated")
+    fv.run(study, "sim/strong", tmp_path / "run")
+    doubts = Doubts()
+    stored = StoredRun.open(tmp_path / "run", doubts.judge)
+    for _ in answers(stored):
+        pass
+    assert ask(tmp_path / "run", list(doubts.texts), Sorter()).failed == 0
+    table = estimate([StoredRun.open(tmp_path / "run")])[0]
+    unknown = table.filter(measure="mean_answer_unknown")
+    assert set(unknown["condition"]) == {"ambig", "disambig"}
+    assert unknown["value"].is_between(0, 1).all()
+    assert not {"context", "query", "template"} & set(table.columns)
+    with pytest.raises(FaceValueError, match=r"rows\.csv: 'query' is empty: row 3"):
+        fv.study("bbq-v-open", manifest=listed(_cell("query", None)(rows())), kind="illustrated")
 
 
 def _cell(column: str, value: str | None, row: int = 3) -> Change:

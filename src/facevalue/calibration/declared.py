@@ -58,6 +58,10 @@ def calibration_of(protocol: Protocol) -> Calibration:
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
         counted=NOUNS[sets.unit],
+        leans=tuple(
+            measure_name(take, task.breakdown, score)
+            for task in tasks for take in task.takes if take.measure == LEAN for score in task.scores_of(take)
+        ),
         in_one_order=all(len(task.axes.orderings) == 1 for task in tasks),
         rivals=tuple(
             Rival(

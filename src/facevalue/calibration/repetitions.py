@@ -68,8 +68,10 @@ class Audit:
         """Make the estimates that are tested."""
         audits = audits_of(self.study, self.size)
         judged = audits.judged(audits.answers(self.condition, TABLE, self.seed), self.margins)
-        of_pictures = pl.col("measure").is_in(audits.calibration.own_pictures)
-        tested = judged.filter(pl.col("family").is_not_null(), ~of_pictures)
+        calibration = audits.calibration
+        leans = calibration.leans if self.condition.rare or calibration.in_one_order else ()
+        of_answers = pl.col("measure").is_in([*calibration.own_pictures, *leans])
+        tested = judged.filter(pl.col("family").is_not_null(), ~of_answers)
         return tested.select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(self.seed))
 
 

@@ -84,6 +84,9 @@ class Calibration:
         Simple tests beside the study's own.
     own_pictures:
         Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
+    leans:
+        Measures of how far answers lean to one option, which is a difference where one outweighs the others, or where
+        the one shown first is always the same: no finding of them is false there.
     same:
         Fields of forms that a question asks for as well: by title, from their categories to the question's options, the
         one shown first at the front. Without anything planted both are drawn alike.
@@ -103,6 +106,7 @@ class Calibration:
     units: tuple[str, ...] = ("image", "identity", "set")
     rivals: tuple[Rival, ...] = ()
     own_pictures: tuple[str, ...] = ()
+    leans: tuple[str, ...] = ()
     same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     narrow: Mapping[str, OptionValue] = field(default_factory=dict)
     in_one_order: bool = False

@@ -13,13 +13,16 @@ from facevalue.protocol.sets import Sets
 from facevalue.protocol.takes import Take
 from facevalue.stimuli.faults import Faults
 
+TEMPLATE = "template"
+"""Unit of rows that were written from what was sampled."""
+
 
 def texts_of_rows(sets: Sets, asks: Collection[Ask], takes: Sequence[Take]) -> tuple[str, ...]:
     """Columns that are texts of the rows' questions and no factors: those that fill slots, and no take names.
 
-    None where no options are filled from pictures: columns that fill slots of a prompt alone are factors.
+    None where questions are crossed with pictures: columns that fill slots of a prompt alone are factors.
     """
-    filling = (name for ask in asks if ask.option_columns for name in ask.of_pictures)
+    filling = (name for ask in asks if _is_of_rows(ask, sets) for name in ask.of_pictures)
     used = {name for take in takes for name in (*take.by, take.of, *take.any)}
     factors = {*used, *sets.cue}
     return tuple(dict.fromkeys(name for name in filling if name in sets.columns and name not in factors))
@@ -33,23 +36,35 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
     DataError
         A text is empty, a key names no option, or two options of a row cannot be told apart; names the rows.
     """
-    if not ask.option_columns or not isinstance(ask.reply, Options):
+    if not _is_of_rows(ask, sets):
         return
     table, faults = sets.manifest, Faults()
     for name in ask.of_pictures:
-        faults.where(f"{name!r} is empty", table[name].is_null())
-    names = list(ask.reply.texts)
-    for key in ask.reply.keys:
-        if key in ask.option_columns:
-            faults.where(f"{key!r} names no option ({', '.join(names)})", ~table[key].is_in(names), table[key])
-    for scale in ask.reply.scales:
-        for first, second in combinations([name for name in scale.slots if name in ask.option_columns], 2):
-            faults.where(f"{first!r} and {second!r} name one option", table[first] == table[second], table[first])
+        if name in table.columns:
+            faults.where(f"{name!r} is empty", table[name].is_null())
+    if isinstance(ask.reply, Options):
+        _check_keys(ask, ask.reply, table, faults)
     faults.check(place)
-    if sets.unit == "template" and "path" in table.columns:
+    if sets.unit == TEMPLATE and "path" in table.columns:
         shared = table.select(pl.col(sets.key).n_unique().over("path") > 1).to_series()
         faults.where("the picture is in rows of two templates, which were not sampled apart", shared, table["path"])
         faults.check(place)
     for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
         with placed(f"{place}: row {number}"):
             check_apart(ask.options(texts, ask.reply.orderings[0]))
+
+
+def _is_of_rows(ask: Ask, sets: Sets) -> bool:
+    """Whether each row asks a question of its own."""
+    return bool(ask.option_columns) or (sets.unit == TEMPLATE and bool(ask.of_pictures))
+
+
+def _check_keys(ask: Ask, reply: Options, table: pl.DataFrame, faults: Faults) -> None:
+    """Find rows whose columns name no option of theirs, or one twice."""
+    names = list(reply.texts)
+    for key in reply.keys:
+        if key in ask.option_columns:
+            faults.where(f"{key!r} names no option ({', '.join(names)})", ~table[key].is_in(names), table[key])
+    for scale in reply.scales:
+        for first, second in combinations([name for name in scale.slots if name in ask.option_columns], 2):
+            faults.where(f"{first!r} and {second!r} name one option", table[first] == table[second], table[first])

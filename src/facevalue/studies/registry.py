@@ -28,6 +28,7 @@ _OWN = Later("facevalue.protocol", "own")
 _FILES = "facevalue.studies.declared"
 DECLARED = {
     "bbq-v": Extras(reproduce=Recomputed(Later(_FILES, "bbq_v").reproduce, released=True)),
+    "bbq-v-open": Extras(judge="open answers"),
     "gras": Extras(reproduce=Recomputed(Later(_FILES, "gras").reproduce, released=True)),
     "reflect": Extras(),
     "reflect-pairs": Extras(),
