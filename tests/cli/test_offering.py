@@ -44,10 +44,8 @@ def test_so_it_is_for_runs(facevalue: Command) -> None:
         "Error: r: vignette offers no questionnaire; visbias and counterfactuals do.\n",
     )
     judged = facevalue("judge", "r", "--model", "sim/default")
-    assert (judged.status, judged.err) == (
-        1,
-        "Error: r: vignette offers no replies that a judge may sort; visbias, counterfactuals and bbq-v-open do.\n",
-    )
+    assert judged.status == 1
+    assert "r: vignette offers no replies that a judge may sort; visbias, counterfactuals, bbq-v-open" in judged.err
 
 
 def test_calibration_on_the_reference_model_names_the_study_that_has_it(facevalue: Command) -> None:
