@@ -76,6 +76,7 @@ class Variants:
         self._stimulus = [name for name in STIMULUS if name in chunk.columns]
         frame = chunk.select(*self._stimulus, *(name for name in _KEEP if name in chunk.columns))
         frame = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
+        frame = frame.with_columns(person_shown(1), person_shown(2), stratum="gender")
         self._add(_places(self._main(frame)))
         if "wording" in frame.columns:
             self._add(_matches(self._main(frame, ("shown", "reference"))))
@@ -91,8 +92,7 @@ class Variants:
 
     def _add(self, rows: pl.DataFrame) -> None:
         """Add up outcomes by picture, on whichever side it is, and moments of pairs of two different pictures."""
-        sampled = rows.with_columns(person_shown(1), person_shown(2), stratum="gender")
-        pairs = sampled.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
+        pairs = rows.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
         sums = pairs.agg(pl.col("n", "s").sum(), asked=pl.len().cast(pl.Float64))
         units, moments = selection.sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
         self._units.add(units)
@@ -126,7 +126,8 @@ def _places(frame: pl.DataFrame) -> pl.DataFrame:
     pictures = two.filter(pl.col("shown").ne_missing("text")) if "shown" in two.columns else two
     places = zip(_PLACES, (two, pictures), ("listed_first", "left_first"), strict=True)
     return pl.concat(
-        rows.with_columns(
+        rows.select(
+            *("cluster", *_UNITS, "paradigm", "question"),
             n=pl.col("s") + pl.col("t"),  # both and none have no place among two
             s=pl.when(first).then("s").otherwise("t"),
             outcome=pl.lit(measure.name),
@@ -145,7 +146,7 @@ def _matches(frame: pl.DataFrame) -> pl.DataFrame:
     shares = np.stack([to_array(valid[name]) for name in options], axis=-1).reshape(-1, WORDINGS, len(options))
     rest = np.clip(1 - shares.sum(axis=-1, keepdims=True), 0.0, 1.0)  # of what has no column of its own
     rates = match_rates(np.concatenate([shares, rest], axis=-1))
-    replies = valid.gather_every(WORDINGS).with_columns(n=pl.lit(1.0))
+    replies = valid.gather_every(WORDINGS).select("cluster", *_UNITS, "paradigm", "question", n=pl.lit(1.0))
     by_question = pl.concat(
         replies.with_columns(pl.Series("s", rate), outcome=pl.lit(measure.name))
         for measure, rate in zip(_MATCHES, rates, strict=True)
