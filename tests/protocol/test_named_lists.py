@@ -12,6 +12,7 @@ from tests.cli.conftest import Command, facevalue
 from tests.protocol.conftest import Reader
 
 __all__ = ["facevalue"]
+SEEDS = "[sampling]\nseeds = [1, 2, 3]\n"
 OPTIONS = 'options = ["nurse", "engineer", "police officer", "judge", "cook"]'
 STUDY = f"""
 name = "jobs"
@@ -61,6 +62,34 @@ def test_each_option_is_a_share_and_lists_are_compared(read: Reader, tmp_path: P
     assert "Similarity of two lists about one picture" in page
     assert "Share of lists that name" in page
     assert fv.open_run(tmp_path / "run").estimates().height == opened.estimates().height
+
+
+def within_sets(places: int, takes: str) -> str:
+    """A study of nine people in several places, without a base."""
+    rows = [f'{{identity = "{n}", place = "p{p}", age = "{n % 2}"}}' for n in range(9) for p in range(places)]
+    start, end = STUDY.index("[pictures]"), STUDY.index("[prompt]")
+    text = f'{STUDY[:start]}[pictures]\nkind = "none"\nrows = [{", ".join(rows)}]\n{STUDY[end:]}'
+    return text[: text.index("[[take]]")].replace("this person", "somebody in {place}") + takes + SEEDS
+
+
+def test_lists_about_pictures_of_one_set_are_compared_without_a_base(read: Reader, tmp_path: Path) -> None:
+    of = '[[take]]\nmeasure = "similarity"\nof = "place"\n'
+    read(within_sets(3, f'{of}{of}by = ["age"]\n'), "jobs.toml")
+    opened = fv.run(tmp_path / "jobs.toml", "sim/strong", tmp_path / "run")
+    estimates = opened.estimates()
+    rows = {row["measure"]: row for row in estimates.filter(pl.col("age").is_null()).to_dicts()}
+    similarity, floor, lost = (rows[f"similarity_within{suffix}"] for suffix in ("", "_floor", "_lost"))
+    assert similarity["clusters"] == 9
+    assert similarity["bound_low"] <= similarity["value"] <= similarity["bound_high"]
+    assert lost["value"] == pytest.approx(floor["value"] - similarity["value"], abs=0.05)
+    by_age = estimates.filter((pl.col("measure") == "similarity_within") & pl.col("age").is_not_null())
+    assert sorted(by_age["age"]) == ["0", "1"]
+
+
+def test_lists_of_very_many_pictures_of_one_set_are_refused(read: Reader) -> None:
+    study = read(within_sets(101, '[[take]]\nmeasure = "similarity"\nof = "place"\n'))
+    with pytest.raises(FaceValueError, match="'place' has 101 levels; a similarity is between 100 groups at most"):
+        study.study()
 
 
 def test_entries_of_any_words_are_compared(read: Reader, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Pat
     assert study.plan().asked == 8 * (len(SCENES) + 1) * 6 * 2
     opened = fv.run(study, "sim/strong", tmp_path / "run")
     estimates = opened.estimates()
-    halo = estimates.filter(pl.col("family") == "halo")
+    halo = estimates.filter(pl.col("family") == "halos")
     assert set(halo["scene"]) == set(SCENES)
     assert set(halo["measure"]) == {"halo_overall"}
     assert halo["clusters"].to_list() == [8] * len(SCENES)
@@ -75,7 +75,7 @@ def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Pat
 def test_nothing_is_found_where_nothing_is_planted(applicants: Path, tmp_path: Path) -> None:
     study = fv.study("blinded", manifest=applicants, kind="illustrated", seeds=["1"])
     estimates = fv.run(study, "sim/null", tmp_path / "run").estimates()
-    halo = estimates.filter(pl.col("family") == "halo")
+    halo = estimates.filter(pl.col("family") == "halos")
     assert (halo["low"] < 0.6).all()
     assert (halo["value"].abs() < 1.2).all()
 

@@ -20,6 +20,7 @@ from facevalue.protocol.takes import (
     MOST_LEVELS,
     RANGE,
     SHIFT,
+    SIMILARITY,
     UNSIGNED,
     Breakdown,
     Take,
@@ -143,7 +144,7 @@ def check_take(take: Take, breakdown: Breakdown) -> None:
                 f"The factor {name!r} has {many:,} levels; a {take.measure} tells {MOST_LEVELS:,} apart at most. Group "
                 "them by another factor."
             )
-    if take.measure in UNSIGNED and counts[take.of] > MOST_GROUPS:
+    if take.measure in (*UNSIGNED, SIMILARITY) and counts.get(take.of, 0) > MOST_GROUPS:
         raise DataError(
             f"The factor {take.of!r} has {counts[take.of]:,} levels; a {take.measure} is between {MOST_GROUPS} "
             "groups at most. Group them by another factor."
