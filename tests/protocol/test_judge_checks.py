@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.annotate.group_swaps import GroupWords
-from facevalue.errors import DataError, FaceValueError
+from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.measures.judge_checks import agreement, moved
 from facevalue.report.of_runs import report
 from facevalue.runs import people
@@ -170,3 +170,16 @@ def test_group_words_are_swapped_and_taken_out(text: str, swapped: str | None, w
     words = GroupWords({"context": ("low income", "high income")})
     assert words.swapped(text) == swapped
     assert words.without(text) == without
+
+
+def test_runs_that_are_compared_have_one_judge(folder: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    fv.run(tmp_path / "small.toml", "sim/null", second)
+    runs = [StoredRun.open(folder), StoredRun.open(second)]
+    assert estimate(runs)[0]["model"].n_unique() >= 2
+    _judged(folder, Judging(_judge))
+    with pytest.raises(RunError, match=r"told has judged one run, and nobody .*second: facevalue judge"):
+        estimate([StoredRun.open(path) for path in (folder, second)])
+    _judged(second, Judging(_judge, "another"))
+    with pytest.raises(RunError, match="were judged by another and told"):
+        estimate([StoredRun.open(path) for path in (folder, second)])

@@ -7,6 +7,7 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import Followed, untimed
+from facevalue.runs.judged import read_judgments
 from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
 from facevalue.store.files import ROOTS
@@ -76,6 +77,8 @@ def _check_same(run: StoredRun, reference: StoredRun, apart: Sequence[str]) -> N
         raise RunError(f"{run.folder} and {reference.folder} were not asked the same: {differences} differs.")
     if study.reading.scored:
         _check_scores(run, reference)
+    if study.reading.sortings and run is not reference:
+        _check_judges(run, reference)
 
 
 def _check_scores(run: StoredRun, reference: StoredRun) -> None:
@@ -97,6 +100,20 @@ def _check_scores(run: StoredRun, reference: StoredRun) -> None:
                 f"({score.scorer} and {reference_score.scorer}, of another version, digest or labels): "
                 "annotate both alike."
             )
+
+
+def _check_judges(run: StoredRun, reference: StoredRun) -> None:
+    """Refuse runs whose texts were sorted by different judges: a difference of models would be one of judges, too."""
+    pair = [read_judgments(side.folder) for side in (run, reference)]
+    names = [None if judgments is None else judgments.name for judgments in pair]
+    if names[0] == names[1]:
+        return
+    if None in names:
+        lacking, name = (run, names[1]) if names[0] is None else (reference, names[0])
+        raise RunError(f"{name} has judged one run, and nobody {lacking.folder}: facevalue judge {lacking.folder}")
+    raise RunError(
+        f"{run.folder} and {reference.folder} were judged by {names[0]} and {names[1]}: have one of them judge both."
+    )
 
 
 def _listed(runs_by_part: Mapping[tuple[str, ...], StoredRun]) -> str:
