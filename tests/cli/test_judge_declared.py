@@ -30,7 +30,7 @@ def _filled(path: Path, names: tuple[str, ...]) -> Path:
 def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     judged = run("judge", RUN, "--model", "sim/strong")
     assert judged.status == 0, judged.err
-    assert "Judged besides" in judged.out
+    assert "different texts that no rule settles" in judged.out
     assert "was asked about 0" in run("judge", RUN, "--model", "sim/strong").out
     packet = run("questionnaire", RUN, "--sorted", "tone", "--to", "texts.csv", "--most", "12")
     assert packet.status == 0, packet.err

@@ -71,7 +71,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
         f"Got a category: {outcome.verdicts[Verdict.CATEGORY]:,}; none: {outcome.verdicts[Verdict.DECLINED]:,}; "
         f"an invented one, which is not used: {outcome.verdicts[Verdict.INVENTED]:,}."
     )
-    if audited is not None:
+    if audited is not None and (audited.failed or any(audited.verdicts.values())):
         say(
             f"Judged besides: {sum(audited.verdicts.values()):,} texts with the words for groups swapped or taken out, "
             "and again as they are: the report says how far these words alone move the judge."

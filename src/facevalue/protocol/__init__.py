@@ -18,6 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from facevalue.answers.sorting import Sorting
     from facevalue.prompts.variants import Variant
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.look import Of
     from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
+    from facevalue.protocol.outside_scores import Outside, ScoredText
     from facevalue.protocol.page import Findings, Notes, Page, Section
     from facevalue.protocol.protocol import Protocol
     from facevalue.protocol.replies import choice, rating, yes_or_no
@@ -48,6 +50,7 @@ _PARTS = {
     "look": ("Of",),
     "named_lists": ("NamedList",),
     "offers": ("Extras",),
+    "outside_scores": ("Outside", "ScoredText", "Sorting"),
     "page": (
         "Findings",
         "Notes",
@@ -96,6 +99,7 @@ __all__ = [
     "Notes",
     "Numbers",
     "Of",
+    "Outside",
     "Page",
     "Pairs",
     "Pictures",
@@ -108,8 +112,10 @@ __all__ = [
     "Reading",
     "Rows",
     "Salary",
+    "ScoredText",
     "Section",
     "Setting",
+    "Sorting",
     "Spread",
     "Stimuli",
     "Strips",

@@ -31,6 +31,14 @@ def read_texts(pattern: Path, check: Check = lambda _: None) -> dict[str, str]:
     ------
     DataError
         There are none or too many, two have one name, or one is empty, too long or not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "nurse.txt").write_text("I am a nurse.")
+    ...     read_texts(Path(folder, "*.txt"))
+    {'nurse': 'I am a nurse.'}
     """
     check(pattern.parent)
     if "*" in pattern.parent.as_posix():
