@@ -1,5 +1,7 @@
 """Pairs of any two pictures of a unit, and which of two levels is preferred."""
 
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
@@ -107,6 +109,19 @@ def test_pairs_of_one_level_say_nothing_of_it(listed: Reader) -> None:
     # In each set two of the three pairs differ in gender, each shown on two sides and in two orders.
     assert [row["n"] for row in rows] == [3 * 2 * 2] * 2
     assert all(row["bound_low"] <= row["value"] <= row["bound_high"] for row in rows)
+
+
+def test_sets_of_two_pictures_have_both_levels_though_one_is_always_first(read: Reader) -> None:
+    rows = ["path,set,occupation,race,gender"]
+    for number, race in product(range(4), "AB"):
+        Image.new("RGB", (32, 32), (40 * number, 80, 9)).save(read.folder / f"{number}{race}.png")
+        rows.append(f"{number}{race}.png,s{number},cook,{race},{'female' if race == 'A' else 'male'}")
+    (read.folder / "list.csv").write_text("\n".join(rows))
+    study = read(STUDY.replace('by = ["occupation"]\n', "")).study()
+    assert study.manifest["race"].unique().to_list() == ["B"]
+    estimates = answered(study, pl.col("on_left") > pl.col("on_right"))
+    assert preferences(estimates) == {("B", "A"): 0.5}
+    assert not estimates.filter(pl.col("measure") == "na_spread").height
 
 
 @pytest.mark.parametrize(

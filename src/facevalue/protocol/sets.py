@@ -118,12 +118,28 @@ class Sets:
     def factors(self) -> list[str]:
         """Columns with at least two levels that are no ids and no texts of questions."""
         names = (name for name in self.columns if name not in self.texts)
-        return [name for name in names if self.manifest[name].drop_nulls().n_unique() > (name not in self.fixed)]
+        return [name for name in names if self._shown(name).n_unique() > (name not in self.fixed)]
+
+    @cached_property
+    def of_both(self) -> tuple[str, ...]:
+        """Columns that say what each picture of a pair shows, where any two pictures of a unit are a pair."""
+        columns = self.manifest.columns
+        return tuple(name for name in columns if OTHER_PATH in columns and f"{BESIDE}{name}" in columns)
+
+    def _shown(self, name: str) -> pl.Series:
+        """What stimuli show of a factor; of pairs the other picture's, too."""
+        names = [f"{BESIDE}{name}", name] if name in self.of_both else [name]
+        return pl.concat([self.manifest[column].drop_nulls() for column in names])
+
+    def levels(self, name: str) -> list[str]:
+        """Levels of a factor, in order of first appearance."""
+        return self._shown(name).unique(maintain_order=True).to_list()
 
     @cached_property
     def dimensions(self) -> list[str]:
         """Factors in which units differ, and not the stimuli of one unit."""
-        return [name for name in self.factors if name not in self.cue and not self.varies(name)]
+        of_pairs = {column for name in self.of_both for column in (name, f"{BESIDE}{name}")}
+        return [name for name in self.factors if name not in {*self.cue, *of_pairs} and not self.varies(name)]
 
     def varies(self, name: str) -> bool:
         """Whether a column has several levels within some unit."""

@@ -15,7 +15,7 @@ import polars as pl
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.slicing import Labels, Slicing
-from facevalue.protocol.sets import BESIDE, OTHER_PATH, Sets
+from facevalue.protocol.sets import Sets
 
 Codes = npt.NDArray[np.int64]
 SHIFT, MEAN, GAP, SPREAD, PREFERENCE, TALLY = "shift", "mean", "gap", "spread", "preference", "tally"
@@ -239,7 +239,7 @@ class Breakdown:
         if take.measure == PREFERENCE and bool(take.of) != self.any_two:
             lack = "of any two pictures needs `of`" if self.any_two else "for the picture beside the base has no `of`"
             raise DataError(f"A preference {lack}: the factor whose levels stand beside each other.")
-        if take.measure == PREFERENCE and take.of and f"{BESIDE}{take.of}" not in self.sets.manifest.columns:
+        if take.measure == PREFERENCE and take.of and take.of not in self.sets.of_both:
             raise DataError(f"The pictures of a pair do not differ in {take.of!r}: there is nothing to prefer.")
         if self.is_of_cue(take):
             if (many := len(self.levels(take.of)) - (self.sets.base_level is not None)) != 1:
@@ -310,16 +310,12 @@ class Breakdown:
         """Levels of a factor."""
         if name in self._of_items:
             return list(dict.fromkeys(map(str, self._of_items[name][1])))
-        column = self.sets.manifest[name].drop_nulls()
-        if self.any_two and f"{BESIDE}{name}" in self.sets.manifest.columns:
-            column = pl.concat([self.sets.manifest[f"{BESIDE}{name}"].drop_nulls(), column])
-        return column.unique(maintain_order=True).to_list()
+        return self.sets.levels(name)
 
-    @cached_property
+    @property
     def any_two(self) -> bool:
         """Whether any two pictures of a unit are a pair, not the base and another."""
-        columns = self.sets.manifest.columns
-        return OTHER_PATH in columns and any(column.startswith(BESIDE) for column in columns)
+        return bool(self.sets.of_both)
 
     def paired(self, name: str) -> bool:
         """Whether a unit has several levels of a factor."""
