@@ -16,7 +16,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.joined import estimate
 from facevalue.runs.judged import Doubts, ask
 from facevalue.runs.stored import StoredRun, answers
-from facevalue.studies import STUDIES
+from facevalue.studies import STUDIES, protocol
 from facevalue.studies.declared import bbq_v
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command, facevalue
@@ -186,10 +186,11 @@ def _cell(column: str, value: str | None, row: int = 3) -> Change:
         (_cell("label", "3"), r"rows\.csv: 'label' names no option \(0, 1, 2\): row 3 \(3\)"),
         (_cell("label", "The man"), r"'label' names no option \(0, 1, 2\): row 3 \(The man\)"),
         (_cell("target", None), r"rows\.csv: 'target' is empty: row 3\."),
-        (_cell("ans1", None), r"rows\.csv: 'ans1' is empty: row 3\."),
+        (_cell("ans1", None), r"rows\.csv: Unknown option \(column 'target' of row 3\) '1'\. Known: 0, 2"),
+        (lambda table: _cell("ans2", None)(_cell("ans1", None)(table)), r"about row 3 lacks 'ans1', 'ans2'"),
         (_cell("query", None, 7), r"rows\.csv: 'query' is empty: row 7\."),
         (_cell("context", "x" * 1001), r"'context' has more than 1,000 characters: row 3"),
-        (_cell("ans1", "CANNOT be determined!"), r"rows\.csv: row 3: The options 'Cannot be determined' and"),
+        (_cell("ans1", "CANNOT be determined!"), r"rows\.csv: The options 'Cannot be determined' and"),
         (_cell("other", "1"), r"'target' and 'other' name one option: row 3 \(1\)"),
         (_cell("template", "t5", 1), r"in rows of two templates, which were not sampled apart: row 1 \(0-0"),
         (_cell("template", None), r"'template' is empty: row 3"),
@@ -206,6 +207,41 @@ def test_mistakes_in_rows_are_one_sentence(
     with pytest.raises(FaceValueError, match=message) as error:
         fv.study("bbq-v", manifest=listed(change(rows())), kind="illustrated").plan()
     assert "\n" not in str(error.value)
+
+
+FEWER = """
+name = "fewer"
+[pictures]
+kind = "manifest"
+manifest = "rows.csv"
+[prompt]
+text = "{query} {options}"
+[answer]
+kind = "choice"
+options = { 0 = "{ans0}", 1 = "{ans1}", 2 = "{ans2}" }
+favourable = "{label}"
+orderings = "one"
+[[take]]
+measure = "mean"
+by = ["condition"]
+"""
+
+
+def test_a_row_may_have_fewer_options(listed: Callable[[pl.DataFrame], Path], tmp_path: Path) -> None:
+    table = rows()
+    lacks = f"ans{3 - int(table['label'][0]) - int(table['other'][0])}"
+    listed(_cell(lacks, None, 1)(table))
+    (tmp_path / "fewer.toml").write_text(FEWER)
+    study = fv.study(tmp_path / "fewer.toml", kind="illustrated")
+    for name, exact in (("sampled", False), ("exact", True)):
+        run = fv.run(study, "sim/strong", tmp_path / name, exact=exact)
+        assert run.estimates().filter(measure="mean")["n"].sum() > 20
+    question = next(iter(study_of(tmp_path / "fewer.toml").ask(study_of(tmp_path / "fewer.toml").design.trials([0]))))
+    assert [option.label for option in question.options] == ["(a)", "(b)"]
+
+
+def study_of(path: Path) -> Study:
+    return protocol(str(path)).study({"kind": "illustrated"})
 
 
 def test_ten_thousand_rows_are_planned_and_read(listed: Callable[[pl.DataFrame], Path]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import isnan, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ class Ask:
             raise DataError("A question needs a text.")
         if len(set(self.prompts)) != len(self.prompts):
             raise DataError("Two wordings of the question are the same.")
-        check_items(self.items, self._optional, lambda number: placed(self.places[number] if self.places else ""))
+        check_items(self.items, self.optional, lambda number: placed(self.places[number] if self.places else ""))
         self._check_names()
         self._check_slots()
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
@@ -86,7 +86,7 @@ class Ask:
             self._check_options(self.reply)
 
     @property
-    def _optional(self) -> list[str]:
+    def optional(self) -> list[str]:
         """Columns that only options show."""
         options = self.reply.texts.values() if isinstance(self.reply, Options) else ()
         in_prompts = {name for text in self.prompts for name in slots(text)}
@@ -123,9 +123,9 @@ class Ask:
         for levels in product(*(factor.levels for factor in self._option_factors)):
             place = next((item_places[level] for level in levels[:1] if level in item_places), reply.where)
             with placed(place):
-                self._check_shown(reply, self._filling(levels), ", ".join(levels))
+                self.check_shown(reply, self._filling(levels), ", ".join(levels))
 
-    def _check_shown(self, reply: Options, filling: Mapping[str, str], of: str) -> None:
+    def check_shown(self, reply: Options, filling: Mapping[str, str], of: str) -> None:
         """Refuse options of a question that are too few, that read alike, or none of which is the key."""
         options = self.options(filling, reply.orderings[0])
         names = [reply.names[option.level] for option in options]
@@ -150,7 +150,10 @@ class Ask:
                 f'"{ONE}" or "{BOTH}", as rotations would not show each as early as any.'
             )
         for scale in reply.scales:
-            if filling.keys() >= {*scale.slots} and len({scale.value(name, filling) for name in names}) < 2:
+            if not filling.keys() >= {*scale.slots}:
+                continue
+            values = (scale.value(name, filling) for name in names)
+            if len({value for value in values if not isnan(value)}) < 2:
                 raise DataError(f"All options of {of} count the same.")
 
     @cached_property
@@ -326,9 +329,9 @@ class Questions:
         if key not in self._known:
             levels = dict(zip(self._columns, key, strict=True))
             for name in self._shown:
-                if levels[name] is None:
+                if levels[name] is None and name not in self._ask.optional:
                     raise DataError(f"A picture has no {name!r}, which the prompt asks about.")
-            texts = self._ask.texts(levels) | {name: str(levels[name]) for name in self._shown}
+            texts = self._ask.texts(levels) | {name: levels[name] or "" for name in self._shown}
             options = self._ask.options(texts, str(levels[ORDERING]))
             if options:
                 texts["options"] = listed(options)

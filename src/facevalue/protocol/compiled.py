@@ -82,7 +82,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         with placed(task.ask.where):
             picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         if manifest is None:
-            _check_filled(table, picture_slots, place)
+            _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
     design = _design(table, tasks, isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import polars as pl
 
-from facevalue.answers import check_apart
 from facevalue.errors import placed
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.replies import Options
@@ -40,7 +39,7 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
         return
     table, faults = sets.manifest, Faults()
     for name in ask.of_pictures:
-        if name in table.columns:
+        if name in table.columns and name not in ask.optional:
             faults.where(f"{name!r} is empty", table[name].is_null())
     if isinstance(ask.reply, Options):
         _check_keys(ask, ask.reply, table, faults)
@@ -49,9 +48,10 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
         shared = table.select(pl.col(sets.key).n_unique().over("path") > 1).to_series()
         faults.where("the picture is in rows of two templates, which were not sampled apart", shared, table["path"])
         faults.check(place)
-    for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
-        with placed(f"{place}: row {number}"):
-            check_apart(ask.options(texts, ask.reply.orderings[0]))
+    if isinstance(ask.reply, Options):
+        for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
+            with placed(place):
+                ask.check_shown(ask.reply, {name: text or "" for name, text in texts.items()}, f"row {number}")
 
 
 def _is_of_rows(ask: Ask, sets: Sets) -> bool:

@@ -1,0 +1,45 @@
+"""Ratios of sums over units: the delete-one jackknife, and t over units where all hold the same number."""
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.unit_ratios import METHOD, ratios
+
+SUMS = st.lists(st.floats(-1, 1), min_size=3, max_size=12).filter(lambda values: np.std(values) > 0.05)
+
+
+@given(SUMS, st.integers(1, 9))
+def test_units_of_one_size_are_t_over_their_means(values: list[float], size: int) -> None:
+    sums, counts = size * np.array(values)[:, None], np.full((len(values), 1), float(size))
+    ratio, mean = ratios(sums, counts, 0), cluster_bootstrap.means(sums, counts, 0)
+    assert ratio.method[0] == METHOD
+    for name in ("value", "low", "high", "se", "p_zero"):
+        assert getattr(ratio, name) == pytest.approx(getattr(mean, name), rel=1e-9, abs=1e-12)
+
+
+@given(SUMS, st.data())
+def test_its_standard_error_is_the_jackknifes(values: list[float], data: st.DataObject) -> None:
+    counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values))), dtype=float)
+    sums = np.array(values) * counts
+    ratio = ratios(sums[:, None], counts[:, None], 0)
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    groups = len(values)
+    expected = np.sqrt((groups - 1) / groups * ((without - ratio.value) ** 2).sum())
+    assert ratio.se == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    df = max(counts.sum() ** 2 / (counts**2).sum() - 1, 1.0)
+    reach = scipy.stats.t.ppf(0.975, df) * expected
+    assert ratio.high - ratio.value == pytest.approx(reach, rel=1e-9, abs=1e-12)
+    assert ratio.p_zero is not None
+    assert (ratio.p_zero[0] < 0.05) == (abs(ratio.value[0]) > reach)
+
+
+def test_units_without_any_answer_that_counts_are_none() -> None:
+    sums, counts = np.array([[1.0], [0.0], [-1.0], [2.0]]), np.array([[2.0], [0.0], [2.0], [2.0]])
+    ratio = ratios(sums, counts, 0)
+    assert ratio.clusters[0] == 3
+    assert ratio.n[0] == 6
+    assert np.isnan(ratios(np.zeros((3, 1)), np.zeros((3, 1)), 0).value[0])
