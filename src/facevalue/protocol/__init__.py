@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
     from facevalue.protocol.charts import Strips
+    from facevalue.protocol.data_sets import DataSet
     from facevalue.protocol.examples import Wanted
     from facevalue.protocol.expected_precision import Precision, Spread
     from facevalue.protocol.look import Of
@@ -45,6 +46,7 @@ _PARTS = {
     "asks": ("Ask",),
     "blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
     "charts": ("Strips",),
+    "data_sets": ("DataSet",),
     "examples": ("Wanted",),
     "expected_precision": ("Precision", "Spread"),
     "look": ("Of",),
@@ -83,6 +85,7 @@ __all__ = [
     "Ask",
     "Changes",
     "Column",
+    "DataSet",
     "DrawnSets",
     "Draws",
     "Each",

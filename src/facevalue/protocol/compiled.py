@@ -22,6 +22,7 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.bare_bases import NO_PICTURE
+from facevalue.protocol.data_sets import DataSet
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.offers import CellComparison
@@ -72,6 +73,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
         tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
+    left_out = stimuli.left_out(options) if isinstance(stimuli, DataSet) and manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)
@@ -121,7 +123,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             lead=tuple(dict.fromkeys(take.named() for task in tasks for take in task.takes if take.tested)),
             declared=_declared(protocol, tasks),
         ),
-        planned=Planned(precision=precision(tasks, design)),
+        planned=Planned(left_out=left_out, precision=precision(tasks, design)),
         asked_together=(sets.key,),
         watched=Watched(
             missing_by=_missing_by(analysis),

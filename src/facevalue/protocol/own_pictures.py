@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from facevalue.errors import UnknownNameError
+from facevalue.protocol.data_sets import DataSet, usual
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import UNITS, WORKERS, DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.patterns import Levels, PathPattern
 
-KINDS = ("portraits", "sets", "manifest", "folder", "pairs", "none")
+KINDS = ("portraits", "sets", "manifest", "folder", "pairs", "data-set", "none")
 Placed = Callable[[TomlTable, str], str]
 """From a table and its key to the path that stands there, as seen from where the command runs."""
 
@@ -25,6 +26,8 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
             return _portraits(table)
         if kind == "sets":
             return _sets(table)
+        if kind == "data-set":
+            return _data_set(table, placed)
         pattern = table.text("pattern", "") if kind == "folder" else ""
         unit = table.text("unit", _usual_unit(kind, pattern))
         with table.at("unit"):
@@ -70,6 +73,19 @@ def _sets(table: TomlTable) -> DrawnSets:
         DrawnSets(show, 1)
     with table.at("sets"):
         return DrawnSets(show, count)
+
+
+def _data_set(table: TomlTable, placed: Placed) -> DataSet:
+    table.known("kind", "name", "path", "unit")
+    name = table.text("name")
+    with table.at("name"):
+        kind, unit = usual(name)
+    if "unit" in table:
+        with table.at("unit"):
+            if (key := table.text("unit")) not in UNITS:
+                raise UnknownNameError("unit", key, UNITS)
+        unit = UNITS[key]
+    return DataSet(unit, kind=kind, name=name, path=placed(table, "path"))
 
 
 def _folder(table: TomlTable, unit: str, of: str, placed: Placed) -> Folder:
