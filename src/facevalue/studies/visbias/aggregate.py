@@ -84,28 +84,19 @@ class TaskAnswers:
         return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
     def words(self) -> WordTables:
-        """Words of the descriptions so far."""
-        image_table = self.part("images").unique("image", maintain_order=True) if "images" in self._parts else None
+        """Words of the descriptions so far, of which there are some."""
+        shown = self.part("images").unique("image", maintain_order=True)
+        lost = self.part("texts").group_by("image").agg(missing=pl.col("characters").is_null().sum())
         images = self._codes.select("image")
-        if image_table is not None:
-            images = images.join(image_table, on="image", how="left", maintain_order="left")
-        lost = self._missing_texts()
-        images = images.join(lost, on="image", how="left", maintain_order="left").with_columns(
-            pl.col("missing").fill_null(0)
-        )
+        for table in (shown, lost):
+            images = images.join(table, on="image", how="left", maintain_order="left")
+        images = images.with_columns(pl.col("missing").fill_null(0))
         return WordTables(self._words[Tokeniser.MARKED].counts(), self._words[Tokeniser.WORDS].counts(), images)
 
     @property
     def has_all_texts(self) -> bool:
         """Whether all descriptions were kept."""
         return self._bytes <= MOST_TEXT
-
-    def _missing_texts(self) -> pl.DataFrame:
-        """How many descriptions of each image have no valid text."""
-        texts = self.part("texts")
-        if texts.is_empty():
-            return pl.DataFrame(schema={"image": pl.String, "missing": pl.UInt32})
-        return texts.group_by("image").agg(missing=pl.col("characters").is_null().sum())
 
     def _keep(self, name: str, frame: pl.DataFrame) -> None:
         enums = [pl.col(c).cast(pl.String) for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
