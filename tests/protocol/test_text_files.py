@@ -98,6 +98,7 @@ def test_texts_of_tasks(read: Reader) -> None:
     ("after", "message"),
     [
         ('texts = "cv/*.txt"', r"small\.toml: line 14: There is no folder .*cv of texts"),
+        (r'texts = "cv\u0000s/*.txt"', r"line 14: The study names .* which is not below its own folder"),
         ('texts = "cvs/*.docx"', r"line 14: No file is called \*\.docx in "),
         ('texts = "cvs/no.txt"', r"line 14: There is no file .*no\.txt \(a text\)"),
         ('texts = "*/weak.txt"', r"line 14: .*: the star stands for names of files, not of folders"),

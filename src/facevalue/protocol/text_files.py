@@ -82,7 +82,7 @@ def _matching(pattern: Path) -> list[Path]:
                     names.append(file.name)
                     if len(names) > MOST_FILES:
                         raise DataError(f"More than {MOST_FILES:,} files are called {pattern.name}.")
-    except OSError:
+    except (OSError, ValueError):
         raise DataError(f"There is no folder {pattern.parent.as_posix()} of texts.") from None
     return [pattern.parent / name for name in sorted(names)]
 
