@@ -12,7 +12,15 @@ from tests.protocol.conftest import Reader
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "own-studies.md").read_text(), re.DOTALL)
 
-PICTURES = ("photographs/basketball_player/ME_male/12.jpg", "photographs/nurse/asian_female/1.png")
+PICTURES = tuple(
+    f"photographs/{path}.jpg"
+    for path in (
+        "basketball_player/ME_male/12",
+        "basketball player/Asian_female/2",
+        "nurse/asian_female/1",
+        "nurse/white_male/1",
+    )
+)
 
 
 @pytest.mark.parametrize("text", BLOCKS, ids=[block.split("\n")[0] for block in BLOCKS])
