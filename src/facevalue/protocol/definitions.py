@@ -32,6 +32,7 @@ WITHIN = "similarity_within"
 PAIRED_GAP, SHIFT_GAP, FROM_MEAN, FROM_ALIKE = "paired_gap", "shift_gap", "gap_from_mean", "gap_from_alike"
 BETWEEN_TWO, MOVED = "preference_between", "moved_share"
 POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
+SPREAD_WITHIN = "spread_within"
 NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
 SIDE_SCORE = "(side)"
 """Column of answers about pairs: the score as asked, before it is turned round."""
@@ -80,6 +81,8 @@ def kind_of(take: Take, breakdown: Breakdown) -> str:
         return WITHIN
     if breakdown.is_of_cue(take):
         return MOVED
+    if breakdown.is_within(take):
+        return SPREAD_WITHIN
     if take.measure != GAP:
         return take.measure
     if take.on == SHIFT:
@@ -103,6 +106,10 @@ _TOLD = {
         "m_g - mean of m over the levels that are alike; score(unit, g) = a_unit + m_g",
     ),
     SHIFT_GAP: ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
+    SPREAD_WITHIN: (
+        "Spread between the levels that units have: {}",
+        "standard deviation (ddof 1) of m_g; score(unit, g) = a_unit + m_g",
+    ),
     SPREAD: ("Spread between groups: {}", "standard deviation (ddof 1) of the groups' means, mean over questions"),
     TALLY: (
         "Share of questions in which groups differ: {}",

@@ -1,6 +1,6 @@
 """Estimation of takes: from answers as arrays to estimates with intervals, floors, bounds and tests."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ from facevalue.protocol.ranges import add_ranges
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
 from facevalue.protocol.side_by_side import pairs_compared
-from facevalue.protocol.spreads import add_spreads, group_bounds, limits
+from facevalue.protocol.spreads import LevelsOfUnits, add_spread_within, add_spreads, group_bounds, limits
 from facevalue.protocol.takes import (
     ALIKE,
     CONTRAST,
@@ -233,6 +233,22 @@ class Estimator:
 
     def _alike(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         """Each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""
+        levels = self.breakdown.levels(take.of)
+        for about, means, replies, is_shown in self._levels_of_units(take):
+            contrast = from_majority(means, SEED, self._poles, replies)
+            cells = {name: [level] * len(levels) for name, level in {**about, CONTRAST: ALIKE}.items()}
+            tests: dict[str, Any] = {
+                "p": contrast.estimates.p_zero, "q": contrast.q, "p_least": np.full(len(levels), contrast.p_least),
+                "family": f"{take.named()} ({', '.join(map(str, about.values()))})" if about else take.named(),
+            }  # fmt: skip
+            table.add(
+                measure, self.breakdown.labelled({**cells, take.of: levels}), contrast.estimates,
+                bounds=None if replies is None else contrast.bounds,
+                keep=is_shown & take.holds(cells, len(levels)),
+                **(tests if take.tested else {}),
+            )  # fmt: skip
+
+    def _levels_of_units(self, take: Take) -> Iterator[LevelsOfUnits]:
         at = self.breakdown.shown(take)
         levels, rows, columns, labels = self._sides(take, at)
         sums, counts, is_shown = self._split(self.values.phi[at], at, rows, columns, levels, take)
@@ -241,19 +257,8 @@ class Estimator:
             totals = [self._split(total[at], at, rows, columns, levels, take)[0] for total in self.answers.totals]
         for cell in range(means.shape[-1]):
             replies = None if totals is None else Replies(*(total[..., cell] for total in totals))
-            contrast = from_majority(means[..., [cell]], SEED, self._poles, replies)
             about = {name: of_cells[cell] for name, of_cells in labels.items()}
-            cells = {name: [level] * len(levels) for name, level in {**about, CONTRAST: ALIKE}.items()}
-            tests: dict[str, Any] = {
-                "p": contrast.estimates.p_zero, "q": contrast.q, "p_least": np.full(len(levels), contrast.p_least),
-                "family": f"{take.named()} ({', '.join(map(str, about.values()))})" if about else take.named(),
-            }  # fmt: skip
-            table.add(
-                measure, self.breakdown.labelled({**cells, take.of: levels}), contrast.estimates,
-                bounds=None if totals is None else contrast.bounds,
-                keep=is_shown[:, cell] & take.holds(cells, len(levels)),
-                **(tests if take.tested else {}),
-            )  # fmt: skip
+            yield about, means[..., [cell]], replies, is_shown[:, cell]
 
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         if take.versus == ALIKE:
@@ -323,6 +328,10 @@ class Estimator:
         return by_level(cells.sums), by_level(cells.counts), by_level(cells.shown > 0)  # type: ignore[return-value]
 
     def _spread(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        if self.breakdown.is_within(take):
+            for cell in self._levels_of_units(take):
+                add_spread_within(table, measure, take, self.breakdown, cell, self._poles)
+            return
         scores, groups, spreads = self.spread(take.of)
         at, items = self.breakdown.shown(take), self.breakdown.columns(self.breakdown.asked)
         bounds = None

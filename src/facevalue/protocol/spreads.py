@@ -1,6 +1,6 @@
 """Spreads between groups as estimates: with their permutation floor, and the published test beside their own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +11,12 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds, Replies, averaged, phi_bounds, spread_bounds
+from facevalue.measures.set_spread import group_deviation
 from facevalue.measures.slicing import Slicing
-from facevalue.protocol.takes import DIMENSION
+from facevalue.protocol.takes import DIMENSION, Breakdown, Take
 
+LevelsOfUnits = tuple[Mapping[str, str | None], Array, Replies | None, npt.NDArray[np.bool_]]
+"""Labels of a cell; mean scores of units by level, shape (units, levels, 1); what was asked; which levels are shown."""
 DEALT = "true spreads that dealt labels could have made into this one"
 
 
@@ -50,6 +53,31 @@ def add_spreads(
     table.add(
         measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
         p_least=p_least, family=family, floor=floor, bounds=bounds, p_paper=published,
+    )  # fmt: skip
+
+
+def add_spread_within(
+    table: EstimateTable,
+    measure: Measure,
+    take: Take,
+    breakdown: Breakdown,
+    cell: LevelsOfUnits,
+    poles: tuple[float, float] | None,
+) -> None:
+    """Add how far the levels that units have lie apart in one cell (`measures.set_spread`)."""
+    about, means, replies, is_shown = cell
+    spread, floor = group_deviation(means)
+    bounds = None
+    if replies is not None and poles is not None:
+        ends, value = phi_bounds(replies, poles), spread.value
+        bounds = spread_bounds([ends.at(np.array([level])) for level in np.flatnonzero(is_shown)])
+        bounds = replace(bounds, low=np.fmin(bounds.low, value), high=np.fmax(bounds.high, value))
+    if not take.tested:
+        floor = replace(floor, p=np.full(1, np.nan))
+    labels = {name: [level] for name, level in about.items()}
+    table.add(
+        measure, {DIMENSION: [take.of], **breakdown.labelled(labels)}, spread,
+        floor=floor, bounds=bounds, family=take.named() if take.tested else None,
     )  # fmt: skip
 
 

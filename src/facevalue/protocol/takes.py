@@ -244,7 +244,7 @@ class Breakdown:
         if self.is_of_cue(take):
             if (many := len(self.levels(take.of)) - (self.sets.base_level is not None)) != 1:
                 raise DataError(f"A tally of {take.of!r} needs one level beside the base, and there are {many}.")
-        elif take.measure in BETWEEN and take.of not in self.sets.dimensions:
+        elif take.measure in BETWEEN and take.of not in self.sets.dimensions and not self.is_within(take):
             raise DataError(
                 f"A {take.measure} is between groups of units; {take.of!r} is not a factor in which units differ."
             )
@@ -254,7 +254,9 @@ class Breakdown:
             raise DataError(f"A tally is a share of questions, and {stray!r} is no factor of the questions.")
         if stray := next((name for name in take.any if name not in self.asked), ""):
             raise UnknownNameError("factor of the questions", stray, self.asked)
-        if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
+        if take.rank_test and self.is_within(take):
+            raise DataError(f"A spread of {take.of!r}, of which a unit has several levels, has no 'rank_test'.")
+        if take.measure == SPREAD and not self.is_within(take) and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
         levels = [*self.levels(take.of), OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE] if take.versus else []
         if take.versus and take.versus not in levels:
@@ -301,6 +303,11 @@ class Breakdown:
                 f"A unit shows a level of {take.of!r} in several pictures, so that a range would be of more of them in "
                 "some units than in others: break the range down by what tells these pictures apart."
             )
+
+    def is_within(self, take: Take) -> bool:
+        """Whether a spread is of levels of which each unit has several, so that they are compared within units."""
+        of_sets = take.of in self.sets.factors and take.of not in self.sets.cue
+        return take.measure == SPREAD and of_sets and self.sets.varies(take.of)
 
     def is_of_cue(self, take: Take) -> bool:
         """Whether a tally is of questions in which the cue moves the answer, within units."""
