@@ -45,6 +45,7 @@ def test_forms_of_one_answer(reply: str) -> None:
         ('{"Competence": 5, "Warmth": null}', {"competence": 5.0}),
         ('{"Competence": [5, 6], "Warmth": 4}', {"warmth": 4.0}),
         ("Likability: 5\nWarmth: 4", {"warmth": 4.0}),
+        ('{"Competence": 1e400, "Warmth": 4, "Trust": 5E-1}', {"warmth": 4.0}),
     ],
 )
 def test_a_scale_is_missing_on_its_own(reply: str, rated: dict[str, float]) -> None:

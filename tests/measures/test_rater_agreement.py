@@ -42,6 +42,26 @@ def test_full_agreement_is_one_and_no_variation_is_not_measurable() -> None:
         assert np.isnan(alpha(nothing, seed=1).value).all()
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_agreement_on_few_items_is_not_certain(metric: str) -> None:
+    found = alpha(np.tile([1.0, 2, 1, 2, 2, 1, 1, 2], (2, 1)), seed=1, metric=metric)
+    assert found.low.item() < 0.6
+    assert found.value.item() == found.high.item() == 1
+
+
+@pytest.mark.parametrize(("right", "size"), [(0.95, 8), (0.98, 20), (0.99, 50)])
+def test_intervals_hold_the_agreement_of_raters_who_seldom_differ(right: float, size: int) -> None:
+    """Of 100 audits 95% leaves at least 89 (binomial, 99%); resamples of items alone hold it in 34 to 84."""
+    rng = np.random.default_rng(1)
+    truth, held = 1 - 4 * right * (1 - right), []
+    for _ in range(100):
+        category = rng.random(size) < 0.5
+        found = alpha((category ^ (rng.random((2, size)) > right)).astype(np.float64), seed=1, metric="nominal")
+        held.append(bool(found.low[0] <= truth <= found.high[0]) or bool(np.isnan(found.value[0])))
+        assert np.isnan(found.value[0]) or -1 <= found.low[0] <= found.value[0] <= found.high[0] <= 1
+    assert sum(held) >= 89
+
+
 def test_raters_who_know_nothing_of_each_other_agree_as_by_chance() -> None:
     found = alpha(np.random.default_rng(1).integers(1, 6, (3, 2000)).astype(np.float64), seed=1)
     assert found.value.item() == pytest.approx(0, abs=0.04)  # standard error about 0.013

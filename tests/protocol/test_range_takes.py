@@ -9,7 +9,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import FaceValueError
 from facevalue.measures.set_ranges import summary
-from facevalue.protocol import Ask, Protocol, Rows, Study, Take, rating
+from facevalue.protocol import Ask, Protocol, Rows, Study, Take, choice, rating
 from tests.protocol.conftest import Reader
 
 PLACES = ("church", "mosque", "shrine")
@@ -123,6 +123,29 @@ def test_missing_answers_widen_the_bounds_and_leave_sets_out() -> None:
     assert (lost["bound_high"] - lost["bound_low"] > 0.3).all()
     assert (none["bound_high"] - none["bound_low"] < 1e-9).all()
     assert (lost["n"] < none["n"]).all()
+
+
+@pytest.mark.parametrize("is_biased", [False, True])
+def test_an_order_of_options_that_moves_all_answers_is_no_floor(is_biased: bool) -> None:
+    """Who takes the first option more often, whatever the picture, hides no difference between pictures."""
+    reply = choice({"yes": "yes", "no": "no"}, favourable="yes", order="both")
+    ask = Ask(("Is someone before a {place} kind? {options}",), reply)
+    stimuli = Rows(rows=tuple(ROWS), unit="counterfactual set")
+    takes = (Take("range", of="place", by=("subset",)),)
+    study = Protocol(name="small", title="Small", stimuli=stimuli, ask=ask, takes=takes, seeds=(1, 2)).study()
+    trials = study.design.trials(np.arange(study.design.size))
+    first = trials["ordering"].cast(pl.String) == trials["ordering"].cast(pl.String).min()
+    rng, drawn = np.random.default_rng(1), []
+    for repeat in range(2):
+        share = 0.5 + 0.4 * is_biased * (2 * first.to_numpy() - 1) + 0.1 * (trials["place"] == "mosque").to_numpy()
+        weights = pl.Series(np.clip(share + rng.normal(0, 0.02, share.size), 0, 1))
+        drawn.append(trials.with_columns(
+            share=weights, mass=pl.lit(1.0), na=pl.lit(None, pl.String), status=pl.lit("ok"),
+            repeat=pl.lit(repeat, pl.UInt8), **{"(first)": pl.lit(0.0), "(letter)": pl.lit(0.0)},
+        ))  # fmt: skip
+    found = study.analyse({"m": iter([pl.concat(drawn)])}).filter(measure="range")
+    assert (found["floor"] < 0.06).all()
+    assert (found["p"] < 0.01).all()
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ SEPARATOR = "\n"
 
 _WORDS, _MARKED_WORDS = 5, 10  # of an entry in a row, and behind a bullet or number; what is longer is prose
 _NOTHING = re.compile(r"(?:none|nothing|n/a|no one|nobody|(?:an )?empty(?: list)?|(?:none|no) (?:\w+ ){0,4}\w+)")
+_OBJECT = re.compile(r'\s*[\[{][\s\S]*"\s*:')  # JSON without a list in it
 _FENCE = re.compile(r"```\w*")
 _MARK = re.compile(r"\s*(?:[-*+•‣·]\s+|\(?\d{1,3}[.)]\s*|\(?[a-z][.)]\s+)")
 _NUMBERED = re.compile(r"(?:^|(?<=\s))\(?(\d{1,3})[.)]\s+")
@@ -117,6 +118,8 @@ def _entries(reply: str) -> tuple[list[str] | None, bool]:
     array = _array(reply)
     if array is not None:
         return (array, True) if all(_short(text, _MARKED_WORDS) for text in array) else (None, True)
+    if _OBJECT.match(reply):
+        return None, True
     lines = [line.strip() for line in _apart(reply).splitlines() if any(c.isalnum() for c in line)]
     marked = [_MARK.sub("", line, count=1) for line in lines if _MARK.match(line)]
     if marked and len(marked) >= len(lines) - 2:  # a sentence before and one behind it

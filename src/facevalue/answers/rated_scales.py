@@ -15,7 +15,8 @@ from facevalue.answers.json_fields import LIMIT, Names, Read, ReplyField
 
 _NUMBER = r"\d{1,6}(?:[.,]\d{1,3})?"
 _RATING = re.compile(
-    rf"(?P<value>{_NUMBER})(?:\s?(?:/|out of|of)\s?(?P<top>{_NUMBER}))?(?!\s?%)(?![\d/])(?P<rest>.*)", re.DOTALL
+    rf"(?P<value>{_NUMBER})(?:\s?(?:/|out of|of)\s?(?P<top>{_NUMBER}))?(?!\s?%)(?![\d/])(?![eE][+-]?\d)(?P<rest>.*)",
+    re.DOTALL,
 )
 _RANGE = re.compile(r"\s*(?:-|–|—|to|or|and)\s*\d", re.IGNORECASE)
 _LABEL = re.compile(r"(?:(?:rating|score|answer)\s*[:=]\s*)", re.IGNORECASE)

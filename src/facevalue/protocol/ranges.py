@@ -54,14 +54,18 @@ def add_ranges(
             cell = row * len(columns) + column
             labels: dict[str, list[str | None]] = {name: [names[cell]] for name, names in crossed.items()}
             labels[DIMENSION] = [take.of]
-            of_cell = _by_set(scores, items), _by_set(were_asked, items)
-            _add(table, take, measures, breakdown.labelled(labels), of_cell, np.repeat(units, items.size), poles)
+            of_cell = _by_set(scores[:, :, items], answers.repeats), _by_set(were_asked[:, :, items], answers.repeats)
+            clusters = np.repeat(units, len(of_cell[0]) // units.size)
+            _add(table, take, measures, breakdown.labelled(labels), of_cell, clusters, poles)
 
 
-def _by_set(values: npt.NDArray[np.generic], items: Codes) -> npt.NDArray[Any]:
-    """From (units, levels, items, draws) to (units x items, levels, draws)."""
-    taken = np.moveaxis(values[:, :, items], 2, 1)
-    return taken.reshape(-1, *taken.shape[2:])
+def _by_set(values: npt.NDArray[np.generic], repeats: int) -> npt.NDArray[Any]:
+    """From (units, levels, items, orderings x repeats) to (units x items x orderings, levels, repeats).
+
+    Only repeats differ by chance: an order of the options that moves all answers is no floor.
+    """
+    of_orderings = values.reshape(*values.shape[:3], -1, repeats)
+    return np.moveaxis(of_orderings, 1, 3).reshape(-1, values.shape[1], repeats)
 
 
 def _add(
