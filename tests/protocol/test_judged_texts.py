@@ -156,6 +156,8 @@ def test_an_invented_category_is_never_an_answer_and_its_share_is_shown(folder: 
     assert "Texts that are not sorted or scored" in page
     assert "invented tone" in page
     assert "Purple" not in page
+    assert "Texts for which the judge invents a category (tone)" in page
+    assert "They count in no score, so that estimates are of the others alone." in page  # its card warns
 
 
 def test_failures_are_not_stored_and_only_they_are_asked_again(folder: Path) -> None:

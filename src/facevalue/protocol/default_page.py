@@ -9,7 +9,7 @@ from facevalue.measures.judge_measures import ALPHAS, RAW, SWAPPED, WITHOUT
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Answers, Strips
-from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, OUTSIDE_SCORES, StatedCard, UnitsCard
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, OUTSIDE_SCORES, RATES, Rate, StatedCard, UnitsCard
 from facevalue.protocol.charts import Dumbbells
 from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
@@ -72,6 +72,7 @@ _LEADS = {
     PREFERENCE: "How far the answers lean to one picture of a pair: to that beside the base, or to that with the level "
     "named first.",
 }
+_NO_SCORE = "Of the texts. They count in no score, so that estimates are of the others alone. Worrying: 5% or more."
 _VARIED = (
     "The estimates as they are, and in each variant. A change is paired: what the variant gives, less what the plain "
     "question gives, on the same trials."
@@ -144,7 +145,9 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         each_model=True,
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
-    statuses = [name for task in tasks for name in outside_of(task.ask.reply).statuses]
+    titles = {
+        name: measure.title for task in tasks for name, measure in outside_of(task.ask.reply).measures("").items()
+    }
     varied = [_varied(taken, variants, several=several)] if variants else []
     judged = _judged(tasks, taken, by_task)
     others = {
@@ -160,8 +163,9 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
         questions=_questions(tasks),
-        stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if statuses else NO_SCORER),
-        missing=partial(_unsettled, statuses),
+        stated=(_wordings(tasks[0].breakdown), OUTSIDE_SCORES if titles else NO_SCORER),
+        rates=(*RATES, *(Rate(of=Of(name, by_task), title=title, note=_NO_SCORE) for name, title in titles.items())),
+        missing=partial(_unsettled, list(titles)),
         units=UnitsCard(
             of=() if tested else (taken[0].of,),
             floor="Noise floor" if any(row.take.measure in UNSIGNED for row in taken[:1]) else "",

@@ -17,6 +17,7 @@ _COUNTS = ("variations",)
 _DIFFERENCES = ("pp", "log odds")
 """Units in which only differences are given."""
 _TEN_THOUSANDTHS = "×10⁻⁴"
+_LARGE = 1000.0
 _ORDERS: dict[str, tuple[str, ...]] = {
     "age": ("young", "young adult", "middle-aged", "elderly"),
     "gender": ("male", "female"),
@@ -34,8 +35,8 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
     ('+0.124', '−0.166')
     >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
     ('2.0%', '–', '18')
-    >>> number(61.24, "%"), number(-11.24, "pp", signed=True)
-    ('61.2%', '−11.2 pp')
+    >>> number(61.24, "%"), number(-11.24, "pp", signed=True), number(52148.3, "$"), number(148.3, "$")
+    ('61.2%', '−11.2 pp', '52,148', '148.30')
 
     The sign stays where the digits round to zero, as in the paper:
 
@@ -57,7 +58,8 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
         return _fixed(value, 0 if value == round(value) else 1)
     if unit == "probability^2":
         return f"{_fixed(1e4 * value, 1)}{_TEN_THOUSANDTHS}"
-    text = _fixed(value, 3 if unit == "probability" else 2)
+    large = abs(value) >= _LARGE  # what stands behind its point is no news
+    text = f"{value:,.0f}".replace("-", MINUS) if large else _fixed(value, 3 if unit == "probability" else 2)
     return f"+{text}" if signed and value > 0 else text
 
 

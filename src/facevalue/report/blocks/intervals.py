@@ -13,6 +13,7 @@ from facevalue.report.blocks.content import Content, Line, Lines, StripRow, Stri
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import (
     DASH,
+    MINUS,
     any_missed,
     count,
     number,
@@ -250,9 +251,6 @@ def _band(view: View, e: Estimate) -> tuple[float, float] | None:
 
 
 def _tick(value: float, unit: str, *, signed: bool) -> str:
-    if unit == "share":
-        return f"{100 * value:g}%"
-    if unit == "probability^2":
-        return f"{1e4 * value:g}"
-    text = f"{value:g}".replace("-", "−")
+    per, sign = {"share": (100, "%"), "probability^2": (1e4, "")}.get(unit, (1, ""))
+    text = f"{per * value:,.10g}{sign}".replace("-", MINUS)
     return f"+{text}" if signed and value > 0 else text
