@@ -190,3 +190,10 @@ def test_a_table_of_another_study_is_refused(read: Reader) -> None:
     for table in (pl.DataFrame({"image": ["a"]}), pl.DataFrame({"image": [1]}), pl.DataFrame({"image": []})):
         with pytest.raises(FaceValueError, match="not of this study"):
             protocol.study({}, table)
+
+
+def test_what_is_listed_of_a_study_may_change_while_it_runs(read: Reader) -> None:
+    plain = read(MINIMAL)
+    listed = read(f'needs = "people of your own"\nleft_out = "all of its videos"\n{MINIMAL}')
+    assert (listed.needs, listed.left_out) == ("people of your own", "all of its videos")
+    assert listed.text == plain.text

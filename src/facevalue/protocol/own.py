@@ -32,6 +32,8 @@ MAX_BYTES = 256 * 1024
 """Largest file of a study."""
 MAX_KEPT = 4 * 2**20
 """Longest canonical text that a run keeps of a study: of its file with those that it is like, a value on each line."""
+_LISTED = ("needs", "left_out")
+"""Keys for `facevalue studies` alone: a run goes on whatever they say."""
 _LONGEST_TITLE = 120  # characters of a wording that stands for a level on the page
 MOST_LIKE = 8
 """Longest chain of files that are like one another."""
@@ -188,7 +190,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
     takes = tuple(_take(table) for table in top.tables("take"))
     titles = top.table("titles", needed=False)
-    canonical = tomli_w.dumps(top.document())
+    canonical = tomli_w.dumps({key: value for key, value in top.document().items() if key not in _LISTED})
     if len(canonical.encode()) > MAX_KEPT:
         raise top.error(f"The study is longer than {MAX_KEPT // 2**20} MiB once files that it is like are put in.")
     with top.at("take"):
