@@ -9,19 +9,9 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, single
 from facevalue.measures.estimates import NOT_MEASURABLE
 
-KAPPA = Measure(
-    name="fleiss_kappa",
-    title="Agreement of annotators",
-    equation="(P - P_e) / (1 - P_e)",
-    unit="1",
-    cluster="item",
-    source="Fleiss 1971, Measuring nominal scale agreement among many raters",
-    limits=(-1.0, 1.0),
-)
 THRESHOLD = 0.3
 """Score from which a text counts as toxic (C.2)."""
 RANGES, EACH = 5, 5

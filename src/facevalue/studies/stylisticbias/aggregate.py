@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.slicing import Slicing
 from facevalue.protocol import aggregate
 from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
 from facevalue.protocol.sets import Sets
@@ -27,14 +26,6 @@ class Faces(Sets):
     def is_controlled(self, level: str) -> bool:
         """Whether an attribute is shown full-body (`FULL_BODY`), however it is spelled."""
         return known_attribute(level) in FULL_BODY
-
-    def by_base(self, dimension: str) -> Slicing:
-        """Partition people by the group of their base face; in no cell are those without one."""
-        have = self.base >= 0
-        slicing = self.groups(self.base[have], dimension)
-        codes = np.full(len(self.identities), -1, dtype=np.int64)
-        codes[have] = slicing.codes
-        return Slicing(codes, slicing.labels)
 
 
 def collect(
