@@ -161,6 +161,17 @@ def test_missing_replies_leave_the_others_of_their_sets_in() -> None:
     assert found.value[0] == pytest.approx(1.5, abs=0.5)
 
 
+@pytest.mark.parametrize("sets", [8, 20])
+def test_a_group_that_few_sets_have_does_not_stand_apart_by_chance(sets: int) -> None:
+    """Of 100 audits .05 leaves at most 11 (binomial, 99%)."""
+    rng, named = np.random.default_rng(sets), 0
+    for _ in range(100):
+        values = rng.normal(size=(sets, 1, 1)) + rng.normal(size=(sets, 5, 1))
+        values[2:, 0] = np.nan
+        named += bool((from_majority(values, seed=0).q[0] < 0.05).any())
+    assert named <= 11
+
+
 def test_withheld_values_that_could_explain_a_difference_turn_its_bounds() -> None:
     """Replies of two groups are withheld where they are high: what is there looks lower than it is."""
     rng = np.random.default_rng(5)
@@ -250,7 +261,7 @@ def test_where_no_set_differs_from_another_missing_values_have_bounds_too() -> N
     """All values are 0; half of the first group's are missing, and may be 1: its mean 1/2, that of all groups 1/6."""
     values = np.zeros((12, 3, 2))
     values[:, 0, 1] = np.nan
-    found = from_majority(values, 0, (0.0, 1.0), replies_of(values))
+    found = from_majority(values, 0, (0.0, 1.0), replies_of(values, np.ones(values.shape, dtype=np.bool_)))
     assert found.estimates.value.tolist() == [0.0] * 3
     np.testing.assert_allclose(found.bounds.low, [0.0, -1 / 6, -1 / 6])
     np.testing.assert_allclose(found.bounds.high, [1 / 3, 0.0, 0.0])
