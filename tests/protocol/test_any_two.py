@@ -133,6 +133,8 @@ def test_sets_of_two_pictures_have_both_levels_though_one_is_always_first(read: 
         ('of = "race"\nversus = "(each other)"\n', "", "A preference of any two pictures needs `of`"),
         ('of = "race"', 'of = "rase"', "Unknown factor in a preference 'rase'. Did you mean 'race'"),
         ('of = "race"', 'of = "occupation"', "The pictures of a pair do not differ in 'occupation'"),
+        ('by = ["occupation"]', 'by = ["race"]', "of two pictures, which differ in 'race': break it down by what both"),
+        ('by = ["occupation"]', 'by = ["beside_race"]', "of two pictures, which differ in 'beside_race'"),
         ('versus = "(each other)"', 'versus = "D"', "Unknown level of race 'D'"),
         ('versus = "(each other)"', 'versus = "(mean)"', "there is no mean of its levels"),
         ('versus = "(each other)"', 'ends = ["A", "B"]', "names all levels of race in their order, and lacks 'C'"),

@@ -126,6 +126,11 @@ class Sets:
         columns = self.manifest.columns
         return tuple(name for name in columns if OTHER_PATH in columns and f"{BESIDE}{name}" in columns)
 
+    @property
+    def of_pairs(self) -> set[str]:
+        """These columns, of either picture."""
+        return {column for name in self.of_both for column in (name, f"{BESIDE}{name}")}
+
     def _shown(self, name: str) -> pl.Series:
         """What stimuli show of a factor; of pairs the other picture's, too."""
         names = [f"{BESIDE}{name}", name] if name in self.of_both else [name]
@@ -138,8 +143,7 @@ class Sets:
     @cached_property
     def dimensions(self) -> list[str]:
         """Factors in which units differ, and not the stimuli of one unit."""
-        of_pairs = {column for name in self.of_both for column in (name, f"{BESIDE}{name}")}
-        return [name for name in self.factors if name not in {*self.cue, *of_pairs} and not self.varies(name)]
+        return [name for name in self.factors if name not in {*self.cue, *self.of_pairs} and not self.varies(name)]
 
     def varies(self, name: str) -> bool:
         """Whether a column has several levels within some unit."""

@@ -241,6 +241,10 @@ class Breakdown:
             raise DataError(f"A preference {lack}: the factor whose levels stand beside each other.")
         if take.measure == PREFERENCE and take.of and take.of not in self.sets.of_both:
             raise DataError(f"The pictures of a pair do not differ in {take.of!r}: there is nothing to prefer.")
+        if take.measure == PREFERENCE and (differ := self.sets.of_pairs & {*take.by}):
+            raise DataError(
+                f"A preference is of two pictures, which differ in {min(differ)!r}: break it down by what both show."
+            )
         if self.is_of_cue(take):
             if (many := len(self.levels(take.of)) - (self.sets.base_level is not None)) != 1:
                 raise DataError(f"A tally of {take.of!r} needs one level beside the base, and there are {many}.")
