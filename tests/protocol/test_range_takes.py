@@ -86,6 +86,7 @@ def test_a_range_has_a_floor_and_its_tail_beside_it(read: Reader, tmp_path: Path
     page = (tmp_path / "report.html").read_text()
     assert "Ranges of place by subset, trait" in page
     assert "Ranges that one in ten exceeds" in page
+    assert "this says how far they hang on the picture, not why" in page
 
 
 def test_each_cell_compares_the_levels_that_it_shows() -> None:

@@ -63,7 +63,7 @@ _LEADS = {
     "picture would change some answers: this says how far they hang on the picture, not why.",
     RANGE: "How far the levels lie apart within a unit: the highest score less the lowest. A range is never zero, even "
     "without any difference, and grows with the number of levels: see its noise floor, of as many replies to one "
-    "picture.",
+    "picture. Any other picture would move some answers: this says how far they hang on the picture, not why.",
     SIMILARITY: "How much of what is named about two pictures of a unit is the same (Jaccard: entries that both lists "
     "have, of all that either has), beside two lists about one picture. Any other picture would change some lists: "
     "this says how far they hang on the picture, not why.",
