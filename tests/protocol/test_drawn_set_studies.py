@@ -57,7 +57,7 @@ def test_more_sets_begin_with_the_same_ones_and_portraits_have_looks(read: Reade
         ("sets = 12", 'sets = "12"', "line 6: 'sets' is a whole number"),
         ("sets = 12", "set = 12", "line 6: Unknown key 'set'. Did you mean 'sets'?"),
         ("sets = 12", 'cue = "gender"', "line 6: Unknown key 'cue'."),
-        ('kind = "sets"', 'kind = "set"', "Unknown kind of pictures 'set'. Did you mean 'sets'?"),
+        ('kind = "sets"', 'kind = "set"', "Unknown kind of pictures 'set'. Did you mean 'data-set' or 'sets'?"),
     ],
 )
 def test_each_mistake_is_one_sentence(before: str, after: str, says: str, read: Reader) -> None:
