@@ -20,7 +20,7 @@ def frame(pictures: list[Picture], unit: list[str] | None = None, stratum: str =
     activity, n, s = zip(*pictures, strict=True)
     named = [str(i) for i in range(len(pictures))] if unit is None else unit
     return pl.DataFrame({"activity": activity, "n": n, "s": s, "unit": named}).with_columns(
-        asked="n", who=pl.lit("old"), stratum=pl.lit(stratum)
+        requests="n", who=pl.lit("old"), stratum=pl.lit(stratum)
     )
 
 
@@ -89,7 +89,7 @@ def test_pictures_that_stand_beside_several_of_anothers_widen_its_interval() -> 
     rows = [("x", "y", str(i), 0.5 + a - b) for i, a in enumerate(u) for b in v]
     rows += [("y", "x", str(j), 0.5 + b - a) for a in u for j, b in enumerate(v)]
     pairs = pl.DataFrame(rows, schema=["identity", "other_identity", "unit", "s"], orient="row").with_columns(
-        n=pl.lit(1.0), asked=pl.lit(1.0), stratum=pl.lit("male"), activity=pl.lit("cooking")
+        n=pl.lit(1.0), requests=pl.lit(1.0), stratum=pl.lit("male"), activity=pl.lit("cooking")
     )
     partners = moments(pairs, ["identity", "other_identity"])
     found = cells(pairs, ["identity"], None, partners)
@@ -99,7 +99,7 @@ def test_pictures_that_stand_beside_several_of_anothers_widen_its_interval() -> 
 
 
 def test_what_was_asked_and_never_answered_is_not_measurable_and_not_zero() -> None:
-    found = cells(frame([("a", 0.0, 0.0)]).with_columns(asked=1.0), ["who"]).row(0, named=True)
+    found = cells(frame([("a", 0.0, 0.0)]).with_columns(requests=1.0), ["who"]).row(0, named=True)
     assert found["value"] is None
     assert (found["n"], found["clusters"]) == (0, 0)
     assert (found["bound_low"], found["bound_high"]) == (0.0, 100.0)
@@ -157,7 +157,7 @@ def test_moments_of_different_pairs_add_up(pairs: list[Picture], cut: int) -> No
 def test_shares_of_pairs_vary_with_the_pictures_on_either_side() -> None:
     """A star: one picture stands in all pairs, so that its pairs are one, while the others are in one pair each."""
     rows = pl.DataFrame({"unit_1": ["hub"] * 6, "unit_2": list("abcdef"), "s": [1.0, 1, 1, 1, 0, 1]})
-    rows = rows.with_columns(n=pl.lit(1.0), asked=pl.lit(1.0), stratum=pl.lit(""), what=pl.lit("x"))
+    rows = rows.with_columns(n=pl.lit(1.0), requests=pl.lit(1.0), stratum=pl.lit(""), what=pl.lit("x"))
     units = pl.concat([rows.with_columns(unit=side) for side in ("unit_1", "unit_2")], how="diagonal")
     pairs = moments(rows.with_columns(pair=True), ["what", "pair"])
     found = either_side(units, pairs, ["what"]).row(0, named=True)
@@ -182,7 +182,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(layout: list[int], share:
             "unit": np.tile(np.arange(pictures), size).astype(str),
             "n": np.ones(size * pictures),
             "s": chosen.ravel(),
-            "asked": np.ones(size * pictures),
+            "requests": np.ones(size * pictures),
         }
     ).with_columns(stratum=pl.lit("male"))
     found = cells(rows, ["sample"])

@@ -86,9 +86,9 @@ def choices_of(rows: pl.DataFrame, questions: Sequence[str], options: Sequence[s
     cell, size = codes(rows["unit"]) * len(questions) + question.to_numpy(), items.height * len(questions)
     weights = [np.bincount(cell, to_array(rows[name].fill_null(0.0)), size).astype(np.float64) for name in options]
     shape = (items.height, len(questions))
-    asked = np.bincount(cell, minlength=size).astype(np.float64).reshape(shape)
+    requests = np.bincount(cell, minlength=size).astype(np.float64).reshape(shape)
     return Choices(
-        np.stack(weights, axis=1).reshape(*shape, -1), asked, codes(items["group"]), items["group"].n_unique()
+        np.stack(weights, axis=1).reshape(*shape, -1), requests, codes(items["group"]), items["group"].n_unique()
     )
 
 

@@ -1,6 +1,6 @@
 """Estimators: from sums of answers by unit and label to estimates, each with its interval, test, floor and bounds.
 
-Of the numbers that were added up, `s` is a share of `n`, and `asked` is the number of replies asked for. Estimators of
+Of the numbers that were added up, `s` is a share of `n`, and `requests` the number of replies asked for. Estimators of
 several studies are here; a paper's own arithmetic is beside its study, and says what it estimates in the same form.
 """
 
@@ -196,19 +196,19 @@ def shares(hits: Array, size: Array) -> Estimates:
 def pair_share(sums: Sums, by: Sequence[str] = (), method: str = dyads.METHOD) -> Cells:
     """Share s / n of each cell of pairs of people, with an interval over people (`dyads.shares`).
 
-    Where the sums have `asked`, its bounds are what the share could have been, had the missing answers been given;
+    Where the sums have `requests`, its bounds are what the share could have been, had the missing answers been given;
     their standard error is over people, too.
     """
     labels, cell, count = cells_of(sums, by)
-    n, asked = sums.numbers["n"], sums.numbers.get("asked")
+    n, requests = sums.numbers["n"], sums.numbers.get("requests")
     s = np.minimum(sums.numbers["s"], n)
     estimates = _pair_shares(sums, s, n, cell, count)
     estimates.method[estimates.method == dyads.METHOD] = method
-    if asked is None:
+    if requests is None:
         return labels, Inference(estimates)
-    replies = Replies(s[:, None], n[:, None], asked[:, None])
-    ends = [_pair_shares(sums, filled(replies, pole)[:, 0], asked, cell, count).se for pole in (0.0, 1.0)]
-    totals = (_totals(column, cell, count)[None] for column in (s, n, asked))
+    replies = Replies(s[:, None], n[:, None], requests[:, None])
+    ends = [_pair_shares(sums, filled(replies, pole)[:, 0], requests, cell, count).se for pole in (0.0, 1.0)]
+    totals = (_totals(column, cell, count)[None] for column in (s, n, requests))
     return labels, Inference(estimates, bounds=replace(phi_bounds(Replies(*totals)), se=np.fmax(*ends)))
 
 

@@ -118,8 +118,7 @@ def findings(
     moments = _moments(scores, labels[None], groups)
 
     def shares(moments: tuple[Array, Array, Array]) -> Array:
-        hits = by_question(welch(*moments), question)
-        return np.stack([share(hits[:, members]) for members in classes], axis=1)
+        return shares_of(welch(*moments), question, classes)
 
     value = shares(moments)[0]
     sizes = np.array([int(members.size) for members in classes])
@@ -195,13 +194,19 @@ def tally_bounds(
         middle = (np.fmax.reduce(low, axis=0) + np.fmin.reduce(high, axis=0)) / 2
         upper = means > _over_groups(means)
     near, far = np.clip(middle, low, high), np.where(upper, high, low)
-    shares = []
-    for ends_of_means in (means, near, far):
-        hits = by_question(_tested(ends_of_means, errors, counts)[None], question)
-        shares.append(np.stack([share(hits[:, members]) for members in classes], axis=1)[0])
+    p = np.stack([_tested(ends_of_means, errors, counts) for ends_of_means in (means, near, far)])
+    return share_bounds(shares_of(p, question, classes), np.array([end.missing for end in ends]))
+
+
+def share_bounds(shares: Array, missing: Array) -> Bounds:
+    """Bounds of shares of questions.
+
+    `shares`: as measured, of means as near no difference as the missing answers allow, and as far from it; shape
+    (3, classes). `missing`: share of the answers that is missing, of whatever was asked.
+    """
     value, smaller, larger = shares
-    missing = np.full(value.shape, float(_over_groups(np.array([end.missing for end in ends]).ravel())))
-    return Bounds(value, np.fmin(smaller, value), np.fmax(larger, value), missing, np.full(value.shape, np.nan))
+    lost = np.full(value.shape, float(_over_groups(missing.ravel())))
+    return Bounds(value, np.fmin(smaller, value), np.fmax(larger, value), lost, np.full(value.shape, np.nan))
 
 
 def _moments(scores: Array, labels: Codes, groups: int) -> tuple[Array, Array, Array]:
@@ -247,6 +252,12 @@ def _moved(moments: tuple[Array, Array, Array], by: Array) -> tuple[Array, Array
     """Moments of scores to which something is added in each group."""
     sums, squares, counts = moments
     return sums + counts * by, squares + 2 * by * sums + counts * by**2, counts
+
+
+def shares_of(p: Array, question: Codes, classes: Sequence[Codes]) -> Array:
+    """Share of the questions of each class with a finding, shape (rows, classes); `p`: of each column."""
+    hits = by_question(p, question)
+    return np.stack([share(hits[:, members]) for members in classes], axis=1)
 
 
 def by_question(p: Array, question: Codes) -> Array:

@@ -52,7 +52,7 @@ FAMILY = "missing answers"
 LABELS = ("dimension", "group", "prompt", "reason")
 """What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
 _KEYS = ("intervention", "dimension", "group", "prompt", "unit")
-_SUMS = ("asked", "missing", "refused")
+_SUMS = ("replies", "missing", "refused")
 _SEED = 20260
 _NOTHING = 1e-9  # of a reply
 _MOST = 5000  # shuffles
@@ -79,7 +79,7 @@ class MissingAnswers:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""
         mass = pl.col("mass").cast(pl.Float64).fill_null(1.0) if "mass" in answers.columns else pl.lit(1.0)
         rows = answers.with_columns(
-            pl.lit(1.0).alias("(asked)"),
+            pl.lit(1.0).alias("(replies)"),
             pl.when(pl.col("na").is_null()).then((1.0 - mass).clip(0.0, 1.0)).otherwise(1.0).alias("(missing)"),
             (pl.col("na") == NA.REFUSED.value).fill_null(value=False).cast(pl.Float64).alias("(refused)"),
             unit.hash().alias("(unit)"),
@@ -157,8 +157,8 @@ def _add_shares(table: EstimateTable, cells: pl.DataFrame, by: list[str], reason
     """Shares with Wilson's intervals over units."""
     if not cells.height:
         return
-    units = cells.group_by([*by, "unit"]).agg(pl.col("asked", "missing").sum())
-    a, m = pl.col("asked"), pl.col("missing")
+    units = cells.group_by([*by, "unit"]).agg(pl.col("replies", "missing").sum())
+    a, m = pl.col("replies"), pl.col("missing")
     sums = {"a": a.sum(), "m": m.sum(), "mm": (m * m).sum(), "am": (a * m).sum(), "aa": (a * a).sum()}
     out = units.group_by(by).agg(**sums, units=pl.len()).sort(by) if by else units.select(**sums, units=pl.len())
     x = {name: out[name].cast(pl.Float64).to_numpy() for name in (*sums, "units")}
@@ -188,7 +188,7 @@ class _Excess:
     """A_g A_o / A of units that are in several groups, of the same shape; 0 for the others."""
     weight: Array
     """Σ_b A_g A_o / A, shape (groups, prompts)."""
-    asked: npt.NDArray[np.int64]
+    replies: npt.NDArray[np.int64]
     """Replies, shape (prompts,)."""
     label: npt.NDArray[np.int64]
     block: npt.NDArray[np.int64]
@@ -206,10 +206,10 @@ class _Excess:
             block=pl.when(several).then(pl.col("unit").rank("dense").cast(pl.Int64)).otherwise(0)
         )
         inside = ["block", "prompt"]
-        total, lost = (pl.col(name).sum().over(inside) for name in ("asked", "missing"))
+        total, lost = (pl.col(name).sum().over(inside) for name in ("replies", "missing"))
         cells = cells.with_columns(
-            excess=pl.col("missing") - pl.col("asked") * lost / total,
-            group_asked=pl.col("asked").sum().over(*inside, "group"), total=total,
+            excess=pl.col("missing") - pl.col("replies") * lost / total,
+            group_replies=pl.col("replies").sum().over(*inside, "group"), total=total,
         )  # fmt: skip
         groups = cells["group"].unique().sort().to_list()
         prompts = cells["prompt"].unique().sort(nulls_last=True).to_list()
@@ -219,30 +219,30 @@ class _Excess:
         excess = np.zeros((elements.height, len(prompts)))
         np.add.at(excess, (row.to_numpy(), column), cells["excess"].to_numpy())
         share = cells.unique([*inside, "group"]).with_columns(
-            w=pl.col("group_asked") * (pl.col("total") - pl.col("group_asked")) / pl.col("total")
+            w=pl.col("group_replies") * (pl.col("total") - pl.col("group_replies")) / pl.col("total")
         )
         pair = np.zeros(excess.shape)
-        asked_of, of_block = (cells[name].to_numpy() for name in ("group_asked", "total"))
+        of_group, of_block = (cells[name].to_numpy() for name in ("group_replies", "total"))
         have_block = (cells["block"] > 0).to_numpy()
-        pair[row.to_numpy()[have_block], column[have_block]] = (asked_of * (of_block - asked_of) / of_block)[have_block]
+        pair[row.to_numpy()[have_block], column[have_block]] = (of_group * (of_block - of_group) / of_block)[have_block]
         weight, place = np.zeros((len(groups), len(prompts))), {name: at for at, name in enumerate(groups)}
         at = [share["group"].replace_strict(place).to_numpy()]
         at += [share["prompt"].replace_strict(prompts, list(range(len(prompts))), return_dtype=pl.Int64).to_numpy()]
         np.add.at(weight, tuple(at), share["w"].to_numpy())
-        asked = np.bincount(column, weights=cells["asked"].to_numpy(), minlength=len(prompts))
+        replies = np.bincount(column, weights=cells["replies"].to_numpy(), minlength=len(prompts))
         if len(prompts) > 1:
             prompts = [*prompts, None]
             excess, pair, weight = (
                 np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1) for x in (excess, pair, weight)
             )
-            asked = np.append(asked, asked.sum())
+            replies = np.append(replies, replies.sum())
         label = elements["group"].replace_strict(place).to_numpy().astype(np.int64)
         block = (elements["block"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         unit = (elements["unit"].rank("dense").cast(pl.Int64) - 1).to_numpy()
         crossed = bool(cells.select((pl.col("block") > 0).any()).item())
         dimension = cells["dimension"][0] if cells.height else ""
         return cls(
-            dimension, reason, groups, prompts, excess, pair, weight, asked.astype(np.int64), label, block,
+            dimension, reason, groups, prompts, excess, pair, weight, replies.astype(np.int64), label, block,
             Deals(label, unit), int(unit.max(initial=-1)) + 1, crossed,
         )  # fmt: skip
 
@@ -393,7 +393,7 @@ def _add_gap(table: EstimateTable, excess: _Excess, tested: Shuffled, rows: slic
     )
     method = (_WITHIN if excess.crossed else _BETWEEN) + (f", {PART}" if partly else "")
     estimates = Estimates(
-        value, low, high, np.tile(excess.asked, len(excess.groups)), np.full(weight.size, excess.units),
+        value, low, high, np.tile(excess.replies, len(excess.groups)), np.full(weight.size, excess.units),
         np.full(weight.size, method, dtype=object), se,
     )  # fmt: skip
     table.add(

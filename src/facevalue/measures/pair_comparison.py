@@ -30,7 +30,7 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     -------
     `by`, `identity`, `other_identity`, and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters` (pictures
     of the identity beside the other one), `p`, `p_paper` (Fisher). Null where there is nobody else to be compared with,
-    or no answer; no interval and no p of fewer than three pictures. With `asked` in `units`, bounds for missing answers
+    or no answer; no interval and no p of fewer than three pictures. With `requests` in `units`, bounds for what is missing
     (`_with_bounds`), too.
 
     Equation
@@ -85,16 +85,16 @@ def _with_bounds(
 ) -> pl.DataFrame:
     """Add `bound_low`, `bound_high` and `bound_se` of a difference of two shares, whatever is missing of either.
 
-    `sums`: with n, s and, if there are to be bounds, `asked`. `compare`: from sums to labels (`by`), and both shares.
+    `sums`: with n, s and, for bounds, `requests`. `compare`: from sums to labels (`by`), and both shares.
 
     Equation
     --------
     low = low_1 - high_2, high = high_1 - low_2, each share with all that is missing of it at one end:
-    s / asked and (s + asked - n) / asked. se² = se_1² + se_2², of the end of either that varies more.
+    s / requests and (s + requests - n) / requests. se² = se_1² + se_2², of the end of either that varies more.
     """
-    if "asked" not in sums.columns or only_values():
+    if "requests" not in sums.columns or only_values():
         return frame
-    requests = pl.max_horizontal("asked", "n")
+    requests = pl.max_horizontal("requests", "n")
     out = frame
     for end, chosen in (("low", pl.col("s")), ("high", pl.col("s") + requests - pl.col("n"))):
         labels, first, second, _ = compare(sums.with_columns(n=requests, s=chosen))
@@ -168,7 +168,7 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """How much more often an identity is chosen for terms of high than of low valence.
 
     Returns `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the
-    counts added up); no interval and no p of fewer than three pictures. With `asked` in `sums`, bounds for missing
+    counts added up); no interval and no p of fewer than three pictures. With `requests` in `sums`, bounds for missing
     answers (`_with_bounds`), too.
 
     Parameters

@@ -17,13 +17,13 @@ from facevalue.measures.proportions import WILSON, effective_size, score_p, wils
 
 Codes = npt.NDArray[np.int64]
 
-SUMS = ("n", "s", "asked")
+SUMS = ("n", "s", "requests")
 ENDS = ("s_least", "s_most")
 """Sums that rows may have besides: s had all missing answers gone one way or the other, where part of each is known."""
 """Expected valid answers, how much of them chose, and answers asked for."""
 UNIT = ("stratum", "unit")
 """What was sampled, and the part of the sample it is from (gender): units of different strata are other units."""
-MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "asked")
+MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "requests")
 """Sums over the pairs of a cell: how many answered, n, s, n², s n, s², and the number of answers asked for."""
 CELL = "_cell"
 """Number of the cell that a row belongs to, where cells are summed up."""
@@ -35,7 +35,7 @@ _NOTHING = 1e-9  # mass that is no answer
 def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Reduce pairs to the moments of their cells.
 
-    `sums`: one row per pair and cell: `n`, `s`, `asked` and the columns of `by`.
+    `sums`: one row per pair and cell: `n`, `s`, `requests` and the columns of `by`.
     Returns the columns of `by` and `MOMENTS`, a row per cell. Sums are taken in the order of the rows: the same rows
     always give the same numbers to the last bit.
     """
@@ -43,7 +43,7 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     seen = (n > _NOTHING).sum().cast(pl.Float64)
     products = {"clusters": seen, "n": n.sum(), "s": s.sum(), "nn": (n * n).sum(), "sn": (s * n).sum()}
     out = sums.group_by(by, maintain_order=True)
-    return out.agg(**products, ss=(s * s).sum(), asked=pl.col("asked").sum().cast(pl.Float64))
+    return out.agg(**products, ss=(s * s).sum(), requests=pl.col("requests").sum().cast(pl.Float64))
 
 
 def add(frame: pl.DataFrame, by: Sequence[str], columns: Sequence[str] = SUMS) -> pl.DataFrame:
@@ -105,7 +105,7 @@ def cells(
     Examples
     --------
     >>> pictures = pl.DataFrame({"activity": ["cooking", "hiking", "rowing"], "n": [6.0] * 3, "s": [2.0, 3, 4],
-    ...                          "asked": [6] * 3, "identity": ["old"] * 3, "stratum": ["male"] * 3})
+    ...                          "requests": [6] * 3, "identity": ["old"] * 3, "stratum": ["male"] * 3})
     >>> out = cells(pictures.with_columns(unit="activity"), ["identity"])
     >>> out.select("identity", "value", pl.col("se").round(1), "n", "clusters", "df").row(0)
     ('old', 50.0, 9.6, 18.0, 3, 2.0)
@@ -177,7 +177,9 @@ def _worse_end(units: pl.DataFrame, variance: pl.DataFrame) -> pl.DataFrame:
     """What the worse end of the bounds varies more than the value does (`_more`), of cells with missing answers."""
     low, high = _filled(units)
     short = units.join(units.filter(high - low > _NOTHING).select(CELL).unique(), on=CELL, how="semi")
-    ends = between(_contributions(short.with_columns(n="asked", s=low, s_most=high), ("s", "s_most")), ("c", "c_most"))
+    ends = between(
+        _contributions(short.with_columns(n="requests", s=low, s_most=high), ("s", "s_most")), ("c", "c_most")
+    )
     out = ends.select(CELL, "variance").join(variance.select(CELL, _alone="variance"), on=CELL, how="left")
     more = pl.col("variance") - pl.col("_alone").fill_null(0.0)
     return out.select(CELL, _more=more.clip(lower_bound=0.0))
@@ -187,7 +189,7 @@ def _filled(frame: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     """How much chose had all missing answers gone one way or the other."""
     if set(ENDS) <= set(frame.columns):
         return pl.col(ENDS[0]), pl.col(ENDS[1])
-    return pl.col("s"), pl.col("s") + (pl.col("asked") - pl.col("n")).clip(lower_bound=0.0)
+    return pl.col("s"), pl.col("s") + (pl.col("requests") - pl.col("n")).clip(lower_bound=0.0)
 
 
 def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
@@ -201,14 +203,14 @@ def _values(rows: pl.DataFrame) -> pl.DataFrame:
     strata = add(rows, [CELL, "activity"], columns)
     low, high = _filled(strata)
     n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
-    has_request = pl.col("asked") > 0
+    has_request = pl.col("requests") > 0
     values = strata.group_by(CELL, maintain_order=True).agg(
         value=(s / n).filter(seen).mean(),
         n=n.sum(),
         s=s.sum(),
         uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
-        bound_low=100 * (low / pl.col("asked")).filter(has_request).mean(),
-        bound_high=100 * (high / pl.col("asked")).filter(has_request).mean(),
+        bound_low=100 * (low / pl.col("requests")).filter(has_request).mean(),
+        bound_high=100 * (high / pl.col("requests")).filter(has_request).mean(),
     )
     return values.sort(CELL)
 

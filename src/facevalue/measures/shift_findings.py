@@ -8,7 +8,7 @@ from scipy import special
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.group_findings import DEALS, TallyShares, by_question, share, tally
+from facevalue.measures.group_findings import DEALS, TallyShares, share_bounds, shares_of, tally
 from facevalue.measures.missing_data_bounds import Bounds
 
 Codes = npt.NDArray[np.int64]
@@ -66,8 +66,7 @@ def findings(shifts: Array, question: Codes, classes: Sequence[Codes], seed: int
     sums, squares, counts = filled.sum(axis=0), (filled**2).sum(axis=0), seen.sum(axis=0).astype(np.float64)
 
     def shares(sums: Array, squares: Array) -> Array:
-        hits = by_question(moved(sums, squares, np.broadcast_to(counts, sums.shape)), question)
-        return np.stack([share(hits[:, members]) for members in classes], axis=1)
+        return shares_of(moved(sums, squares, np.broadcast_to(counts, sums.shape)), question, classes)
 
     sizes = np.array([int(members.size) for members in classes])
     units = int(seen.any(axis=1).sum())
@@ -101,11 +100,7 @@ def finding_bounds(shifts: Array, ends: Bounds, question: Codes, classes: Sequen
         error = np.fmax(np.sqrt(variance / counts), ends.se)
     low, high = np.fmin(ends.low, means), np.fmax(ends.high, means)
     far = np.where(np.abs(high) > np.abs(low), high, low)
-    shares = []
-    for mean in (means, np.clip(0.0, low, high), far):
-        squares = error**2 * counts * (counts - 1) + counts * mean**2
-        hits = by_question(moved(counts * mean, squares, counts.astype(np.float64))[None], question)
-        shares.append(np.stack([share(hits[:, members]) for members in classes], axis=1)[0])
-    value, smaller, larger = shares
-    missing = np.full(value.shape, float(np.nanmean(ends.missing)) if np.isfinite(ends.missing).any() else np.nan)
-    return Bounds(value, np.fmin(smaller, value), np.fmax(larger, value), missing, np.full(value.shape, np.nan))
+    ends_of_means = np.stack([means, np.clip(0.0, low, high), far])
+    squares = error**2 * counts * (counts - 1) + counts * ends_of_means**2
+    p = moved(counts * ends_of_means, squares, counts.astype(np.float64))
+    return share_bounds(shares_of(p, question, classes), ends.missing)

@@ -60,7 +60,7 @@ class Estimand:
 
     def estimates(self, sums: Sums) -> Iterator[Row]:
         """Its estimates and what follows from them, for each level where it has any."""
-        columns = {"s": self.s, "n": self.n, **({"asked": self.requests} if self.requests else {})}
+        columns = {"s": self.s, "n": self.n, **({"requests": self.requests} if self.requests else {})}
         rows = sums.counting(**{name: sums.numbers[column] for name, column in columns.items()})
         rows = rows.with_total(self.total) if self.total else rows
         levels, codes = rows.labels[self.level] if self.level else ((None,), None)

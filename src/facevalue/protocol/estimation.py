@@ -144,7 +144,7 @@ class Estimator:
         weights, mass = answers.by_prompt(answers.weights), answers.by_prompt(answers.mass)
         of = flips.flips(weights.astype(np.float64), mass, is_asked, sets.base_of, sets.varied)
         rate, floor = (self.measures[name] for name in floor_names(take, measure.name))
-        self._beside_floor(table, take, of, (measure, rate, floor))
+        self._beside_floor(table, take, of, (measure, rate, floor), sets.varied)
 
     def _similarity(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         if self.answers is None:  # of several models together there is no reply
@@ -156,14 +156,13 @@ class Estimator:
         first, second = self.breakdown.pairs(take.of) if take.of else (sets.base_of, sets.varied)
         of = set_similarity.similarities(lists, sets_of_texts, answers.reasons != NOT_ASKED, first, second)
         lost, floor = (self.measures[name] for name in floor_names(take, measure.name))
-        self._beside_floor(table, take, of, (lost, measure, floor))
+        self._beside_floor(table, take, of, (lost, measure, floor), second)
 
     def _beside_floor(
         self, table: EstimateTable, take: Take, of: flips.Flips | set_similarity.Similarities,
-        measures: tuple[Measure, Measure, Measure],
+        measures: tuple[Measure, Measure, Measure], at: Codes,
     ) -> None:  # fmt: skip
-        """Add what lies beyond the floor, the rate and the floor."""
-        at = self.breakdown.pairs(take.of)[1] if take.of else self.breakdown.sets.varied
+        """Add what lies beyond the floor, the rate and the floor; `at`: the second picture of each pair."""
         rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns(take.by)
 
         def cells(values: Array) -> shift.Cells:
@@ -304,11 +303,7 @@ class Estimator:
         if take.of in self.breakdown.of_prompt:
             rows, columns = self.breakdown.rows(at, take.by), self.breakdown.columns([take.of, *take.by])
         else:
-            place = {name: i for i, name in enumerate(levels)}
-            codes = np.array(
-                [place.get(name, -1) for name in self.breakdown.sets.manifest[take.of][at]], dtype=np.int64
-            )
-            rows = Slicing(codes, {take.of: levels}) * self.breakdown.rows(at, take.by)
+            rows = Slicing(self.breakdown.codes(at, take.of), {take.of: levels}) * self.breakdown.rows(at, take.by)
             columns = self.breakdown.columns(take.by)
         return levels, rows, columns, self.breakdown.rows(at, take.by).crossed(self.breakdown.columns(take.by))
 

@@ -36,8 +36,7 @@ def add_ranges(
     """
     at = breakdown.shown(take)
     rows, columns = breakdown.rows(at, take.by), breakdown.columns(take.by)
-    levels = {name: number for number, name in enumerate(breakdown.levels(take.of))}
-    level = np.array([levels.get(name, -1) for name in breakdown.sets.manifest[take.of][at]], dtype=np.int64)
+    level = breakdown.codes(at, take.of)
     is_asked = answers.reasons != NOT_ASKED
     crossed = rows.crossed(columns)
     for row in range(len(rows)):

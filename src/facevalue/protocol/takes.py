@@ -323,6 +323,11 @@ class Breakdown:
             return list(dict.fromkeys(map(str, self._of_items[name][1])))
         return self.sets.levels(name)
 
+    def codes(self, at: Codes, name: str) -> Codes:
+        """Place of each of these stimuli among the levels of a factor of theirs; -1 for none."""
+        place = {level: number for number, level in enumerate(self.levels(name))}
+        return np.array([place.get(level, -1) for level in self.sets.manifest[name][at]], dtype=np.int64)
+
     @property
     def any_two(self) -> bool:
         """Whether any two pictures of a unit are a pair, not the base and another."""

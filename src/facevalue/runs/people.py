@@ -65,8 +65,8 @@ def drawn(folder: Path, name: str, size: int = MOST) -> pl.DataFrame:
     if not texts:
         raise DataError(f"{folder} holds no text to be sorted yet.")
     items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts]
-    shown = [text[: sorting.longest] for text in texts]
-    return pl.DataFrame({"item": items, "statement": shown, "text": texts})
+    statements = [text[: sorting.longest] for text in texts]
+    return pl.DataFrame({"item": items, "statement": statements, "text": texts})
 
 
 def keep(folder: Path, name: str, paths: Sequence[Path]) -> tuple[int, int]:

@@ -48,7 +48,7 @@ class SetAnswers:
         refused = (reason == NA.REFUSED.value).fill_null(value=False).cast(pl.Float64)
         columns = {name: chunk[name].cast(pl.Float64) for name in (WORDS, VALUE, *scores) if name in chunk.columns}
         self._replies.add(
-            trial, asked=np.ones(trial.size), lost=reason.is_not_null().to_numpy(), refused=refused.to_numpy()
+            trial, requests=np.ones(trial.size), lost=reason.is_not_null().to_numpy(), refused=refused.to_numpy()
         )
         for kind, names in kinds.items():
             for name in names.unique(maintain_order=True).drop_nulls():
@@ -69,7 +69,7 @@ class SetAnswers:
 
     def were_asked(self, block: Part) -> bool:
         """Whether anything of a block was."""
-        return bool(self._replies["asked"][block.trials].any())
+        return bool(self._replies["requests"][block.trials].any())
 
     def number(self, block: Part, name: str, prompt: int) -> Array:
         """Numbers of one prompt, shape (images, draws); NaN where there is none. Repeats are further draws."""
@@ -79,7 +79,7 @@ class SetAnswers:
         return np.concatenate([block.of_prompt(values, prompt) for values in numbers], axis=1)
 
     def replies(self, block: Part, prompt: int) -> Sums:
-        """Replies to one prompt by image: how many were `asked`, `lost` and `refused`, and had each reason and note."""
+        """Replies to one prompt by image: `requests`, those `lost` and `refused`, and of each reason and note."""
         columns = {name: self._replies[name][block.trials] for name in self._replies.names}
         return block.by_image({name: block.of_prompt(x, prompt).sum(axis=1) for name, x in columns.items()})
 

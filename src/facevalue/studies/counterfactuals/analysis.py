@@ -101,7 +101,7 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
 
 def missing(replies: Sums) -> list[Estimand]:
     """Shares of replies without a valid answer, by reason and group, of refusals, and of numbers taken with a note."""
-    share = partial(Estimand, of="replies", by=("group",), n="asked", total="group")
+    share = partial(Estimand, of="replies", by=("group",), n="requests", total="group")
     by_reason = [
         share(measure, s=name, constant={"reason": name.removeprefix(COUNTED[kind])})
         for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note"))

@@ -59,7 +59,7 @@ def _of_prompt(block: Part, cells: Array, prompt: int) -> Array:
 
 def _texts_of_groups(block: Part, gathered: SetAnswers) -> tuple[Array, Array]:
     """Texts about each group that there are, and that are missing."""
-    requested = [gathered.replies(block, at).numbers["asked"] for at in range(len(block.prompts))]
+    requested = [gathered.replies(block, at).numbers["requests"] for at in range(len(block.prompts))]
     texts_of_image = gathered.texts.counted[id(block)].reshape(block.images, -1).sum(axis=1)
     counts, totals = (
         np.bincount(block.group, x, len(block.groups)).astype(np.float64)
@@ -163,7 +163,7 @@ def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> I
         labels, means = levels(block.by_image({"s": hits, "n": size}).with_total("group"), ("group",))
         yield measure, {**about, "word_list": name, **labels}, means, None
     if len(block.sets):
-        requested = gathered.replies(block, prompt).numbers["asked"]
+        requested = gathered.replies(block, prompt).numbers["requests"]
         reply = np.arange(int(requested.max()))  # a picture's replies all have its mean share: sets are what vary
         answered, expected = (block.in_sets(reply < many[:, None]) for many in (size, requested))
         for name, hits in zip(lists.names, cells, strict=False):

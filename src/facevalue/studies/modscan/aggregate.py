@@ -101,25 +101,25 @@ class AskedBlock:
     def sums(self, answers: "TrialAnswers", only: _Taken | None = None) -> dict[str, Sums]:
         """Tables of sums.
 
-        `replies`, by instance: `asked`, `valid`, `lost`, `first` (choices of the first option), by reason, and, of two
+        `replies`, by instance: `requests`, `valid`, `lost`, `first` (choices of the first option), by reason; of two
         groups, `ahead`: half of what was asked and of the first group's choices less the second's. `chosen`, by
-        instance, group and the one beside it: `chosen`, and `valid` and `asked` where it could be. `outcomes`, by
-        instance and group, no answer being one of these: `count`, and `asked` of all replies.
+        instance, group and the one beside it: `chosen`, and `valid` and `requests` where it could be. `outcomes`, by
+        instance and group, no answer being one of these: `count`, and `requests` of all replies.
         """
-        columns = {name: answers.of(self, name, only) for name in ("asked", "valid", *WEIGHTS[: self.options])}
+        columns = {name: answers.of(self, name, only) for name in ("requests", "valid", *WEIGHTS[: self.options])}
         weights = np.concatenate([columns.pop(name) for name in WEIGHTS[: self.options]])
         replies = self._replies.added(**columns, first=weights[: self.about.height],
                                       **{name: answers.of(self, name, only) for name in answers.reasons})  # fmt: skip
-        lost = replies.numbers["asked"] - replies.numbers["valid"]
+        lost = replies.numbers["requests"] - replies.numbers["valid"]
         chosen = self._chosen.added(chosen=weights, **{n: np.tile(x, self.options) for n, x in columns.items()})
         outcomes, reply, at = self._outcomes
         count = np.bincount(at, chosen.numbers["chosen"], reply.size).astype(np.float64)
         count[outcomes.labels["group"][1] == len(self.groups)] = lost
         first, second = count[:: len(self.groups) + 1], count[1 :: len(self.groups) + 1]
-        ahead = (replies.numbers["asked"] + first - second) / 2
+        ahead = (replies.numbers["requests"] + first - second) / 2
         return {
             "replies": replies.counting(**replies.numbers, lost=lost, ahead=ahead), "chosen": chosen,
-            "outcomes": outcomes.counting(count=count, asked=replies.numbers["asked"][reply]),
+            "outcomes": outcomes.counting(count=count, requests=replies.numbers["requests"][reply]),
         }  # fmt: skip
 
     def by_trial(self, **values: Array) -> Sums:
@@ -138,8 +138,8 @@ class AskedBlock:
             at = np.ravel_multi_index([table.units["unit"], *(table.labels[label][1] for label in labels)], shape)
             return np.bincount(at, table.numbers[name], int(np.prod(shape))).astype(np.float64).reshape(shape)
 
-        of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "asked")]
-        valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "asked"))
+        of_group = [dense(sums["chosen"], name, "instance", "group") for name in ("chosen", "valid", "requests")]
+        valid, requests = (dense(sums["replies"], name, "instance") for name in ("valid", "requests"))
         return GroupChoices(of_group[0], of_group[1], valid, requests, self.even, people, of_group[2])
 
 
@@ -213,7 +213,7 @@ class TrialAnswers:
         names = [name for name in WEIGHTS if chunk[name].null_count() < chunk.height] or [WEIGHTS[0]]
         weights = chunk.select(pl.col(names).cast(pl.Float64).fill_null(0.0)).to_numpy()
         chosen = {name: weights[:, at] * mass for at, name in enumerate(names)}
-        self._sums.add(trial, asked=np.ones(trial.size), valid=mass, **chosen)
+        self._sums.add(trial, requests=np.ones(trial.size), valid=mass, **chosen)
         best = np.where(mass > 0, weights.argmax(axis=1), -1).astype(np.int8)
         earliest = (chunk["repeat"].to_numpy() == 0) if "repeat" in chunk.columns else np.ones(trial.size, dtype=bool)
         self._first[trial[earliest]] = best[earliest]

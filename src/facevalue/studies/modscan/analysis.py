@@ -53,12 +53,12 @@ def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[Est
     points = partial(_points, estimator)
     groups, rivals = ("instance", "group"), ("group", "other_group", "instance")
     everything = [
-        share(m.SHARE, "chosen", groups, s="chosen", n="valid", requests="asked", derived=gaps),
-        share(m.SHARE_ALL, "outcomes", groups, s="count", n="asked"),
-        Estimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="asked", estimator=points),
-        share(m.NA_RATE, "replies", ("instance",), s="lost", n="asked", total="instance"),
+        share(m.SHARE, "chosen", groups, s="chosen", n="valid", requests="requests", derived=gaps),
+        share(m.SHARE_ALL, "outcomes", groups, s="count", n="requests"),
+        Estimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="requests", estimator=points),
+        share(m.NA_RATE, "replies", ("instance",), s="lost", n="requests", total="instance"),
         *(
-            share(m.NA_RATE, "replies", s=f"{REASON}{reason}", n="asked", constant={"reason": reason})
+            share(m.NA_RATE, "replies", s=f"{REASON}{reason}", n="requests", constant={"reason": reason})
             for reason in reasons
         ),
         share(m.LEFT if seen else m.FIRST, "replies", ("instance",), s="first", n="valid", total="instance"),
@@ -107,7 +107,7 @@ def estimates(
     entries = {model: Entries() for model in gathered}
     for block in blocks:
         for model, of_model in gathered.items():
-            if of_model.of(block, "asked").any():
+            if of_model.of(block, "requests").any():
                 _add_block(entries[model], block, of_model, real)
         _add_agreement(entries, block, gathered)
     frames = [rows.enter(EstimateTable(STUDY, model, m.LABELS)) for model, rows in entries.items()]

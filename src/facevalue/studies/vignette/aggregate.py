@@ -26,9 +26,9 @@ CONTROL = "irrelevant"
 """How questions begin that are a control and stay apart."""
 OUTCOMES = ("swapped", "both", "none")
 """Wrong answers to "Who is doing ...?"; the last two may be given to other questions, too."""
-NUMBERS = ("n", "s", "t", "both", "asked")
+NUMBERS = ("n", "s", "t", "both", "requests")
 """Sums over a pair's answers: how many are valid, and how many of these chose option 1, option 2, and both."""
-SIDED = ("n", "s", "t", "asked")
+SIDED = ("n", "s", "t", "requests")
 """Sums over a picture's answers: t is what chose the other one."""
 VARIANT = {"shown": "image", "reference": None, "wording": "1"}
 """Columns of variants, and the level that the measures are taken on; None is the first there is."""
@@ -66,7 +66,7 @@ class Tables:
     stimuli: pl.DataFrame
     """Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
     contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of option 2;
-    with "both" and "none" among the options, s + t may be less than n), both, asked."""
+    with "both" and "none" among the options, s + t may be less than n), both, requests."""
     terms: pl.DataFrame
     """Of each question: paradigm, question, trait, pair, valence; null where it has none."""
     selected: pl.DataFrame
@@ -194,7 +194,7 @@ def weighed(chunk: pl.DataFrame) -> pl.DataFrame:
     shares = {"s": "weight", "t": "other", **{name: name for name in OUTCOMES if name in chunk.columns}}
     chosen = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
     absent = {name: pl.lit(0.0) for name in OUTCOMES if name not in chunk.columns}
-    return chunk.with_columns(n=mass, asked=pl.lit(1.0), **chosen, **absent)
+    return chunk.with_columns(n=mass, requests=pl.lit(1.0), **chosen, **absent)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -348,8 +348,8 @@ def _missing(rows: pl.DataFrame) -> pl.DataFrame:
     A reply stands with both pictures. Where both are of one identity, or all identities are taken together, it counts
     half with each.
     """
-    missing = pl.col("asked") - pl.col("n")
-    pairs = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=missing, t=missing)
+    missing = pl.col("requests") - pl.col("n")
+    pairs = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("requests"), s=missing, t=missing)
     replies = pl.concat(sided(pairs))
     halves = replies.with_columns(pl.col(SUMS) / 2)
     twice = pl.col("contrast").cast(pl.String) == "activity"

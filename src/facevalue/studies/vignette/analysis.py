@@ -253,7 +253,7 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     wider = _wider(tables, gendered) / 100
     value, error, low, high, p, methods, four = log_odds_cells(x, n, se * wider, df, group)
     requests = gendered.join(selection.add(rows, keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    ends = log_odds_bounds(x, n, to_array(requests["asked"]), to_array(gendered["bound_se"]) * wider, df, group)
+    ends = log_odds_bounds(x, n, to_array(requests["requests"]), to_array(gendered["bound_se"]) * wider, df, group)
     numbers = {"value": value, "se": error, "low": low, "high": high}
     numbers |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
     frame = gendered.select(*keys, "n", "s", "clusters").with_columns(

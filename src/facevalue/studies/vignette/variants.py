@@ -49,7 +49,7 @@ _PLACES = (m.FIRST_OPTION, m.LEFT)
 _TAKEN = (*_PLACES, *_MATCHES, m.POSITIONAL_SHIFT, m.POSITIONAL_CORRELATION, m.VISION_MINUS_TEXT)
 _OUTCOME = ("outcome", "paradigm", "question")
 _VALUES = ("n", "s", "t")
-_SHIFTED = ("n", "s_base", "s_other", *selection.ENDS, "asked")
+_SHIFTED = ("n", "s_base", "s_other", *selection.ENDS, "requests")
 _ENDS = ("value", "low", "high", "bound_low", "bound_high")
 
 
@@ -93,7 +93,7 @@ class Variants:
     def _add(self, rows: pl.DataFrame) -> None:
         """Add up outcomes by picture, on whichever side it is, and moments of pairs of two different pictures."""
         pairs = rows.group_by(*_OUTCOME, "cluster", *_UNITS, maintain_order=True)
-        sums = pairs.agg(pl.col("n", "s").sum(), asked=pl.len().cast(pl.Float64))
+        sums = pairs.agg(pl.col("n", "s").sum(), requests=pl.len().cast(pl.Float64))
         units, moments = selection.sides(sums.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), _OUTCOME)
         self._units.add(units)
         self._pairs.add(moments)
@@ -204,7 +204,7 @@ def _shifts(base: pl.DataFrame, varied: pl.DataFrame, keys: list[str]) -> pl.Dat
         .with_columns(
             pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
             pl.when(pl.col("contrast") == "identity").then("activity").alias("activity"),
-            asked=pl.lit(1.0),
+            requests=pl.lit(1.0),
         )
     )
     return selection.add(rows, _STRATA, _SHIFTED)

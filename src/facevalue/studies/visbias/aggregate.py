@@ -85,10 +85,10 @@ class TaskAnswers:
 
     def words(self) -> WordTables:
         """Words of the descriptions so far, of which there are some."""
-        shown = self.part("images").unique("image", maintain_order=True)
+        pictures = self.part("images").unique("image", maintain_order=True)
         lost = self.part("texts").group_by("image").agg(missing=pl.col("characters").is_null().sum())
         images = self._codes.select("image")
-        for table in (shown, lost):
+        for table in (pictures, lost):
             images = images.join(table, on="image", how="left", maintain_order="left")
         images = images.with_columns(pl.col("missing").fill_null(0))
         return WordTables(self._words[Tokeniser.MARKED].counts(), self._words[Tokeniser.WORDS].counts(), images)
