@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.answers._phrases import REFUSAL
 from facevalue.answers._text import LIMIT, visible
-from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
@@ -71,17 +71,14 @@ def parse_column(frame: pl.DataFrame, text: str, parse: Read) -> pl.DataFrame:
     """Columns `value`, `reason`, `note` and `na` of a column of replies; each distinct reply is parsed once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
+
+    def read(reply: str | None, status: str | None) -> tuple[object, ...]:
+        statement = _reply(reply, status, parse)
+        return *statement[:3], None if statement.na is None else statement.na.value
+
     keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
-    distinct = keyed.unique()
-    statements = [_reply(reply, status, parse) for reply, status in distinct.iter_rows()]
-    table = distinct.with_columns(
-        pl.Series("value", [statement.value for statement in statements], pl.Float64),
-        pl.Series("reason", [statement.reason for statement in statements], pl.String),
-        pl.Series("note", [statement.note for statement in statements], pl.String),
-        pl.Series("na", [None if statement.na is None else statement.na.value for statement in statements], NA_DTYPE),
-    )
-    joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return joined.select("value", "reason", "note", "na")
+    schema = {"value": pl.Float64(), "reason": pl.String(), "note": pl.String(), "na": NA_DTYPE}
+    return each_once(keyed, read, schema)
 
 
 def _reply(text: str | None, status: str | None, parse: Read) -> Stated:

@@ -1,7 +1,8 @@
 """Parsed replies: a choice, or the reason why there is none."""
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -47,6 +48,23 @@ def unread(status: str | None) -> NA:
 def statuses(frame: pl.DataFrame) -> pl.Expr:
     """The status of each reply as text; all are `ok` without such a column."""
     return pl.col("status").cast(pl.String) if "status" in frame.columns else pl.lit(Status.OK.value, pl.String)
+
+
+def each_once(
+    rows: pl.DataFrame, read: Callable[..., tuple[object, ...]], schema: Mapping[str, pl.DataType]
+) -> pl.DataFrame:
+    """Columns of what is read of each row, such as a reply and its status; of rows that are alike once.
+
+    Examples
+    --------
+    >>> replies = pl.DataFrame({"text": ["Yes.", "No.", "Yes."]})
+    >>> each_once(replies, lambda text: (len(text),), {"length": pl.Int64()})["length"].to_list()
+    [4, 3, 4]
+    """
+    distinct = rows.unique()
+    values: list[tuple[Any, ...]] = [read(*row) for row in distinct.iter_rows()]
+    table = distinct.hstack(pl.DataFrame(values, schema=schema, orient="row"))
+    return rows.join(table, on=rows.columns, how="left", nulls_equal=True, maintain_order="left").select(schema.keys())
 
 
 class Parsed(NamedTuple):

@@ -12,7 +12,7 @@ import polars as pl
 
 from facevalue.answers._phrases import REFUSAL
 from facevalue.answers._text import plain, without_thinking
-from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
@@ -98,19 +98,15 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
+
+    def read(reply: str | None, status: str | None) -> tuple[str | None, str | None]:
+        if reply is None or status in UNREAD:
+            return None, unread(status).value
+        names, reason = parse(reply, truncated=status == Status.TRUNCATED)
+        return None if names is None else SEPARATOR.join(names), None if reason is None else reason.value
+
     keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
-    distinct = keyed.unique()
-    parsed = [
-        (None, unread(status)) if reply is None or status in UNREAD
-        else parse(reply, truncated=status == Status.TRUNCATED)
-        for reply, status in distinct.iter_rows()
-    ]  # fmt: skip
-    table = distinct.with_columns(
-        pl.Series("entries", [None if names is None else SEPARATOR.join(names) for names, _ in parsed], pl.String),
-        pl.Series("na", [None if reason is None else reason.value for _, reason in parsed], NA_DTYPE),
-    )
-    joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return joined.select("entries", "na")
+    return each_once(keyed, read, {"entries": pl.String(), "na": NA_DTYPE})
 
 
 def _entries(reply: str) -> tuple[list[str] | None, bool]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.answers._phrases import HEDGE, NEITHER, REFUSAL, negates
 from facevalue.answers._text import LIMIT, visible
-from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, statuses, unread
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
@@ -106,16 +106,12 @@ def parse_column(
         asked=pl.lit(None, pl.String) if question is None else pl.col(question).cast(pl.String),
         status=statuses(frame),
     )
-    distinct = keyed.unique()
-    parsed = [
-        _parse_row(reply, (claims or {}).get(asked_question or ""), state)
-        for reply, asked_question, state in distinct.iter_rows()
-    ]
-    table = distinct.with_columns(
-        pl.Series("choice", [p.choice for p in parsed], pl.Int8), pl.Series("na", [p.reason for p in parsed], NA_DTYPE)
-    )
-    joined = keyed.join(table, on=["said", "asked", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return joined.select("choice", "na")
+
+    def read(reply: str | None, asked_question: str | None, state: str | None) -> tuple[object, ...]:
+        parsed = _parse_row(reply, (claims or {}).get(asked_question or ""), state)
+        return parsed.choice, parsed.reason
+
+    return each_once(keyed, read, {"choice": pl.Int8(), "na": NA_DTYPE})
 
 
 def _parse_row(reply: str | None, claim: Claim | None, status: str | None) -> Parsed:

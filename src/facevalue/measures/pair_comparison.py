@@ -30,8 +30,8 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     -------
     `by`, `identity`, `other_identity`, and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters` (pictures
     of the identity beside the other one), `p`, `p_paper` (Fisher). Null where there is nobody else to be compared with,
-    or no answer; no interval and no p of fewer than three pictures. With `requests` in `units`, bounds for what is missing
-    (`_with_bounds`), too.
+    or no answer; no interval and no p of fewer than three pictures. With `requests` in `units`, there are bounds, too
+    (`_with_bounds`).
 
     Equation
     --------

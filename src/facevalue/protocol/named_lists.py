@@ -86,8 +86,10 @@ class NamedList(WrittenReply):
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What each list names; each distinct reply is read once."""
+        from facevalue.measures.estimators import coded  # noqa: PLC0415 - it imports SciPy, which plans do without
+
         parsed = lists.parse_column(frame, "text")
-        codes, table = _coded(parsed["entries"])
+        table, codes = coded(parsed["entries"])
         option_of = self._option_of
         entries = [_entries(text, option_of) for text in table]
         fits = np.array([self.least <= len(names) <= self.most for names in entries], dtype=np.bool_)
@@ -130,10 +132,3 @@ def _entries(text: str, option_of: Mapping[str, str]) -> list[str]:
             pieces = [entry]
         names += [option_of.get(piece, piece) for piece in pieces]
     return list(dict.fromkeys(names))
-
-
-def _coded(texts: pl.Series) -> tuple[np.ndarray, list[str]]:
-    """Place of each text among the distinct ones, -1 for none; and these."""
-    distinct = texts.drop_nulls().unique(maintain_order=True)
-    codes = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    return codes, distinct.to_list()

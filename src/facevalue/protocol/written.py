@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
-from facevalue.answers.base import UNREAD, unread
+from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import TEXT, Outside
 from facevalue.protocol.replies import Reply, Score, whole
@@ -117,23 +117,15 @@ def read_fields(
     once.
     """
     keyed = frame.select(pl.col("text").cast(pl.String), pl.col("status").cast(pl.String))
-    distinct = keyed.unique()
-    rows: list[list[float | None]] = []
-    reasons: list[str | None] = []
-    for text, status in distinct.iter_rows():
+
+    def read(text: str | None, status: str | None) -> tuple[object, ...]:
         if text is None or status in UNREAD:
-            rows.append([None] * len(names))
-            reasons.append(unread(status).value)
-            continue
+            return *([None] * len(names)), unread(status).value
         row, reason = values(text, status == Status.TRUNCATED)
-        rows.append(row)
-        reasons.append((reason or NA.NEITHER).value if all(value is None for value in row) else None)
-    table = distinct.with_columns(
-        *(pl.Series(name, [row[at] for row in rows], pl.Float64) for at, name in enumerate(names)),
-        pl.Series("na", reasons, NA_DTYPE),
-    )
-    joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
-    return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
+        return *row, (reason or NA.NEITHER).value if all(value is None for value in row) else None
+
+    scores = each_once(keyed, read, {**dict.fromkeys(names, pl.Float64()), "na": NA_DTYPE})
+    return whole({name: scores[name].to_numpy() for name in names}, scores["na"])
 
 
 def _range(low: float, high: float) -> list[float]:

@@ -1,6 +1,6 @@
 """Estimates of a run's judge: its agreement with people, what people alone say, and its bias by group words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from facevalue.models.base import Model
 from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
 from facevalue.protocol.study import Study
 from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
-from facevalue.runs.people import Labels, read_people, sampled, table_of
+from facevalue.runs.people import read_people, sampled, table_of
 from facevalue.runs.stored import StoredRun, answers
 
 AUDITED = 100
 """Texts of each sorting that are judged again, with their group words swapped and without them."""
 PEOPLE, JUDGE = "people", "the judge, same texts"
 """Who sorted the texts that people sorted."""
+Codes = Mapping[tuple[str, str], float]
 _SEED = 0
 _MOST = 40  # levels of a factor whose words are looked for
 _TESTS = ("p", "q", "p_paper", "q_paper", "p_least", "family")
@@ -58,15 +59,20 @@ def judge_rows(run: StoredRun, model: str) -> Iterator[pl.DataFrame]:
     table = EstimateTable(run.study.name, model, run.study.estimates.labels)
     words = group_words(run.study)
     for sorting in run.study.reading.sortings:
-        _add_moved(table, sorting, judgments, words)
+        codes = _codes(sorting, judgments)
+        _add_moved(table, sorting, codes, words)
         labels = read_people(run.folder, sorting)
         if labels:
-            _add_agreement(table, sorting, judgments, labels)
-            yield from _by_people(run, model, sorting, judgments.judge, labels)
+            texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
+            people = table_of(labels, texts)
+            _add_agreement(table, sorting, codes, texts, people)
+            majority = dict(zip(texts, judge_checks.majority(people).tolist(), strict=True))
+            yield from _by_people(run, model, sorting, judgments.judge, majority)
     yield table.frame()
 
 
-def _codes(sorting: Sorting, judgments: Judgments) -> dict[tuple[str, str], float]:
+def _codes(sorting: Sorting, judgments: Judgments) -> Codes:
+    """Place of the category of each text of a sorting, -1 for none, by what was asked and the text."""
     places = {category: float(at) for at, category in enumerate(sorting.categories)}
     names = (sorting.name, f"{sorting.name}{AGAIN}")
     return {
@@ -75,8 +81,8 @@ def _codes(sorting: Sorting, judgments: Judgments) -> dict[tuple[str, str], floa
     }  # fmt: skip
 
 
-def _add_moved(table: EstimateTable, sorting: Sorting, judgments: Judgments, words: GroupWords) -> None:
-    codes, definitions = _codes(sorting, judgments), measures(sorting.name, sorting.categories)
+def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: GroupWords) -> None:
+    definitions = measures(sorting.name, sorting.categories)
     texts = [text for name, text in codes if name == f"{sorting.name}{AGAIN}"]
     if not texts:
         return
@@ -91,25 +97,26 @@ def _add_moved(table: EstimateTable, sorting: Sorting, judgments: Judgments, wor
         table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates, floor=floor)
 
 
-def _add_agreement(table: EstimateTable, sorting: Sorting, judgments: Judgments, labels: Labels) -> None:
-    texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
-    codes = _codes(sorting, judgments)
+def _add_agreement(
+    table: EstimateTable, sorting: Sorting, codes: Codes, texts: Sequence[str], people: np.ndarray
+) -> None:
     judge = np.array([codes.get((sorting.name, text), np.nan) for text in texts])
     judge = np.where(judge < 0, np.nan, judge)
     definitions = measures(sorting.name, sorting.categories)
-    checks = judge_checks.agreement(judge, table_of(labels, texts), metric_of(sorting.categories), _SEED)
+    checks = judge_checks.agreement(judge, people, metric_of(sorting.categories), _SEED)
     for kind, estimates in checks.items():
         table.add(definitions[f"{kind}_{sorting.name}"], {}, estimates)
 
 
 def _by_people(
-    run: StoredRun, model: str, sorting: Sorting, judge: Judge, labels: Labels
-) -> Iterator[pl.DataFrame]:  # fmt: skip
-    """Estimates of the shares of categories in the texts that people sorted: by people alone, and by the judge."""
+    run: StoredRun, model: str, sorting: Sorting, judge: Judge, majority: Mapping[str, float]
+) -> Iterator[pl.DataFrame]:
+    """Estimates of the shares of categories in the texts that people sorted: by people alone, and by the judge.
+
+    `majority`: place of the category that most people give each text; NaN where there is none.
+    """
     hook = run.study.reading.judged
     assert hook is not None
-    texts = list(dict.fromkeys(text for of_rater in labels.values() for text in of_rater))
-    majority = dict(zip(texts, judge_checks.majority(table_of(labels, texts)).tolist(), strict=True))
 
     def people(which: Sorting, text: str) -> str | None:
         place = majority.get(text, np.nan) if which.name == sorting.name else np.nan
@@ -119,7 +126,7 @@ def _by_people(
     judges: Mapping[str, Judge] = {PEOPLE: people, JUDGE: judge}
     for name, sorted_by in judges.items():
         study = hook(sorted_by)
-        chunks = (chunk.filter(_holds(chunk, texts)) for chunk in answers(replace(run, study=study)))
+        chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))
         estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
         is_share = pl.any_horizontal(pl.col("measure").str.ends_with(end) for end in ends)
         is_check = pl.col("measure").str.contains("^(unjudged|unsorted|invented)_")
