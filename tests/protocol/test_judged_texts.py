@@ -20,7 +20,8 @@ from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.report.of_runs import report
 from facevalue.runs.annotated import annotate
 from facevalue.runs.joined import estimate
-from facevalue.runs.judged import Doubts, ask, read_judgments
+from facevalue.runs.judged import ask, read_judgments
+from facevalue.runs.people import texts_of
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.types import Request, Response, Status
@@ -88,10 +89,7 @@ class Judging:
 
 def _judge(folder: Path, judge: Judging) -> int:
     """Have a judge sort a run's texts; returns how many requests failed."""
-    doubts = Doubts()
-    for _ in answers(StoredRun.open(folder, doubts.judge)):
-        pass
-    return ask(folder, list(doubts.texts), judge).failed
+    return ask(folder, list(texts_of(folder).texts), judge).failed
 
 
 def _tone(prompt: str) -> str:

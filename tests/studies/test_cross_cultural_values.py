@@ -4,7 +4,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
@@ -17,21 +16,14 @@ from facevalue.studies import file_text
 from facevalue.types import Question
 from tests.protocol.conftest import Reader
 from tests.protocol.test_judged_texts import Judging
+from tests.studies.place_sets import place_sets
 
 PLACES = ("church", "mosque", "shrine")
 
 
 @pytest.fixture
 def sets(tmp_path: Path) -> Path:
-    rows = ["path,set,context,aspect"]
-    for number in range(6):
-        for place, name in enumerate(PLACES):
-            path = tmp_path / f"{number}_{name}.png"
-            Image.new("RGB", (8, 8), (25 * number, 80 * place, 120)).save(path)
-            rows.append(f"{path.name},s{number},{name},religious")
-    manifest = tmp_path / "religion.csv"
-    manifest.write_text("\n".join(rows))
-    return manifest
+    return place_sets(tmp_path, PLACES, 6, "aspect", lambda _: "religious")
 
 
 def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from PIL import Image
 
 import facevalue as fv
 from facevalue.annotate.scorers import Scoring
@@ -17,6 +16,7 @@ from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.studies import file_text
 from tests.cli.conftest import Command, facevalue
+from tests.studies.place_sets import place_sets
 
 __all__ = ["facevalue"]
 PLACES = ("church", "mosque", "shrine")
@@ -37,15 +37,7 @@ class Lettered:
 
 @pytest.fixture
 def sets(tmp_path: Path) -> Path:
-    rows = ["path,set,context,gender"]
-    for number in range(8):
-        for place, name in enumerate(PLACES):
-            path = tmp_path / f"{number}_{name}.png"
-            Image.new("RGB", (8, 8), (25 * number, 80 * place, 120)).save(path)
-            rows.append(f"{path.name},s{number},{name},{('female', 'male')[number % 2]}")
-    manifest = tmp_path / "religion.csv"
-    manifest.write_text("\n".join(rows))
-    return manifest
+    return place_sets(tmp_path, PLACES, 8, "gender", lambda number: ("female", "male")[number % 2])
 
 
 def test_the_file_has_the_released_prompts() -> None:
