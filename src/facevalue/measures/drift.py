@@ -143,6 +143,7 @@ def _slope(cells: pl.DataFrame, untimed: str) -> tuple[Estimates, np.ndarray]:
         np.array([int(units["n"].sum())]), np.array([units.height]),
         np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
     )  # fmt: skip
+    estimates.value.clip(-1.0, 1.0, out=estimates.value)  # as its interval is: of few answers a line leads beyond
     return estimates, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
 
 

@@ -204,8 +204,7 @@ class EstimateTable:
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
-        # A line through few answers leads beyond what there can be: the value is cut as its interval is
-        columns |= {"value": np.clip(estimates.value, *measure.limits), "low": low, "high": high}
+        columns |= {"value": estimates.value, "low": low, "high": high}
         method = estimates.method if only_values() else _methods(estimates)
         columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": method}
         if estimates.se is not None:
