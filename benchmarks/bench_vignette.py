@@ -37,14 +37,14 @@ def command(*arguments: str) -> tuple[float, float]:
 
 def whole() -> tuple[float, float]:
     """Seconds to build and plan the whole study, and to draw 10,000 requests of it, libraries loaded."""
-    made = studies.build("vignette", {"pictures": "none"})
-    build = seconds(lambda: plan(studies.build("vignette", {"pictures": "none"})))
+    made = studies.build("vignette", {"drawings": "none"})
+    build = seconds(lambda: plan(studies.build("vignette", {"drawings": "none"})))
     return build, seconds(lambda: made.design.trials(made.sample(10_000, 1, 1)))
 
 
 def measure() -> tuple[float, float, float]:
     """Seconds to measure two million random answers about the whole study; peak memory in MB before and after."""
-    study = studies.build("vignette", {"pictures": "none"})
+    study = studies.build("vignette", {"drawings": "none"})
     numbers = study.sample(ANSWERS, 1, 1)
     weight = np.random.default_rng(1).integers(0, 2, numbers.size).astype(np.float64)
     parts = []
@@ -68,7 +68,7 @@ def measure() -> tuple[float, float, float]:
 def main() -> None:
     """Measure, print, store."""
     elapsed, peak = command("plan", "vignette", "--json")
-    sampled, _ = command("plan", "vignette", "--pictures", "none", "--sample", "10000", "--json")
+    sampled, _ = command("plan", "vignette", "--drawings", "none", "--sample", "10000", "--json")
     build, draw = fresh(whole)
     took, before, after = fresh(measure)
     finish(

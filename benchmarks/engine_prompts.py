@@ -30,7 +30,7 @@ def questions(study: str) -> tuple[Question, ...]:
         wording that pair the words of two scenarios. "vignette": drawn from all that it asks.
     """
     if study == "vignette":
-        made = studies.build("vignette", {"pictures": "none"})
+        made = studies.build("vignette", {"drawings": "none"})
         drawn = made.ask(made.design.trials(made.sample(2 * MOST, 1, 1)))
         return tuple({question.prompt: question for question in drawn}.values())[:MOST]
     known = scenarios()

@@ -123,7 +123,7 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
 TINY = {
     "stylisticbias": ("--faces", "8", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1"),
     "vignette": (
-        *("--pictures", "none", "--dimension", "race", "--activity", "cooking,programming"),
+        *("--drawings", "none", "--dimension", "race", "--activity", "cooking,programming"),
         *("--gender", "male", "--paradigm", "decision"),
     ),
     "visbias": ("--task", "mcq", "--question", "income", "--occupation", "doctor,cook"),

@@ -9,7 +9,7 @@ from facevalue import studies
 from tests.cli.conftest import Command
 
 VIGNETTE = (
-    *("run", "vignette", "--pictures", "none", "--dimension", "race", "--activity", "cooking", "--gender", "male"),
+    *("run", "vignette", "--drawings", "none", "--dimension", "race", "--activity", "cooking", "--gender", "male"),
     *("--paradigm", "decision", "--model", "sim/default", "--out", "r"),
 )
 STUDIES_WITHOUT_GAPS = ("visbias", "modscan", "counterfactuals")

@@ -117,7 +117,7 @@ def test_a_published_study_is_narrowed(written: Command) -> None:
     Path("mine.toml").write_text(text)
     both = json.loads(written("plan", "mine.toml", "--json").out)
     plain = json.loads(
-        written("plan", "vignette", "--paradigm", "decision", "--dimension", "race", "--pictures", "none",
+        written("plan", "vignette", "--paradigm", "decision", "--dimension", "race", "--drawings", "none",
                 "--seeds", "4,5", "--json").out
     )  # fmt: skip
     assert both == plain

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.studies.vignette.pictures import everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from tests.cli.conftest import Command
@@ -179,7 +181,7 @@ def test_the_image_prompts_are_written(facevalue: Command) -> None:
         (("--identity", "old,young,christian", "--dimension", "age"), "in none of the dimensions and genders chosen"),
         (("--shown", "text", "--paradigm", "factuality"), "nothing to recognise"),
         (("--contrast", "portrait", "--paradigm", "decision"), "are not asked about decision"),
-        (("--people", "3", "--pictures", "none"), "--people has no effect beside --pictures none"),
+        (("--people", "3", "--drawings", "none"), "--people has no effect beside --drawings none"),
         (("--wording", "4"), "Unknown wording '4'"),
         (("--seeds", "x"), "whole numbers"),
     ],
@@ -228,8 +230,22 @@ def test_a_dimension_of_which_nothing_is_drawn_is_planned_and_not_run(facevalue:
     assert done.status == 0
     assert "6,825" in done.out
     assert "Nothing of race is drawn" in done.out
-    assert "--pictures none" in done.out
+    assert "--drawings none" in done.out
     run = facevalue("run", "vignette", "--dimension", "race", "--model", "sim/default", "--out", str(tmp_path / "run"))
     assert run.status == 1
     assert "Nothing of race is drawn" in run.err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_from_before_settings_were_renamed_goes_on_and_is_read(facevalue: Command) -> None:
+    few = ("--dimension", "race", "--activity", "cooking", "--gender", "male", "--model", "sim/strong", "--out", "r")
+    command = ("run", "vignette", *few, "--paradigm", "decision", "--drawings")
+    assert facevalue(*command, "none").status == 0
+    run = read_manifest(Path("r"))
+    options = {"pictures" if name == "drawings" else name: value for name, value in run.options.items()}
+    write_manifest(Path("r"), replace(run, options=options))
+    assert facevalue(*command, "none").status == 0
+    assert StoredRun.open(Path("r")).study.options["drawings"] == "none"
+    other = facevalue("run", "vignette", *few, "--paradigm", "perception", "--drawings", "none")
+    assert other.status == 1
+    assert "pictures" not in other.err

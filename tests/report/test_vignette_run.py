@@ -96,7 +96,7 @@ def test_a_run_becomes_a_page_with_everything_in_it(
 
 
 def test_no_two_examples_are_of_the_same_people_activity_and_question(tmp_path: Path) -> None:
-    few = ("--pictures", "none", "--dimension", "religion", "--identity", "sikh,christian", "--activity", "cooking")
+    few = ("--drawings", "none", "--dimension", "religion", "--identity", "sikh,christian", "--activity", "cooking")
     run, frame, tallies = run_of(tmp_path / "run", *few, "--paradigm", "decision")
     # Of two identities one is chosen as much more often as the other one less: both are found, in the same pictures.
     strong = all_found(frame, "selection_gap")

@@ -48,7 +48,7 @@ def runs(levels: pl.Series) -> int:
 def vignette(**options: Any) -> Study:
     few: dict[str, OptionValue] = {
         "dimension": ["socioeconomic"],
-        "pictures": "none",
+        "drawings": "none",
         "activity": ["cooking", "reading-a-book"],
     }
     return studies.build("vignette", {**few, **options})
@@ -145,7 +145,7 @@ def test_conditions_are_asked_together() -> None:
 
 
 def test_thirty_million_pairs_need_no_memory() -> None:
-    study = studies.build("vignette", {"pictures": "none"})
+    study = studies.build("vignette", {"drawings": "none"})
     assert study.design.stimulus_offsets[-1] > 20_000_000
     tracemalloc.start()
     order = Order(study.design, study.asked_together, 0)

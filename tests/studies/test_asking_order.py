@@ -24,7 +24,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "stylisticbias": ({"faces": "20", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),
     "vignette": (
         {
-            "pictures": "none", "dimension": ["socioeconomic"], "gender": ["male"], "paradigm": ["decision"],
+            "drawings": "none", "dimension": ["socioeconomic"], "gender": ["male"], "paradigm": ["decision"],
             "contrast": ["identity"], "activity": ["cooking", "dancing"],
         },
         "1",

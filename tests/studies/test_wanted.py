@@ -16,7 +16,7 @@ from tests.studies.visbias.simulated import answered
 SMALL: dict[str, dict[str, Any]] = {
     "stylisticbias": {"faces": "6", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
     "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking"], "contrast": ["identity"]},
-    "modscan": {"faces": 1, "kinds": ["persona"], "per_persona": 1, "instances": ["art lover", "slob"]},
+    "modscan": {"faces": 1, "scenarios": ["persona"], "per_persona": 1, "instances": ["art lover", "slob"]},
 }
 
 

@@ -37,6 +37,8 @@ class Setting:
         Settings beside which it would have no effect, written alike.
     formerly:
         What runs did that were made before there was this setting; None where that is the default.
+    earlier:
+        What it was called in runs that were made before it was renamed; empty if it never was.
     published:
         Default of the published study, where a file that is like it states another; else None.
     place:
@@ -55,6 +57,7 @@ class Setting:
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     formerly: OptionValue | None = None
+    earlier: str = ""
     published: OptionValue | None = None
     place: str = ""
 

@@ -18,14 +18,14 @@ Shows = Callable[[pl.DataFrame, Options], Source]
 """From the table of pictures and the settings to what shows them."""
 
 
-def files(usual: Kind = Kind.UNSTATED, stated: str = "kind") -> Shows:
-    """Show files below the folder `root`. Their kind is the one that the setting `stated` states; if none, `usual`."""
-    return lambda table, options: FileSource(table, root_of(options), kind_of(options, usual, stated))
+def files(usual: Kind = Kind.UNSTATED, *, sure: bool = False) -> Shows:
+    """Show files below the folder `root`. Their kind is what the user states, or `usual`; `sure`: it is that one."""
+    return lambda table, options: FileSource(table, root_of(options), usual if sure else kind_of(options, usual))
 
 
-def kind_of(options: Options, usual: Kind, stated: str = "kind") -> Kind:
+def kind_of(options: Options, usual: Kind) -> Kind:
     """Return what the user states that pictures are, or what they usually are."""
-    kind = Kind(str(options[stated])) if stated else usual
+    kind = Kind(str(options["kind"]))
     return usual if kind is Kind.UNSTATED else kind
 
 

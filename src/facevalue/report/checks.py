@@ -30,7 +30,8 @@ KINDS = {
     ),
     Kind.UNSTATED: (
         "Kind not stated",
-        "Whoever made this run did not say what kind of pictures these are. How far the results carry can't be said.",
+        "Whoever made this run did not say what kind of pictures these are (--kind photographs, synthetic "
+        "or illustrated). How far the results carry can't be said.",
     ),
 }
 

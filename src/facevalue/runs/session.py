@@ -19,6 +19,7 @@ from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.units import Fact
 from facevalue.store.manifest import Counts, RunManifest, Session, differences
+from facevalue.studies import as_called_now
 
 _LOG = logging.getLogger(__name__)
 _UPDATE = 0.2  # seconds between reports
@@ -26,6 +27,7 @@ _UPDATE = 0.2  # seconds between reports
 
 def check_same_run(stored: RunManifest, asked_for: RunManifest, place: object, kind: str) -> None:
     """Raise `RunError` if what is stored at a place was asked otherwise than it would be now."""
+    stored = replace(stored, options=as_called_now(stored.study, stored.options))
     if changed := differences(stored, asked_for):
         raise RunError(
             f"{place} was begun with other settings: {'; '.join(changed)}. Restore them, or name another {kind}."

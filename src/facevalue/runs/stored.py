@@ -126,6 +126,7 @@ class StoredRun:
         url = place if isinstance(place, str) else ""
         folder = mirrored(place) if isinstance(place, str) else place
         facts = check_folder(folder)
+        facts = replace(facts, options=studies.as_called_now(facts.study, facts.options))
         path = folder / "manifest.parquet"
         try:
             manifest = read_table(path)

@@ -150,6 +150,14 @@ def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
     return _OWN.parse(text) if isinstance(text, str) else published(name)
 
 
+def as_called_now(name: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options of a stored run, by the names that settings have today."""
+    if name not in STUDIES or STUDY_TEXT in options:
+        return dict(options)
+    renamed = {setting.earlier: setting.name for setting in STUDIES[name].settings if setting.earlier}
+    return {renamed.get(key, key): value for key, value in options.items()}
+
+
 def build(name: str, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None" = None) -> "Study":
     """Build a study; settings that are not given take their defaults. A run of one's own study holds its text."""
     rest = {key: value for key, value in options.items() if key != STUDY_TEXT}

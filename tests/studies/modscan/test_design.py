@@ -164,8 +164,8 @@ def test_unknown_names_and_settings_without_effect_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="nurse"):
         build(instances=["nurs"])
     with pytest.raises(DataError, match="of other kinds"):
-        build(instances=["nurse"], kinds=["persona"])
+        build(instances=["nurse"], scenarios=["persona"])
     with pytest.raises(DataError, match="persona traits"):
-        build(kinds=["occupation"], modality=["language"])
+        build(scenarios=["occupation"], modality=["language"])
     with pytest.raises(DataError, match="--order has no effect without"):
         build(order="random", modality=["vision"])

@@ -18,7 +18,7 @@ from tests.studies.modscan.asked import build, simulated
 
 LIKED = 1.5 * stats.norm.ppf((np.arange(400) + 0.5) / 400)
 PERSON = 1.5 / np.sqrt(2)  # SD of each of two people who are 1.5 logits apart
-PERSONAS = {"faces": 4, "kinds": ["persona"]}
+PERSONAS = {"faces": 4, "scenarios": ["persona"]}
 
 
 @pytest.mark.parametrize(("gap", "both"), [(0.1, True), (0.2, True), (0.2, False)])

@@ -19,7 +19,7 @@ from tests.studies.vignette.framed import answers
 
 def study(**options: OptionValue) -> Study:
     given: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-    return build({**given, "pictures": "none", **options})
+    return build({**given, "drawings": "none", **options})
 
 
 AGE = study(dimension=["age"], gender=["male"], paradigm=["decision"])
@@ -36,7 +36,7 @@ def test_the_units_of_a_plan_are_an_identitys_pictures() -> None:
 
 
 def test_people_who_stand_in_several_pictures_are_the_units() -> None:
-    plan = study(dimension=["age"], paradigm=["decision"], pictures="drawn").planned.precision
+    plan = study(dimension=["age"], paradigm=["decision"], drawings="drawn").planned.precision
     assert plan is not None
     assert (plan.clusters, plan.cluster) == (8, "people of each identity")  # four men and four women
 

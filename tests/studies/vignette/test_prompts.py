@@ -22,7 +22,7 @@ DEFAULTS: dict[str, OptionValue] = {setting.name: setting.default for setting in
 
 
 def study(**options: OptionValue) -> Study:
-    return build({**DEFAULTS, "pictures": "none", **options})
+    return build({**DEFAULTS, "drawings": "none", **options})
 
 
 def asked(of: Study, *, size: int = 2000, **levels: str | None) -> list[tuple[dict[str, Any], Question]]:

@@ -167,12 +167,14 @@ def _listed(options: Options) -> Listing:
 
 
 SOURCES = (
-    PictureSource("social", lambda options: read_social_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, "")),
     PictureSource(
-        "cultural", lambda options: read_cultural_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, "")
+        "social", lambda options: read_social_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, sure=True)
     ),
-    PictureSource("pata", _pata, files(Kind.PHOTOGRAPHS, "")),
-    PictureSource("manifest", _listed, files(stated="pictures")),
+    PictureSource(
+        "cultural", lambda options: read_cultural_counterfactuals(root_of(options)), files(Kind.SYNTHETIC, sure=True)
+    ),
+    PictureSource("pata", _pata, files(Kind.PHOTOGRAPHS, sure=True)),
+    PictureSource("manifest", _listed, files()),
     PictureSource("", _drawn, lambda frame, _: drawn_sets(frame)),
 )
 """Generated sets of two data sets, photographs of no set, the user's own pictures, or drawn sets."""

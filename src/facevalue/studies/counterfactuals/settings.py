@@ -55,7 +55,12 @@ SETTINGS = (
     Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=GIVEN[:3]),
     Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=LISTS),
     Setting(
-        "pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=("manifest",)
+        "kind",
+        "What your own pictures are.",
+        "unstated",
+        tuple(kind.value for kind in Kind),
+        needs=("manifest",),
+        earlier="pictures",
     ),
     Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
     Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),

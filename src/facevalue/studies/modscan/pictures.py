@@ -96,9 +96,7 @@ def _sides(levels: Mapping[str, str | None]) -> tuple[str, str]:
 
 
 def _files_joined(usual: Kind) -> Shows:
-    return lambda faces, options: _joined(
-        FileIndividuals(faces, root_of(options), kind_of(options, usual, "pictures"), None)
-    )
+    return lambda faces, options: _joined(FileIndividuals(faces, root_of(options), kind_of(options, usual), None))
 
 
 def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> Source:
@@ -141,9 +139,7 @@ def _portrait(image: str, gender: str, age: str, tone: str) -> str:
 
 
 FACES = (
-    PictureSource(
-        "composed", lambda options: read_utkface_pairs(root_of(options)), files(Kind.PHOTOGRAPHS, "pictures")
-    ),
+    PictureSource("composed", lambda options: read_utkface_pairs(root_of(options)), files(Kind.PHOTOGRAPHS)),
     PictureSource("utkface", lambda options: read_utkface(root_of(options)), _files_joined(Kind.PHOTOGRAPHS)),
     PictureSource(
         "fairface",

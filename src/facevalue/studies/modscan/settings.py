@@ -34,7 +34,7 @@ _ANY = ("utkface", "fairface", "composed")
 SETTINGS = (
     Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", []),
     Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", []),
-    Setting("kinds", f"Only these kinds of scenarios ({','.join(KINDS)}).", []),
+    Setting("scenarios", f"Only these kinds of scenarios ({','.join(KINDS)}).", [], earlier="kinds"),
     Setting("instances", "Only these occupations, descriptors and persona traits, such as nurse,thug.", []),
     Setting("prompts", "Prompts as the paper prints them, or as the authors' code asks them.", WORDINGS[0], WORDINGS),
     Setting(
@@ -62,7 +62,9 @@ SETTINGS = (
         "",
         needs=("manifest", "fairface"),
     ),
-    Setting("pictures", "What your own faces are.", "unstated", tuple(kind.value for kind in Kind), needs=_OWN),
+    Setting(
+        "kind", "What your own faces are.", "unstated", tuple(k.value for k in Kind), needs=_OWN, earlier="pictures"
+    ),
     Setting("faces", "Faces drawn of each age, gender and skin tone.", 3, needs=_SEES, excludes=_OWN),
     Setting("pairs", "Pairs of a cell at most.", MOST, needs=_SEES, excludes=("composed", "paper")),
     Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),
@@ -124,7 +126,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
     sources = [name for name in _OWN if options[name]]
     if len(sources) > 1:
         raise DataError(f"--{sources[0]} and --{sources[1]} both say which faces are shown: leave out one of the two.")
-    kinds = chosen("kind", names(options, "kinds"), KINDS) or KINDS
+    kinds = chosen("kind of scenarios", names(options, "scenarios"), KINDS) or KINDS
     all_names = [i.name for i in instances()]
     names_asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
     names_kept = tuple(i.name for i in instances() if i.kind in kinds and i.name in names_asked)

@@ -39,7 +39,7 @@ UNSTATED = "unstated"
 _PERSON = ("gender", "dimension", "identity")
 _COLUMNS = ("image", *_PERSON, "activity")
 _SHOWN = 5
-_ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
+_ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--drawings none)."
 
 
 def _identities() -> Mapping[str, Sequence[str]]:
@@ -156,7 +156,7 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     """Where the stimuli come from."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not source_of(SOURCES, options).setting:
-        if options["pictures"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
+        if options["drawings"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
             return NoPicture()
         return PairSource(DrawnPeople(default_cache()), _named, shuffle, size)
     kind = kind_of(options, Kind.PHOTOGRAPHS if options["pata"] else Kind.UNSTATED)
@@ -231,7 +231,7 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
     count = whole(options, "people", 1)
     if count > len(PEOPLE):
         raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
-    if options["pictures"] == "none" or chosen.shown == ("text",):
+    if options["drawings"] == "none" or chosen.shown == ("text",):
         return RolePictures(everyone(chosen) if manifest is None else manifest, chosen)
     frame, left_out = _drawn(chosen, count)
     if not frame.height:

@@ -30,17 +30,18 @@ SETTINGS = (
     Setting("identity", "Only these identities (old,young,doctor ...); at least two of a dimension.", []),
     Setting("activity", "Only these activities (cooking,programming ...).", []),
     Setting(
-        "pictures",
+        "drawings",
         "What is shown: the part of the study that FaceValue can draw, or nothing (plans, text, simulated models).",
         "drawn",
         ("drawn", "none"),
         excludes=OWN,
+        earlier="pictures",
     ),
     Setting(
         "people",
         "How many different people are drawn as each identity, 1 to 5.",
         4,
-        excludes=(*OWN, "pictures=none"),
+        excludes=(*OWN, "drawings=none"),
     ),
     Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
     Setting(
