@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
-from facevalue.annotate.corpus_files import Passed, corpus_texts
-from facevalue.annotate.corpus_terms import GENDERS, CorpusCounts, builtin
+from facevalue.annotations.corpus_files import Passed, corpus_texts
+from facevalue.annotations.corpus_terms import GENDERS, CorpusCounts, builtin
 
 SIZES = (64, 256, 1024)
 RATE, GROWTH = 50, 50

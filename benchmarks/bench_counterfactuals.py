@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
-from facevalue.annotate import scores
-from facevalue.annotate.scorers import LexicalHostility
-from facevalue.annotate.scoring import score_texts
+from facevalue.annotations import scores
+from facevalue.annotations.scorers import LexicalHostility
+from facevalue.annotations.scoring import score_texts
 from facevalue.design import Design
 from facevalue.measures.set_ranges import summary
 from facevalue.measures.set_tails import tail_shares

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
-from facevalue.annotate import lexicon, sentiment, tokens, vader
-from facevalue.annotate.counts import WordCounter
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import lexicon, sentiment, tokens, vader
+from facevalue.annotations.counts import WordCounter
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.measures import marked_words, word_rates
 
 IMAGES, EACH, WORDS = 700, 16, 100

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 import facevalue as fv
-from facevalue.annotate import scores
-from facevalue.annotate.scores import Scores
+from facevalue.annotations import scores
+from facevalue.annotations.scores import Scores
 from facevalue.answers import free_text
 from facevalue.design import Block, Design, Factor
 from facevalue.protocol.offers import Extras

@@ -23,7 +23,7 @@ ORDER = (
     {"models"},
     {"store"},
     {"answers"},
-    {"annotate"},
+    {"annotations"},
     {"measures"},
     {"protocol"},
     {"studies"},

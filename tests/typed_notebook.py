@@ -15,6 +15,8 @@ def audit() -> None:
     assert_type(run.estimates(margins={"sbs": 0.05}), pl.DataFrame)
     assert_type(run.pictures(0), tuple[fv.Image, ...])
     assert_type(fv.open_run("runs/first").report(), Path)
+    assert_type(fv.annotate(run, "lexical"), fv.Run)
+    assert_type(fv.judge("runs/first", "sim/default"), fv.Run)
     assert_type(study.plan().cost, float | None)
     assert_type(fv.errors.RunError(), fv.errors.RunError)
     fv.run(study, "sim/default", sample="10")  # type: ignore[arg-type]

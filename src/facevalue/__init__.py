@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
+    from facevalue.api.outside import annotate, judge
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
     from facevalue.models.base import Capabilities, Model
@@ -44,8 +45,10 @@ __all__ = [
     "Stimulus",
     "Study",
     "Variant",
+    "annotate",
     "compare",
     "errors",
+    "judge",
     "model",
     "open_run",
     "protocol",
@@ -56,6 +59,7 @@ __all__ = [
 _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
+    "facevalue.api.outside": ("annotate", "judge"),
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),
     "facevalue.models.base": ("Capabilities", "Model"),

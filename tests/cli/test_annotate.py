@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.annotate import scores
+from facevalue.annotations import scores
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies import STUDIES
 from tests.cli.conftest import Command

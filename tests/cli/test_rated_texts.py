@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import facevalue as fv
-from facevalue.annotate.loading import load_scorer
+from facevalue.annotations.loading import load_scorer
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.runs.annotated import annotate
 from facevalue.runs.progress import SilentProgress

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
-from facevalue.annotate import scores
-from facevalue.annotate.scorers import Scoring
-from facevalue.annotate.scoring import score_texts
+from facevalue.annotations import scores
+from facevalue.annotations.scorers import Scoring
+from facevalue.annotations.scoring import score_texts
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities

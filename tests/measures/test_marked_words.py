@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotate.counts import WordCounter, WordCounts
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations.counts import WordCounter, WordCounts
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import marked_words
 from facevalue.measures.adjustment import adjust

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.annotate import scores
-from facevalue.annotate.scorers import LexicalHostility
-from facevalue.annotate.scoring import score_texts
+from facevalue.annotations import scores
+from facevalue.annotations.scorers import LexicalHostility
+from facevalue.annotations.scoring import score_texts
 from facevalue.errors import DataError
 from facevalue.measures.scorer import TEMPLATES, audit_texts, audited, largest_shift
-from tests.annotate.test_scoring import Lengths, pieces
+from tests.annotations.test_scoring import Lengths, pieces
 
 GROUPS = {"Black male": "Black man", "old Asian": "old Asian person"}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from facevalue.annotate.loading import load_scorer
-from facevalue.annotate.model_scorers import CATEGORIES
+from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.model_scorers import CATEGORIES
 from facevalue.errors import ModelError
 from facevalue.models._http import Waits
 from facevalue.models.base import ModelOptions

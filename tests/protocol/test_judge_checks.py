@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.annotate.group_swaps import GroupWords
+from facevalue.annotations.group_swaps import GroupWords
 from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.measures.judge_checks import agreement, moved
 from facevalue.report.of_runs import report
@@ -38,7 +38,7 @@ def _judge(prompt: str) -> str:
 
 
 def _judged(folder: Path, judge: Judging) -> None:
-    doubts = people.texts_of(folder)
+    doubts = people.texts_of(StoredRun.open(folder))
     ask(folder, list(doubts.texts), judge)
     audit(folder, StoredRun.open(folder).study, doubts, judge)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.annotate.scorers import LexicalHostility
+from facevalue.annotations.scorers import LexicalHostility
 from facevalue.answers.sorting import Sorting
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.declared import calibration_of
@@ -89,7 +89,7 @@ class Judging:
 
 def _judge(folder: Path, judge: Judging) -> int:
     """Have a judge sort a run's texts; returns how many requests failed."""
-    return ask(folder, list(texts_of(folder).texts), judge).failed
+    return ask(folder, list(texts_of(StoredRun.open(folder)).texts), judge).failed
 
 
 def _tone(prompt: str) -> str:

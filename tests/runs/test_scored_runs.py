@@ -10,7 +10,7 @@ from facevalue.errors import RunError
 from facevalue.runs.joined import by_model
 from facevalue.runs.kept_estimates import _files
 from facevalue.runs.stored import StoredRun, answers, rebuilt
-from tests.annotate.test_scores import add, stored
+from tests.annotations.test_scores import add, stored
 from tests.scored_study import PROTOCOL, run
 
 COLUMNS = ["score: tox/toxicity", "score: tox/insult"]

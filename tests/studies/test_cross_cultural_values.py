@@ -35,7 +35,7 @@ def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path,
     assert study.plan().asked == 6 * 3 * 3 * 3
     folder = tmp_path / "run"
     fv.run(study, reply, folder)
-    doubts = people.texts_of(folder)
+    doubts = people.texts_of(StoredRun.open(folder))
     assert {doubt.text for doubt in doubts.texts} == {"honesty", "faith", "kindness", "order", "freedom"}
     ask(folder, list(doubts.texts), Judging(lambda prompt: "(d)" if '"order"' in prompt else "(a)"))
     opened = StoredRun.open(folder)

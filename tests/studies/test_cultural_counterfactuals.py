@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.annotate.scorers import Scoring
+from facevalue.annotations.scorers import Scoring
 from facevalue.report.of_runs import report
 from facevalue.runs.annotated import annotate
 from facevalue.runs.joined import estimate

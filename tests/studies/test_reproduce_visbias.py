@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.annotate import vader
+from facevalue.annotations import vader
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.divergence import js
 from facevalue.protocol.paper import Paper

@@ -155,7 +155,7 @@ def run(
     Run('runs/mine', study='stylisticbias', model='sim/default', answered=600, requests=600)
     """
     chosen = study if isinstance(study, Study) else _study(study)
-    ready = None if isinstance(model, str) else _own(model)
+    ready = None if isinstance(model, str) else own_model(model)
     spec = model if isinstance(model, str) else checked_model(ready).name
     settings = RunSettings(
         sample=sample,
@@ -242,7 +242,7 @@ def _study(protocol: str | PathLike[str] | Protocol) -> Study:
     return study(protocol)
 
 
-def _own(model: Model | Callable[[Question], str]) -> Model:
+def own_model(model: Model | Callable[[Question], str]) -> Model:
     """A model of one's own: an object as it is, or a function."""
     return _of_function(model) if callable(model) and not hasattr(model, "respond") else checked_model(model)
 

@@ -7,12 +7,12 @@ import click
 from rich import progress
 
 from facevalue import studies
-from facevalue.cli.offering import listed
 from facevalue.cli.tables import markdown, rich_table
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.protocol.offers import Calibrated, T
 from facevalue.runs import RichProgress
 from facevalue.store.files import write_whole
+from facevalue.studies.offers import listed
 from facevalue.terminal import say, terminal
 
 _WRITTEN = ("planted", "reference", "reference/VARIANT")

@@ -9,8 +9,8 @@ import click
 import numpy as np
 from rich.table import Table
 
-from facevalue.annotate.corpus_files import Passed, corpus_kind, corpus_texts
-from facevalue.annotate.corpus_terms import CorpusCounts, builtin, read_terms
+from facevalue.annotations.corpus_files import Passed, corpus_kind, corpus_texts
+from facevalue.annotations.corpus_terms import CorpusCounts, builtin, read_terms
 from facevalue.errors import DataError
 from facevalue.given import check_file
 from facevalue.measures.corpus_skew import corpus_skew

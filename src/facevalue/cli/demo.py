@@ -7,7 +7,6 @@ import polars as pl
 from rich.progress import track
 from rich.table import Table
 
-from facevalue.cli.offering import offering
 from facevalue.cli.results import write_report
 from facevalue.cli.running import INTERRUPTED, execute
 from facevalue.models import load
@@ -18,6 +17,7 @@ from facevalue.runs.prepared import Prepared
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
+from facevalue.studies.offers import offering
 from facevalue.terminal import terminal
 
 SHOWN = 8

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.api.rehearsed import rehearse
-from facevalue.cli.offering import listed
 from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
@@ -19,6 +18,7 @@ from facevalue.runs.checks import check_pictures
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
+from facevalue.studies.offers import listed
 from facevalue.terminal import say, terminal
 from facevalue.types import OptionValue
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from facevalue.cli.offering import listed, offered, offering
 from facevalue.csv_text import write_csv
 from facevalue.errors import RunError
 from facevalue.store.files import write_whole
+from facevalue.studies.offers import listed, offered, offering
 from facevalue.terminal import say
 
 

@@ -10,9 +10,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from facevalue.annotate.questionnaires import write_table
+from facevalue.annotations.questionnaires import write_table
 from facevalue.answers.sorting import OPEN
-from facevalue.cli.offering import lacking
 from facevalue.cli.places import FolderPath
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
@@ -21,6 +20,7 @@ from facevalue.runs.kept_estimates import taken
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
+from facevalue.studies.offers import lacking
 from facevalue.terminal import say, terminal
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from facevalue.cli.offering import listed, offered, offering
 from facevalue.protocol.reproduction import Cell, Reproduction, Value
+from facevalue.studies.offers import listed, offered, offering
 from facevalue.terminal import say, terminal
 
 _SHOWN = {False: "differs", None: "-", True: "same"}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from facevalue.annotate.counts import WordCounts
+from facevalue.annotations.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.labels import Deals

@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.scores import Scores
+from facevalue.annotations.scores import Scores
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
+_AUDITED = {
+    "label": pl.String(), "group": pl.String(), "shift": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
+    "n": pl.Int64(), "method": pl.String(),
+}  # fmt: skip
 
 TEMPLATES = tuple(
     f"{start} {end}"
@@ -111,13 +115,10 @@ def audited(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl.Data
     scores:
         Stored scores; sentences without one are left out.
     groups:
-        Group to the words that name it, as in `audit`.
-
-    Raises
-    ------
-    DataError
-        No groups.
+        Group to the words that name it, as in `audit`; the frame has no rows where there are none.
     """
+    if not groups:
+        return pl.DataFrame(schema=_AUDITED)
     audit_scores = scores.of(pl.Series(audit_texts(groups), dtype=pl.String))
 
     def given(label: str) -> Scorer:

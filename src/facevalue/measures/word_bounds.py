@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotate.counts import WordCounts
+from facevalue.annotations.counts import WordCounts
 from facevalue.measures.cluster_bootstrap import Array, ratio
 from facevalue.measures.marked_words import log_odds
 from facevalue.measures.missing_data_bounds import Bounds

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse, special
 
-from facevalue.annotate.counts import WordCounts
+from facevalue.annotations.counts import WordCounts
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.selection import to_array
 

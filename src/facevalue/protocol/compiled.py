@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.scores import Scores
+from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, placed

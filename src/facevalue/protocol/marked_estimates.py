@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import lexicon
-from facevalue.annotate.counts import WordCounts
+from facevalue.annotations import lexicon
+from facevalue.annotations.counts import WordCounts
 from facevalue.errors import UnknownNameError
 from facevalue.measures import marked_words, word_odds
 from facevalue.measures.base import Measure

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.scores import Scores, columns
+from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
 from facevalue.measures.base import Measure

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotate.scores import Scores
+from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.design import Design
 from facevalue.measures.base import Measure

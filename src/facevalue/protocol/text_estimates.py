@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from facevalue.annotate import sentiment
-from facevalue.annotate.lexicon import Lexicon
-from facevalue.annotate.text_statistics import ALL_WORDS, OURS
+from facevalue.annotations import sentiment
+from facevalue.annotations.lexicon import Lexicon
+from facevalue.annotations.text_statistics import ALL_WORDS, OURS
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Cells, Sums

@@ -8,7 +8,7 @@ from math import inf, isfinite
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import lexicon, sentiment, tokens
+from facevalue.annotations import lexicon, sentiment, tokens
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError

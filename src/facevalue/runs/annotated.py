@@ -1,22 +1,77 @@
 """Scoring of a run's replies: each distinct text once, and with them the sentences of the scorer's audit."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.annotate.scorers import Scorer
-from facevalue.annotate.scoring import ScoringOutcome, score_texts
+from facevalue.annotations.scorers import Scorer
+from facevalue.annotations.scores import read
+from facevalue.annotations.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.study import Scored, Study
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.stored import StoredRun, answers, rebuilt
+from facevalue.studies.offers import lacking
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _TAKEN = ("judge", "judged-words", "people", "ratings")
 """What lies in `annotations` beside scores."""
 PROMPT = "prompt"
+
+
+class ScoredRun(NamedTuple):
+    """Outcome of having a scorer score the replies of a run.
+
+    Attributes
+    ----------
+    scorer, name:
+        The scorer, and what its scores are called.
+    outcome:
+        How many texts were scored now and before.
+    missing:
+        Texts without a score, by the reason.
+    moved:
+        Of each label the largest shift that the words of a group alone make: label, group, shift, low, high.
+    """
+
+    scorer: str
+    name: str
+    outcome: ScoringOutcome
+    missing: Mapping[str, int]
+    moved: pl.DataFrame
+
+
+def annotate_with(
+    run: StoredRun, load: Callable[[], Scorer], progress: Progress, name: str = "", prompts: Sequence[str] = ()
+) -> ScoredRun:
+    """Have a scorer, which is loaded and closed here, score the replies of a run; see `annotate`.
+
+    Raises
+    ------
+    DataError
+        The run holds nothing that a scorer reads.
+    """
+    folder = run.folder
+    if run.study.reading.scored is None:
+        noun = run.study.extras.annotate
+        if not noun:
+            raise DataError(f"{folder}: {lacking(run.study.name, 'annotate', 'replies that a scorer reads')}")
+        raise DataError(f"{folder} ({run.study.name}) has no {noun}; a scorer reads these, and nothing else.")
+    scorer = load()
+    try:
+        called = checked_name(name or scorer.called)
+        outcome = annotate(run, scorer, progress, called, prompts)
+    finally:
+        scorer.close()
+    (scores,) = (scores for scores in read(folder) if scores.name == called)
+    from facevalue.measures.scorer import audited, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    moved = largest_shift(audited(scores, run.study.reading.scored.groups))
+    columns = ("label", "group", "shift", "low", "high")
+    return ScoredRun(scorer.name, called, outcome, scores.reasons, moved.select(columns))
 
 
 def annotate(

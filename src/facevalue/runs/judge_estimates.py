@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.group_swaps import GroupWords
+from facevalue.annotations.group_swaps import GroupWords
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.measures import judge_checks
 from facevalue.measures.estimates import EstimateTable

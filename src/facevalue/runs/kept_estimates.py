@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotate.scores import ANNOTATIONS
+from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
 from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.ratings import read_ratings
+from facevalue.annotations.ratings import read_ratings
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.runs.judged import SCHEMA, Doubts, ReplyKind
@@ -39,10 +39,10 @@ def sorting_of(run: StoredRun, name: str) -> Sorting:
     return sortings[name]
 
 
-def texts_of(folder: Path) -> Doubts:
+def texts_of(run: StoredRun) -> Doubts:
     """All texts of a run that a judge sorts, each once."""
     doubts = Doubts()
-    for _ in answers(StoredRun.open(folder, doubts.judge)):
+    for _ in answers(run.reopened(doubts.judge)):
         pass  # reading the replies is what raises the doubts
     return doubts
 
@@ -60,8 +60,9 @@ def sampled(texts: Iterable[str], size: int) -> list[str]:
 
 def drawn(folder: Path, name: str, size: int = MOST) -> pl.DataFrame:
     """Texts for people, in an order that says nothing: `item`, `statement` (what the judge is shown), `text`."""
-    sorting = sorting_of(StoredRun.open(folder), name)
-    texts = sampled((doubt.text for doubt in texts_of(folder).texts if doubt.sorting == sorting), size)
+    run = StoredRun.open(folder)
+    sorting = sorting_of(run, name)
+    texts = sampled((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), size)
     if not texts:
         raise DataError(f"{folder} holds no text to be sorted yet.")
     items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts]

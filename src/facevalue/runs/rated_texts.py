@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.ratings import read_ratings
+from facevalue.annotations.ratings import read_ratings
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa

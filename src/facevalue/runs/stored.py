@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue import studies
-from facevalue.annotate.scores import Scores, read
+from facevalue.annotations.scores import Scores, read
 from facevalue.answers.sorting import Judge
 from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
@@ -146,6 +146,13 @@ class StoredRun:
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
         return cls(folder, facts, study, judge, scores, not picture_roots or pictures is not None, protocol, url)
+
+    def reopened(self, judge: Judge | None = None) -> "StoredRun":
+        """The same run with what its folder holds now, read by a judge of its own where one is given."""
+        roots = own_roots(self.facts.options)
+        pictures = Path(str(self.facts.options[roots[0]])) if roots and self.pictures_named else None
+        again = StoredRun.open(self.folder, judge, pictures, self.given)
+        return replace(again, facts=replace(again.facts, name=self.facts.name), url=self.url)
 
     def called(self, name: str) -> "StoredRun":
         """The same run by another name."""

@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from facevalue.annotate import scores
-from facevalue.annotate.loading import load_scorer
-from facevalue.annotate.scoring import score_texts
+from facevalue.annotations import scores
+from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.scoring import score_texts
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.classifiers import TextClassifier, load_classifier
 from facevalue.models.hf import text_classifier
-from tests.annotate.test_scoring import pieces
+from tests.annotations.test_scoring import pieces
 from tests.models.hf.tiny import tf, torch
 from tests.models.hf.tiny_classifier import TOXIC, write
 

@@ -10,8 +10,8 @@ import pytest
 
 import facevalue as fv
 from facevalue import studies
-from facevalue.annotate import scores
-from facevalue.annotate.loading import load_scorer
+from facevalue.annotations import scores
+from facevalue.annotations.loading import load_scorer
 from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from facevalue.annotate import sentiment
+from facevalue.annotations import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl
 from facevalue.measures.estimates import EstimateTable, schema

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.annotate.ratings import counted, read_ratings, uniform_raters
+from facevalue.annotations.ratings import counted, read_ratings, uniform_raters
 from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.measures import conditional_kl
 from facevalue.studies.visbias.questionnaire import SCALE, items, judged, write

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.annotate import lexicon
+from facevalue.annotations import lexicon
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from facevalue.annotate import lexicon
+from facevalue.annotations import lexicon
 from facevalue.measures.set_ranges import TAIL
 from facevalue.protocol.calibration import UNIT, VALUE, Calibration, Rival, numbers, words_of
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotate import questionnaires
-from facevalue.annotate.ratings import read_ratings
+from facevalue.annotations import questionnaires
+from facevalue.annotations.ratings import read_ratings
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import DataError
 from facevalue.measures import rater_agreement

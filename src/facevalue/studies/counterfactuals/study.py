@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from facevalue.annotate import lexicon
+from facevalue.annotations import lexicon
 from facevalue.errors import DataError
 from facevalue.measures.missing_by import Grouped, MissingBy, Person
 from facevalue.protocol.settings import chosen, sampling, seeds
@@ -26,7 +26,7 @@ from facevalue.studies.counterfactuals.tables import TITLES
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.annotate.scores import Scores
+    from facevalue.annotations.scores import Scores
 
 NOTE = (
     "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
@@ -116,7 +116,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
     def carrying(scores: "Sequence[Scores]") -> Study:
-        from facevalue.annotate.scores import columns  # noqa: PLC0415
+        from facevalue.annotations.scores import columns  # noqa: PLC0415
         from facevalue.studies.counterfactuals.aggregate import UNREAD  # noqa: PLC0415
 
         def answer(chunk: pl.DataFrame) -> pl.DataFrame:

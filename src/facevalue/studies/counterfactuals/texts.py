@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.annotate import lexicon
-from facevalue.annotate import tokens as tokenising
-from facevalue.annotate.counts import Vocabulary, WordsSaid
-from facevalue.annotate.lexicon import POLES, Lexicon
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import lexicon
+from facevalue.annotations import tokens as tokenising
+from facevalue.annotations.counts import Vocabulary, WordsSaid
+from facevalue.annotations.lexicon import POLES, Lexicon
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes
 from facevalue.measures.word_association import Occurrences, Presence

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import group_lists
-from facevalue.annotate.counts import WordCounter
-from facevalue.annotate.text_statistics import statistics
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import group_lists
+from facevalue.annotations.counts import WordCounter
+from facevalue.annotations.text_statistics import statistics
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError
 from facevalue.measures.group_dimensions import PERSON

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from facevalue.annotate.group_lists import folded, is_own
-from facevalue.annotate.text_statistics import PUBLISHED
+from facevalue.annotations.group_lists import folded, is_own
+from facevalue.annotations.text_statistics import PUBLISHED
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import only_values
 from facevalue.measures.estimates import EstimateTable

@@ -4,7 +4,7 @@ from itertools import product
 
 import polars as pl
 
-from facevalue.annotate import sentiment
+from facevalue.annotations import sentiment
 from facevalue.answers.form_fields import decoded
 from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows, both_ways, words_of
 from facevalue.protocol.takes import EACH_OTHER, OTHERS

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotate import questionnaires
-from facevalue.annotate.ratings import counted, read_ratings
+from facevalue.annotations import questionnaires
+from facevalue.annotations.ratings import counted, read_ratings
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates

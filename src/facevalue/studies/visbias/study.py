@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from facevalue.annotate.group_lists import theirs
+from facevalue.annotations.group_lists import theirs
 from facevalue.answers.several_texts import each
 from facevalue.design import Design
 from facevalue.measures.missing_by import Grouped, MissingBy

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from facevalue.annotate import tokens as tokenising
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import tokens as tokenising
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError
 
 Codes = npt.NDArray[np.int64]

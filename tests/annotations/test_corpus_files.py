@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.annotate import corpus_files as module
-from facevalue.annotate.corpus_files import BROKEN, ENCODING, LONG, NO_TEXT, Passed, corpus_texts
+from facevalue.annotations import corpus_files as module
+from facevalue.annotations.corpus_files import BROKEN, ENCODING, LONG, NO_TEXT, Passed, corpus_texts
 from facevalue.errors import DataError, UnknownNameError
 
 TURNS = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "A nurse."}]

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.annotate import lexicon
-from facevalue.annotate.lexicon import Lexicon
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import lexicon
+from facevalue.annotations.lexicon import Lexicon
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from tests.reference import reference
 

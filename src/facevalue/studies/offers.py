@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import click
-
 from facevalue import studies
+from facevalue.errors import SettingError
 from facevalue.protocol import Protocol
 
 
@@ -29,7 +28,7 @@ def offered(study: str, command: str, noun: str) -> Protocol:
     """Look up a study that must offer a command."""
     protocol = studies.protocol(study)
     if command not in protocol.extras.commands:
-        raise click.UsageError(lacking(protocol.name, command, noun))
+        raise SettingError(lacking(protocol.name, command, noun))
     return protocol
 
 

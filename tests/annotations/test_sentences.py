@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotate.sentences import sentences
+from facevalue.annotations.sentences import sentences
 
 
 def split(text: str) -> list[str]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from facevalue.annotate.scorers import Scoring, chosen_labels
+from facevalue.annotations.scorers import Scoring, chosen_labels
 from facevalue.answers import NA, numbers
 from facevalue.errors import DataError
 from facevalue.gate import Gate

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.annotate import scores
-from facevalue.annotate.scorers import LexicalHostility, Scoring
-from facevalue.annotate.scoring import ScoringOutcome, score_texts
+from facevalue.annotations import scores
+from facevalue.annotations.scorers import LexicalHostility, Scoring
+from facevalue.annotations.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, RunError, UnknownNameError
 
 TEXTS = ["A calm person.", "An old fool!", "", "x" * 10**6, "A calm person.", "Ünïcödé \U0001f642", "a\nb\r\n\x00c"]
@@ -236,7 +236,7 @@ def test_a_broken_file_is_named_and_once_removed_its_texts_are_scored_again(tmp_
 
 
 def test_scores_are_stored_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.annotate.scoring._ROWS", 4)
+    monkeypatch.setattr("facevalue.annotations.scoring._ROWS", 4)
     score_texts(tmp_path, Lengths(2), pieces([str(number) for number in range(20)]))
     assert len(list((tmp_path / "annotations" / "lengths").glob("part-*"))) == 5
 
@@ -244,8 +244,8 @@ def test_scores_are_stored_as_they_come(tmp_path: Path, monkeypatch: pytest.Monk
 def test_each_batch_of_a_slow_scorer_is_stored_before_the_next_and_small_files_become_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facevalue.annotate.scoring._EVERY", 0.0)
-    monkeypatch.setattr("facevalue.annotate.scoring._FILES", 4)
+    monkeypatch.setattr("facevalue.annotations.scoring._EVERY", 0.0)
+    monkeypatch.setattr("facevalue.annotations.scoring._FILES", 4)
     texts, kept = [str(number) for number in range(26)], []
 
     class Slow(Lengths):
@@ -263,9 +263,9 @@ KILLED = """
 import itertools, os, signal, sys
 from pathlib import Path
 import polars as pl
-from facevalue.annotate import scores, scoring
+from facevalue.annotations import scores, scoring
 from facevalue.store import files
-from tests.annotate.test_scoring import Lengths, pieces
+from tests.annotations.test_scoring import Lengths, pieces
 
 scoring._ROWS = 4
 left = int(sys.argv[2])

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from facevalue.annotate import sentiment, tokens, vader
+from facevalue.annotations import sentiment, tokens, vader
 from facevalue.errors import DependencyError, UnknownNameError
 from tests.reference import reference
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import tokens as tokenising
-from facevalue.annotate import vader
-from facevalue.annotate.sentences import sentences
-from facevalue.annotate.vader import Codes, Edition, Segments, VaderVocabulary
+from facevalue.annotations import tokens as tokenising
+from facevalue.annotations import vader
+from facevalue.annotations.sentences import sentences
+from facevalue.annotations.vader import Codes, Edition, Segments, VaderVocabulary
 from facevalue.errors import UnknownNameError
 
 SCORES = ("neg", "neu", "pos", "compound")

@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.annotate import tokens as tokenising
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import tokens as tokenising
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_json, to_toml
 
@@ -82,7 +82,7 @@ def shipped(name: str) -> Lexicon:
     """
     if name not in SHIPPED:
         raise UnknownNameError("lexicon", name, SHIPPED)
-    text = resources.files("facevalue.annotate").joinpath("lists", f"{name}.toml").read_text("utf-8")
+    text = resources.files("facevalue.annotations").joinpath("lists", f"{name}.toml").read_text("utf-8")
     return _made(tomllib.loads(text), name)
 
 

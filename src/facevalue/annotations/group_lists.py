@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from facevalue.annotate import lexicon
-from facevalue.annotate.lexicon import Lexicon
+from facevalue.annotations import lexicon
+from facevalue.annotations.lexicon import Lexicon
 from facevalue.errors import DataError
 
 OURS = "group words: "

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.annotate.scorers import Scoring, chosen_labels
-from facevalue.annotate.scores import present
+from facevalue.annotations.scorers import Scoring, chosen_labels
+from facevalue.annotations.scores import present
 from facevalue.errors import DataError
 from facevalue.given import check_file, to_json, to_text
 

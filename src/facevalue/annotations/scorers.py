@@ -10,8 +10,8 @@ from typing import Protocol
 
 import polars as pl
 
-from facevalue.annotate import lexicon
-from facevalue.annotate.tokens import LIMIT
+from facevalue.annotations import lexicon
+from facevalue.annotations.tokens import LIMIT
 from facevalue.errors import UnknownNameError
 
 LEXICAL = "lexical"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from facevalue.annotate.scorers import Scorer, Scoring
+from facevalue.annotations.scorers import Scorer, Scoring
 from facevalue.errors import DataError, FaceValueError, ReplyError
 from facevalue.printable import first_line, printable, quoted
 

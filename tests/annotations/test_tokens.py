@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotate import tokens
-from facevalue.annotate.tokens import Tokeniser
+from facevalue.annotations import tokens
+from facevalue.annotations.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from tests.reference import reference
 

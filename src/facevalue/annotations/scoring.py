@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import scores as stored
-from facevalue.annotate.checked_scores import CheckedScorer
-from facevalue.annotate.scorers import Scorer, Scoring
-from facevalue.annotate.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
+from facevalue.annotations import scores as stored
+from facevalue.annotations.checked_scores import CheckedScorer
+from facevalue.annotations.scorers import Scorer, Scoring
+from facevalue.annotations.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
 from facevalue.errors import DataError
 from facevalue.store.journal import JOURNAL, Journal, left_over
 from facevalue.store.lock import RunLock

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from facevalue.annotate.loading import load_scorer
-from facevalue.annotate.perspective import ABSENT, ATTRIBUTES, PerspectiveScorer
+from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.perspective import ABSENT, ATTRIBUTES, PerspectiveScorer
 from facevalue.errors import DataError, UnknownNameError
 
 

@@ -84,7 +84,7 @@ class CorpusCounts:
 
 def builtin() -> CorpusTerms:
     """The terms of ModSCAN."""
-    data = resources.files("facevalue.annotate").joinpath("lists", "corpus_terms.toml").read_bytes()
+    data = resources.files("facevalue.annotations").joinpath("lists", "corpus_terms.toml").read_bytes()
     return _parsed(to_toml(data, "corpus_terms.toml"), "corpus_terms.toml")
 
 

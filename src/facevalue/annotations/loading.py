@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from facevalue.annotate.model_scorers import ClassifierScorer, ModerationScorer, RubricScorer
-from facevalue.annotate.perspective import PerspectiveScorer
-from facevalue.annotate.scorers import LEXICAL, LexicalHostility, Scorer
+from facevalue.annotations.model_scorers import ClassifierScorer, ModerationScorer, RubricScorer
+from facevalue.annotations.perspective import PerspectiveScorer
+from facevalue.annotations.scorers import LEXICAL, LexicalHostility, Scorer
 from facevalue.errors import SettingError, UnknownNameError
 from facevalue.models.base import ModelOptions
 

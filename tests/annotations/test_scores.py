@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.annotate import scores
-from facevalue.annotate.scores import ANNOTATIONS, HEADER, Scores
+from facevalue.annotations import scores
+from facevalue.annotations.scores import ANNOTATIONS, HEADER, Scores
 from facevalue.errors import RunError
 
 LABELS = ("toxicity", "insult")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.annotate import model_scorers, scores
-from facevalue.annotate.loading import load_scorer
-from facevalue.annotate.scoring import score_texts
+from facevalue.annotations import model_scorers, scores
+from facevalue.annotations.loading import load_scorer
+from facevalue.annotations.scoring import score_texts
 from facevalue.errors import DataError
 from facevalue.models.base import ModelOptions
 from facevalue.types import Request, Response, Status
-from tests.annotate.test_scoring import pieces
+from tests.annotations.test_scoring import pieces
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.runs.tiny import TinyModel
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from facevalue.annotate import lexicon, sentiment
-from facevalue.annotate.group_lists import prefixed
-from facevalue.annotate.lexicon import Lexicon
-from facevalue.annotate.tokens import Tokeniser, lengths
+from facevalue.annotations import lexicon, sentiment
+from facevalue.annotations.group_lists import prefixed
+from facevalue.annotations.lexicon import Lexicon
+from facevalue.annotations.tokens import Tokeniser, lengths
 from facevalue.errors import DependencyError
 
 SCORES = ("pos", "neg")
