@@ -181,7 +181,8 @@ def show(plan: Plan, sampled: bool) -> None:
         console.print(line)
     scope = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
     base = ", base images included," if plan.baseline and not sampled else ""
-    console.print(f"{scope}{base} takes {plan.asked:,} requests about {plan.shown:,} pictures.", highlight=False)
+    about = f"about {plan.shown:,} pictures" if plan.shown else "without a picture"
+    console.print(f"{scope}{base} takes {plan.asked:,} requests {about}.", highlight=False)
     console.print(
         f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.",
         highlight=False,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from facevalue.measures import proportions
-from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
 
 Codes = npt.NDArray[np.int64]
 
@@ -114,22 +114,38 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
     sides = np.concatenate([np.arange(first.size), np.flatnonzero(~alone)])
     person = np.concatenate([first, second[~alone]])
     squares, weight_shares, parts_squared = _summed(error[sides], weight_share[sides], cell[sides], person, cells)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        units = weight_shares / parts_squared
+    n, clusters = np.rint(total).astype(np.int64), np.rint(np.nan_to_num(units)).astype(np.int64)
+    if only_values():
+        none, methods = np.full(cells, np.nan), np.full(cells, FEW, dtype=object)
+        return PairShares(
+            value=share, low=none, high=none, n=n, clusters=clusters, method=methods, se=none, size=none, df=none,
+            most=none,
+        )  # fmt: skip
     low, high = np.minimum(first, second), np.maximum(first, second)
     span = int(high.max(initial=0)) + 1
     of_couples, _, _ = _summed(error, weight_share, cell, low * span + high, cells)
     shared, _, _ = _summed(error[~alone], weight_share[~alone], cell[~alone], (low * span + high)[~alone], cells)
     se = np.sqrt(np.fmax(squares - shared, of_couples))
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = weight_shares / parts_squared
         se = np.where(units > 1, se, np.nan)
         size = proportions.effective_size(share, se, units)
         df = tail_df(units - 1, size)
         lower, upper = proportions.wilson(share, size, df)
     method = np.where(units > 1, METHOD, FEW).astype(object)
     return PairShares(
-        value=share, low=lower, high=upper, n=np.rint(total).astype(np.int64),
-        clusters=np.rint(np.nan_to_num(units)).astype(np.int64), method=method, se=se, size=size, df=df, most=units,
-    )  # fmt: skip
+        value=share,
+        low=lower,
+        high=upper,
+        n=n,
+        clusters=clusters,
+        method=method,
+        se=se,
+        size=size,
+        df=df,
+        most=units,
+    )
 
 
 def units(weight_share: Array, people: tuple[Codes, Codes]) -> float:

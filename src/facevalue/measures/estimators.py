@@ -14,7 +14,7 @@ import polars as pl
 
 from facevalue.measures import cluster_bootstrap, dyads, missing_data_bounds
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values, ratio
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, ratio
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
 from facevalue.measures.proportions import effective_size, score_p, wilson
@@ -218,14 +218,6 @@ def _totals(values: npt.NDArray[Any], cell: Codes, cells: int) -> Array:
 
 def _pair_shares(sums: Sums, hits: Array, size: Array, cell: Codes, cells: int) -> dyads.PairShares:
     total = _totals(size, cell, cells)
-    if only_values():
-        unit = sums.units["unit"]
-        clusters = (by_unit(unit, cell, cells, (size > 0).astype(np.float64)) > 0).sum(axis=0)
-        none, methods = np.full(cells, np.nan), np.full(cells, dyads.FEW, dtype=object)
-        return dyads.PairShares(
-            value=ratio(_totals(hits, cell, cells), total), low=none, high=none, n=np.rint(total).astype(np.int64),
-            clusters=clusters, method=methods, se=none, size=none, df=none, most=none,
-        )  # fmt: skip
     pair_shares = dyads.shares(hits, size, (sums.units["person_1"], sums.units["person_2"]), cell, cells)
     return replace(pair_shares, method=np.where(total > 0, pair_shares.method, NO_ANSWER))
 

@@ -1,6 +1,6 @@
 """Default pages: what follows from the takes of a study that declares no page of its own."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -116,8 +116,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     """
     rows_of_takes = (_Taken(take, score, _selection(take, task, score))
              for task in tasks for take in task.takes for score in task.scores_of(take))  # fmt: skip
-    rows = {(row.of.measure, row.of.by, row.take.named()): row for row in reversed(list(rows_of_takes))}
-    taken = list(reversed(rows.values()))  # spreads of several factors are one selection
+    taken = _together(rows_of_takes)
     several = len({row.score.name for row in taken}) > 1
     by_task = () if len(tasks) == 1 else (TASK,)
     factors = list(dict.fromkeys(name for task in tasks for name in task.breakdown.factors))
@@ -271,6 +270,20 @@ def _wordings(breakdown: Breakdown) -> StatedCard:
     )
 
 
+def _together(rows: Iterable[_Taken]) -> list[_Taken]:
+    """Takes of one score; spreads between several dimensions that are of one family are one selection."""
+    out: dict[object, _Taken] = {}
+    dimensions: dict[object, dict[str, None]] = {}
+    for row in rows:
+        key = row.of.measure, row.of.by, row.take.named()
+        out.setdefault(key, row)
+        dimensions.setdefault(key, {})[row.take.of] = None
+    return [
+        row._replace(of=replace(row.of, where={DIMENSION: tuple(dimensions[key])})) if DIMENSION in row.of.by else row
+        for key, row in out.items()
+    ]
+
+
 def _selection(take: Take, task: Task, score: Score) -> Of:
     """The estimates of a take of one score."""
     by = (*take.by, DIMENSION) if take.measure in UNSIGNED else take.by
@@ -311,7 +324,10 @@ def _described(row: _Taken, *, several: bool) -> Described:
     """What leads where nothing is tested."""
     of_score = f" of {row.score.name.replace('_', ' ')}" if several else ""
     text = f"({_lower(_title(row.take))}{of_score}: described, and not tested)"
-    return Described(of=row.of, text=text, row=f"{row.of.label}: {{value}}")
+    beside = {}
+    if row.take.measure == SIMILARITY:
+        beside = {companions(row.take, row.of.measures[0])[1]: "two lists about one picture"}
+    return Described(of=row.of, text=text, row=f"{row.of.label}: {{value}}", beside=beside)
 
 
 def _section(name: str, title: str, members: Sequence[_Taken], *, several: bool) -> Section:

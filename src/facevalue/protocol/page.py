@@ -120,6 +120,8 @@ class Described:
     least: str = ""
     """How these begin ("most often about")."""
     row: str = "{value}"
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Measures of the same cell that are told with each value, such as its floor, and what they are called."""
     more: str = ""
     """What should be known beside it."""
 

@@ -306,13 +306,20 @@ def _level(lead: Findings, view: View, rows: Sequence[Estimate]) -> str:
 def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
     """Values and their ends, where nothing is compared."""
     ends = sorted(measurable, key=lambda e: e.value or 0.0)
-    texts = [view.said(lead.row, e) for e in dict.fromkeys([ends[0], ends[-1]])]
+    texts = [f"{view.said(lead.row, e)}{_beside(lead, view, e)}" for e in dict.fromkeys([ends[0], ends[-1]])]
     sentence = f"{view.whose}{' to '.join(texts)} {lead.text}"
     finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
     if lead.ends and len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
         sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
     return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
+
+
+def _beside(lead: Described, view: View, e: Estimate) -> str:
+    """What stands beside a value, in brackets; nothing where it was not measured."""
+    values = {text: view.beside(measure, e) for measure, text in lead.beside.items()}
+    texts = [f"{text} {view.said('{value}', v)}" for text, v in values.items() if v is not None and v.value is not None]
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def by_kind(page: Page, view: View) -> list[tuple[Findings, list[Estimate], list[Estimate]]]:

@@ -50,7 +50,7 @@ class Plan:
     asked:
         Requests of the sample; all of them without one.
     shown:
-        Stimuli in the sample.
+        Pictures, or other stimuli, in the sample; what is asked without a picture is none.
     prompt_tokens, completion_tokens:
         Estimates for the sample.
     cost:
@@ -141,6 +141,7 @@ def plan(
 ) -> Plan:
     """Count the requests, tokens and cost of a run."""
     design, repeats = study.design, 1 if exact else study.repeats
+    seen = _with_picture(study)
     protocol_design = study.planned.protocol or design
     blocks = [(block, _block(block, repeats, study.planned.counted_by)) for block in protocol_design.blocks]
     design_blocks = (
@@ -152,16 +153,16 @@ def plan(
         design_blocks, sample = (), None
         requests, stimuli, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
     elif sample is None:
-        requests, stimuli = design.size * repeats, _pictures(design)
+        requests, stimuli = design.size * repeats, _pictures(design, seen)
         by_block = np.diff(design.offsets)
     else:
         numbers = study.sample(sample, seed, repeats)
-        requests, stimuli = numbers.size * repeats, _pictures(design, numbers)
+        requests, stimuli = numbers.size * repeats, _pictures(design, seen, numbers)
         by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
     questions = study.ask(design.trials(probe))
     length = np.mean([len(q.prompt) + len(q.system or "") + sum(len(text) for _, text in q.turns) for q in questions])
-    pictures = int(by_block[_with_picture(study)].sum()) * repeats
+    pictures = int(by_block[seen].sum()) * repeats
     prompt = round(requests * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
     limits = [(q.sampling or study.draws.sampling).max_tokens for q in questions]
     # Free texts are long: half of what they may take at most.
@@ -185,14 +186,18 @@ def plan(
     )
 
 
-def _pictures(design: Design, numbers: npt.NDArray[np.int64] | None = None) -> int:
-    """Count what is shown: pictures by their name where blocks of the design share them, else stimuli."""
+def _pictures(design: Design, seen: npt.NDArray[np.bool_], numbers: npt.NDArray[np.int64] | None = None) -> int:
+    """Count what is shown: pictures by their name where blocks of the design share them, else stimuli.
+
+    `seen`: blocks that show something.
+    """
     columns = [block.stimulus[0].columns()[0] for block in design.blocks if len(block.stimulus) == 1]
     if len(columns) < len(design.blocks) or any(column.name != "image" for column in columns):
         return int(design.stimulus_offsets[-1] if numbers is None else np.unique(design.stimulus_numbers(numbers)).size)
     if numbers is None:
-        return len({image for column in columns for image in column.values})
-    return design.trials(numbers, ["image"])["image"].n_unique()
+        return len({image for column, is_seen in zip(columns, seen, strict=True) if is_seen for image in column.values})
+    numbers = numbers[seen[np.searchsorted(design.offsets, numbers, side="right") - 1]]
+    return design.trials(numbers, ["image"])["image"].n_unique() if numbers.size else 0
 
 
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
