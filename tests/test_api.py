@@ -388,6 +388,34 @@ def test_frames_are_polars(first: fv.Run) -> None:
     assert all(isinstance(frame, pl.DataFrame) for frame in (first.answers(1), first.estimates(), first.study.pictures))
 
 
+# -- what notebooks show -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["stylisticbias", "vignette", "visbias", "modscan", "counterfactuals"])
+def test_a_study_shows_its_pictures_and_first_question(name: str) -> None:
+    shown = fv.study(name)._repr_html_()
+    assert shown.count("data:image/webp;base64,") >= 2
+    assert "<blockquote" in shown
+    assert len(shown) < 100_000
+
+
+def test_what_a_study_says_is_escaped() -> None:
+    from facevalue.protocol import Ask, Rows, Take, yes_or_no
+
+    rows = Rows([{"identity": "a", "place": "<b>here</b>"}], unit="identity")
+    ask = Ask(prompts=("<script>{place}</script>",), reply=yes_or_no())
+    study = fv.study(fv.Protocol(name="tags", title="<i>Who?</i>", stimuli=rows, ask=ask, takes=(Take("mean"),)))
+    shown = study._repr_html_()
+    assert not re.search("<(script|i|b)>", shown)
+    assert "&lt;script&gt;" in shown
+
+
+def test_a_plan_shows_what_a_run_takes() -> None:
+    shown = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear").plan(exact=True, price_in=2)._repr_html_()
+    assert "<th>requests</th><td>600</td>" in shown
+    assert "<th>cost</th>" in shown
+
+
 # -- the notebook ------------------------------------------------------------------------------------------------------
 
 

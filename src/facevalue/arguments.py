@@ -7,7 +7,7 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from os import PathLike, fspath
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from facevalue.errors import SettingError
@@ -21,7 +21,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "concurrency": (1, 1024), "image_tokens": (0, 2**31), "images_per_request": (0, 2**63), "limit": (0, 2**63),
     "margin": (0, 1e15), "margins": (0, 1e15), "max_cost": (0, 1e15), "max_invalid": (0, 1),
     "max_tokens": (1, 2**31), "price_in": (0, 1e15), "price_out": (0, 1e15), "reasoning_tokens": (1, 2**31),
-    "retries": (0, 50), "rpm": (0, 1e15), "sample": (1, 2**62), "seed": (0, 2**63 - 1),
+    "retries": (0, 50), "rows": (1, 10_000), "rpm": (0, 1e15), "sample": (1, 2**62), "seed": (0, 2**63 - 1),
     "temperature": (0, 1e15), "threads": (1, 4096), "timeout": (0, 1e15), "top_p": (0, 1), "tpm": (0, 1e15),
     "trial": (0, 2**62),
 }  # fmt: skip
@@ -185,4 +185,7 @@ def _shown(signature: inspect.Signature) -> str:
 
 @cache
 def _hints(function: Any) -> Mapping[str, Any]:
-    return {name: hint for name, hint in get_type_hints(function).items() if name != "return"}
+    if isinstance(function, type):
+        return get_type_hints(function)
+    annotations = {name: hint for name, hint in inspect.get_annotations(function).items() if name != "return"}
+    return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__)  # an extra may return

@@ -2,6 +2,8 @@
 
 import re
 import reprlib
+from collections.abc import Mapping
+from html import escape
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
@@ -59,3 +61,15 @@ def short(value: object) -> str:
 def _spelled(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def html_table(facts: Mapping[str, str]) -> str:
+    """Facts as a table for notebooks.
+
+    Examples
+    --------
+    >>> html_table({"model": "<m>"})
+    '<table><tr><th>model</th><td>&lt;m&gt;</td></tr></table>'
+    """
+    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+    return f"<table>{''.join(rows)}</table>"

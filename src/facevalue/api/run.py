@@ -1,15 +1,16 @@
 """Run: a run folder in Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.api.study import Study
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import DataError
+from facevalue.printable import html_table
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
 from facevalue.runs.mirror import mirrored
@@ -18,6 +19,9 @@ from facevalue.runs.settings import RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import Sound, verify
 from facevalue.types import Image
+
+if TYPE_CHECKING:
+    import altair
 
 
 class Run:
@@ -218,6 +222,59 @@ class Run:
         report([self.stored, *(run.stored for run in others)], out, margins)
         return out
 
+    @checked
+    def plot(
+        self,
+        measure: str,
+        by: str | Sequence[str] = (),
+        where: Mapping[str, str] | None = None,
+        *,
+        rows: int = 40,
+        margins: Mapping[str, float] | None = None,
+        others: Sequence["Run"] = (),
+    ) -> "altair.TopLevelMixin":
+        """Draw a measure as an Altair chart: values, both intervals, noise and verdict, as the report has them.
+
+        Thick is the interval of the row, thin the one at the level at which the report judges it, shaded what lies
+        within noise; filled where a difference is found. Several models, or the same one under interventions, stand in
+        one row.
+
+        Parameters
+        ----------
+        measure:
+            Name of a measure, as in `estimates`.
+        by:
+            One factor or two; the first breakdown of the measure by default. The second one makes panels.
+        where:
+            Levels at which other factors are held, such as {"score": "honest"}.
+        rows:
+            Rows of a panel at most, those farthest from none.
+        margins, others:
+            As `estimates` takes them.
+
+        Raises
+        ------
+        UnknownNameError, DataError
+            There is no such measure, factor or level, or the measure has no value by these.
+        DependencyError
+            Altair is not installed: pip install 'facevalue[plot]'.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> run = fv.open_run("runs/first")
+        >>> chart = run.plot("sbs", by=["attribute", "variation"])
+        >>> run.plot("sbs", by="varation")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        facevalue.errors.UnknownNameError: Unknown factor of sbs 'varation'. Did you mean 'variation'? Known: ...
+        """
+        from facevalue.report.altair_charts import chart, view_of  # noqa: PLC0415 - an extra
+
+        runs = [self.stored, *(run.stored for run in others)]
+        view = view_of(runs, estimate(runs, margins)[0])
+        return chart(view, measure, (by,) if isinstance(by, str) else by, where, rows)
+
     def verify(self) -> Sound:
         """Check the folder: settings, table of pictures and every file by its digest, every row by the design.
 
@@ -240,9 +297,7 @@ class Run:
         return f"Run({self._place()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"
 
     def _repr_html_(self) -> str:
-        rows = [("folder", self._place()), *self._facts()]
-        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(f'{value}')}</td></tr>" for name, value in rows)
-        return f"<table>{cells}</table>"
+        return html_table({"folder": self._place(), **{name: f"{value}" for name, value in self._facts()}})
 
     def _place(self) -> str:
         return self.stored.url or self.folder.as_posix()

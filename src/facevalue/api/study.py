@@ -163,6 +163,11 @@ class Study:
         facts += [f"pictures={self.pictures.height}"]
         return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"
 
+    def _repr_html_(self) -> str:
+        from facevalue.api.displayed import study_html  # noqa: PLC0415 - pictures are not needed to choose a study
+
+        return study_html(self.compiled)
+
 
 @checked
 def study(

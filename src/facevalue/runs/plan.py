@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from facevalue.design import Block, Design
 from facevalue.models.base import IMAGE_TOKENS
+from facevalue.printable import html_table
 from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.stimuli.pair_source import TEXT
@@ -89,6 +90,14 @@ class Plan:
         facts |= {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
         cost = "" if self.cost is None else f", cost={self.cost:,.2f}"
         return f"Plan({self.study!r}, {', '.join(f'{name}={count:,}' for name, count in facts.items())}{cost})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "study": self.study, "requests": f"{self.asked:,}", "pictures": f"{self.shown:,}",
+            "tokens of prompts": f"{self.prompt_tokens:,}", "tokens of replies": f"{self.completion_tokens:,}",
+        }  # fmt: skip
+        facts |= {} if self.cost is None else {"cost": f"{self.cost:,.2f}"}
+        return html_table(facts | {f"left out: {left.what}": left.why for left in self.left_out})
 
     def json(self) -> dict[str, Any]:
         """The plan for machines."""
