@@ -145,6 +145,18 @@ def test_invalid_answers_are_said_and_stop_a_run_that_has_a_limit(facevalue: Com
     assert stored().height == 744
 
 
+@pytest.mark.usefixtures("often")
+def test_replies_that_cannot_be_read_are_quoted_and_stop_a_run(facevalue: Command, server: Misbehaving) -> None:
+    server.otherwise = lambda exchange: exchange.say("Banana \x1b[2J bread.")
+    stopped = many(facevalue, server)
+    assert stopped.status == 1
+    assert "“Banana \\x1b[2J bread.” where one of “(a)" in stopped.err
+    assert "--max-invalid 1 goes on all the same." in stopped.err
+    assert 200 <= stored().height < 300
+    many(facevalue, server, "--max-invalid", "1")
+    assert stored().height == 744
+
+
 def test_tokens_and_thinking_are_part_of_the_run(facevalue: Command, server: Misbehaving) -> None:
     think = ("--max-tokens", "8", "--reasoning-effort", "low", "--reasoning-tokens", "500")
     server.otherwise = lambda exchange: exchange.say("<think>(b), or not?</think>\n(a)")

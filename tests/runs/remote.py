@@ -68,7 +68,8 @@ def go(
 ) -> RunSummary:
     """Run the study, or go on with it."""
     study, model = study or tiny_study(faces=100), model or TinyModel()
-    job = Job(objects.url, study.name, study.options, model.name, exact=settings.exact, sample=settings.sample)
+    job = Job(objects.url, study.name, study.options, model.name, exact=settings.exact, sample=settings.sample,
+              watched=settings.max_invalid is None)  # fmt: skip
 
     def workers(came: Came) -> LocalWorkers:
         return kind(UnitWorker(job, study, model, worker_objects or objects), came)

@@ -132,7 +132,8 @@ def run(
     max_cost:
         Stop when the run, earlier calls included, has cost this much; needs both prices. `Run.summary.stopped` says so.
     max_invalid:
-        Stop if more than this share of the first 200 or more replies have no valid answer.
+        Stop if more than this share of the first 200 or more replies have no valid answer. By default if most of them
+        cannot be read; 1 goes on whatever they are.
     name:
         What the run is called beside others, such as "before"; the model's name by default. No answer hangs on it.
     progress:

@@ -39,7 +39,8 @@ run = StudyGroup(
         click.Option(["--max-cost"], type=click.FloatRange(0, min_open=True),
                      help="Stop when the run has cost this much, earlier sessions included; needs both prices."),
         click.Option(["--max-invalid"], type=click.FloatRange(0, 1), metavar="SHARE",
-                     help="Stop if more than this share of the first 200 or more replies have no valid answer."),
+                     help="Stop if more than this share of the first 200 or more replies have no valid answer; by "
+                     "default if most of them cannot be read. 1 goes on whatever they are."),
         click.Option(["--max-tokens"], type=click.IntRange(1),
                      help="Longest reply in tokens, thinking not counted; the study's own limit by default."),
         click.Option(["--reasoning-effort"], type=click.Choice(EFFORTS),

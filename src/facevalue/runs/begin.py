@@ -35,6 +35,7 @@ def job_of(prepared: Prepared, model: str, options: ModelOptions) -> Job:
         sample=settings.sample,
         seed=settings.seed,
         check=settings.check,
+        watched=settings.max_invalid is None,
     )
 
 

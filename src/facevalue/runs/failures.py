@@ -8,10 +8,10 @@ from facevalue.store.reader import commonest_failure
 _MOST = 300  # characters of an error that are quoted: run folders may come from strangers
 
 
-def quoted(error: str) -> str:
-    """An error as a quotation of one line."""
-    line = " ".join(printable(error).split())
-    return f"“{line if len(line) <= _MOST else line[: _MOST - 1] + '…'}”"
+def quoted(text: str, most: int = _MOST) -> str:
+    """An error, or another text of strangers, as a quotation of one line of so many characters."""
+    line = " ".join(printable(text[: 4 * most]).split())
+    return f"“{line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + '…'}”"
 
 
 def failures(failed: int, requests: int, error: str) -> str:

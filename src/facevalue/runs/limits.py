@@ -1,25 +1,18 @@
 """Limits at which a run stops: its cost, and its share of replies without a valid answer."""
 
-from facevalue.runs.failures import quoted
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
 from facevalue.types import Response, Status
-
-LOOKED_AT = 200
-"""Replies after which the share of those without a valid answer is looked at."""
-_DOUBTFUL = 0.5
 
 
 class RunLimits:
     """Limits at which a run stops, checked as replies come in."""
 
-    def __init__(
-        self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "", *, new: bool = True
-    ) -> None:
+    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "") -> None:
         self._settings = settings
-        self._new = new
         self._unread = unread
         self._tokens = self._whole = prompt_tokens, completion_tokens
-        self._uncounted = self._doubted = False
+        self._uncounted = self._doubted = self._quoted = False
 
     def take(self, response: Response) -> None:
         """Count what a response cost."""
@@ -33,8 +26,12 @@ class RunLimits:
         self._tokens = self._whole = prompt + prompt_tokens, completion + completion_tokens
         self._uncounted |= uncounted > 0
 
-    def reached(self, replies: int, invalid: int, example: str = "") -> str:
-        """Why the run stops, for people; empty if it goes on. `example`: a reply without a valid answer."""
+    def reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
+        """Why the run stops, for people; empty if it goes on.
+
+        `unparsed`: the session's replies, and which could not be read: most of them stop it, unless a limit of invalid
+        ones was named.
+        """
         cost, max_invalid = self._settings.max_cost, self._settings.max_invalid
         if cost is not None and self._uncounted:
             return "The model does not count its tokens, so that no limit of cost can be kept."
@@ -42,14 +39,20 @@ class RunLimits:
             return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
         if max_invalid is not None and replies >= LOOKED_AT and invalid / replies > max_invalid:
             return f"{_invalid(replies, invalid)}, more than {max_invalid:.1%}."
-        if max_invalid is None and self._new and replies >= LOOKED_AT and invalid == replies:
-            such = f", such as {quoted(example)}" if example else ""
-            return f"None of {replies:,} replies has a valid answer{such}. {self._unread}".rstrip()
+        if max_invalid is None and unparsed.replies >= LOOKED_AT and unparsed.too_many:
+            return f"{self._of(unparsed)} --max-invalid 1 goes on all the same."
         return ""
 
-    def doubt(self, replies: int, invalid: int) -> str:
-        """What to say, once, where most of the first replies have no valid answer."""
-        if self._doubted or replies < LOOKED_AT or invalid / replies <= _DOUBTFUL:
+    def _of(self, unparsed: UnparsedReplies) -> str:
+        return f"{unparsed.sentence} {self._unread}".rstrip()
+
+    def doubt(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
+        """What to say, once, where most of the first replies cannot be read, or have no valid answer."""
+        if not self._quoted and unparsed.replies >= ENOUGH and unparsed.too_many:
+            self._quoted = True
+            stops = f" The run stops after {LOOKED_AT} replies if that goes on; with --max-invalid 1 it does not."
+            return f"{self._of(unparsed)}{stops if self._settings.max_invalid is None else ''}"
+        if self._doubted or replies < LOOKED_AT or invalid / replies <= MOST:
             return ""
         self._doubted = True
         message = f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."

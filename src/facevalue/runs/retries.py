@@ -12,10 +12,17 @@ _OF_RESPONSE = ("trial", "repeat", "status", "text", "probs")
 
 def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool_]:
     """Which stored responses are replies without a valid answer; those with an error are no replies."""
-    out = np.zeros(responses.height, dtype=np.bool_)
+    return missing_reasons(study, responses).is_not_null().to_numpy()
+
+
+def missing_reasons(study: Study, responses: pl.DataFrame) -> pl.Series:
+    """Why each stored response holds no valid answer; null where it does, and where it is an error and no reply."""
     replied = np.flatnonzero((responses["status"] != "error").to_numpy())
     replies = responses.select(_OF_RESPONSE)[replied].with_columns(spoken(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
     answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
-    out[replied] = answered["na"].is_not_null().to_numpy()
-    return out
+    return (
+        pl.Series("na", [None], pl.String)
+        .new_from_index(0, responses.height)
+        .scatter(replied, answered["na"].cast(pl.String))
+    )

@@ -21,16 +21,16 @@ from facevalue.runs.asked import asked_run, facts_of_model, table_of
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.limits import LOOKED_AT
 from facevalue.runs.progress import Progress, SilentProgress
 from facevalue.runs.requests import RequestBuilder
-from facevalue.runs.retries import without_answer
+from facevalue.runs.retries import missing_reasons
 from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.trials import TrialNumbers
 from facevalue.runs.units import Fact
+from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, unparsed_of
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
 from facevalue.store.journal import recover
@@ -193,7 +193,7 @@ class _FolderSession(RunSession):
                 if response.status is Status.ERROR:
                     _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
                 self._limits.take(response)
-                if self._came == LOOKED_AT:
+                if self._came in (ENOUGH, LOOKED_AT):
                     writer.flush()  # so that it is known what they are
                 self._watch()
                 self._report()
@@ -217,10 +217,10 @@ class _FolderSession(RunSession):
         tally.prompt_tokens += int(frame["prompt_tokens"].sum())
         tally.completion_tokens += int(frame["completion_tokens"].sum())
         self._completion.enter(frame)
-        invalid = without_answer(self._study, frame)
-        self._completion.mark(frame.filter(invalid))
-        tally.na += int(invalid.sum())
-        tally.example = tally.example or next(iter(frame.filter(invalid)["text"].drop_nulls().head(1)), "")
+        reasons = missing_reasons(self._study, frame)
+        self._completion.mark(frame.filter(reasons.is_not_null()))
+        tally.na += reasons.len() - reasons.null_count()
+        tally.unparsed += unparsed_of(self._study, frame, reasons)
 
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""

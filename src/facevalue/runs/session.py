@@ -71,9 +71,7 @@ class RunSession(ABC):
         self._study, self._settings, self._progress = study, settings, progress
         self._model_name, self._before, self._skipped, self._tally = model, before, skipped, tally
         self._requests = counts.requests
-        self._limits = RunLimits(
-            settings, counts.prompt_tokens, counts.completion_tokens, study.reading.unread, new=not skipped
-        )
+        self._limits = RunLimits(settings, counts.prompt_tokens, counts.completion_tokens, study.reading.unread)
         self._meter = Meter()
         self._came = 0
         self._reported = 0.0
@@ -169,10 +167,10 @@ class RunSession(ABC):
     def _watch(self) -> None:
         """End the session where a limit is reached."""
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
-        if (reason := self._limits.reached(replies, invalid, self._tally.example)) and not self._stopping:
+        if (reason := self._limits.reached(replies, invalid, self._tally.unparsed)) and not self._stopping:
             self._stopped = reason
             self._end(f"{reason} Stopping; what is on its way is stored.")
-        elif doubt := self._limits.doubt(replies, invalid):
+        elif not self._stopping and (doubt := self._limits.doubt(replies, invalid, self._tally.unparsed)):
             self._note(doubt)
 
     def _interrupt(self) -> None:

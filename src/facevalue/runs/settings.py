@@ -28,7 +28,8 @@ class RunSettings:
     max_cost: float | None = None
     """What the whole run may cost, its earlier sessions included; needs both prices. None for no limit."""
     max_invalid: float | None = None
-    """Largest share of replies without a valid answer, looked at once a few hundred have come; None for no limit."""
+    """Largest share of replies without a valid answer, looked at once a few hundred have come; with None a run stops of
+    which most replies cannot be read."""
     name: str | None = None
     """What the run is called beside others; the model's name by default. It changes nothing that is asked."""
     unit: int | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from facevalue.models.cached import COUNTS
 from facevalue.runs.units import Fact, Receipt
+from facevalue.runs.unparsed import UnparsedReplies
 from facevalue.store.remote import UnitFacts
 
 _NODES = 3  # whose failures are shown on the way; `facevalue status` shows all
@@ -23,8 +24,8 @@ class SessionCounts:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    example: str = ""
-    """A reply without a valid answer; empty where replies are read elsewhere."""
+    unparsed: UnparsedReplies = field(default_factory=UnparsedReplies)
+    """Which replies could not be read."""
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Tally(SessionCounts):
         self.errors += facts.errors
         self.refused += facts.refused
         self.na += facts.na
+        self.unparsed += receipt.unparsed
         self.reasked += facts.rows if facts.again else 0
         self.prompt_tokens += facts.prompt_tokens
         self.completion_tokens += facts.completion_tokens

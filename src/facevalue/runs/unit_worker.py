@@ -26,9 +26,10 @@ from facevalue.runs.asked import facts_of_model
 from facevalue.runs.checks import check_limits
 from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
 from facevalue.runs.requests import Chunk, RequestBuilder
-from facevalue.runs.retries import without_answer
+from facevalue.runs.retries import missing_reasons
 from facevalue.runs.stream import OpenRequests
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
+from facevalue.runs.unparsed import LOOKED_AT, UnparsedReplies, unparsed_of
 from facevalue.store.files import STIMULI
 from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects
@@ -61,6 +62,7 @@ class UnitWorker:
         self._asking: RequestBuilder | None = None
         self._open: OpenRequests | None = None
         self._stopped = self._interrupted = False
+        self._watching = job.watched
         self._counted: dict[str, int] = {}
 
     def facts(self) -> ModelFacts:
@@ -91,15 +93,17 @@ class UnitWorker:
             )
         frame, failure, ended = self._ask(unit, asking, came)
         facts: UnitFacts | None = None
-        stored = False
+        stored, unparsed = False, UnparsedReplies()
         if frame.height:
+            reasons = missing_reasons(self._study, frame)
+            unparsed = unparsed_of(self._study, frame, reasons)
             facts = UnitFacts(
                 key=unit.key,
                 run=run.id,
                 again=unit.again,
                 generation=unit.generation,
                 wanted=int(unit.wanted.sum()),
-                **facts_of(frame, int(without_answer(self._study, frame).sum()), exact=self._job.exact),
+                **facts_of(frame, frame.height - reasons.null_count(), exact=self._job.exact),
             )
             data = encoded(frame, facts)
             stored = self._objects.create(unit.key, data)
@@ -116,8 +120,9 @@ class UnitWorker:
                 self._counted[name] = total
         notes, self._notes[:] = tuple(self._notes), ()
         return Receipt(
-            unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted, notes
-        )
+            unit.key, facts, stored, time.monotonic() - began, self._node, failure, findings, self._interrupted, notes,
+            unparsed,
+        )  # fmt: skip
 
     def look_ahead(self, unit: Unit) -> None:
         """Bring the pictures of a unit that are not here yet; for the next one, while a unit is asked."""
@@ -157,6 +162,9 @@ class UnitWorker:
                     times.append(time.time())
                     if came is not None:
                         came(response)
+                    if self._watching and len(rows) == LOOKED_AT:
+                        self._watching = False
+                        stream.stop |= unparsed_of(self._study, _frame(rows, times, stream)).too_many
         except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
             self._interrupted = True
         except ModelError as error:  # likewise

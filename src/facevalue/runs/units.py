@@ -14,6 +14,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.runs.unparsed import UnparsedReplies
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.remote import UnitFacts
 from facevalue.types import OptionValue
@@ -60,6 +61,8 @@ class Receipt:
     """Whether Ctrl-C ended it in this process; what had come is stored."""
     notes: tuple[str, ...] = ()
     """What people should know of replies that cannot count."""
+    unparsed: UnparsedReplies = field(default_factory=UnparsedReplies)
+    """Which of its replies could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Job:
     sample: int | None = None
     seed: int = 0
     check: bool = True
+    watched: bool = False
+    """Whether workers end their first unit where most of its replies cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,92 @@
+"""Replies that nothing can be read from: how many there are, quoted beside what was asked for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from facevalue.answers import NA
+from facevalue.protocol.study import Study
+from facevalue.runs.failures import quoted
+from facevalue.runs.retries import missing_reasons
+from facevalue.thinking import spoken
+from facevalue.types import Question
+
+ENOUGH = 50
+"""Replies after which those that cannot be read are quoted."""
+LOOKED_AT = 200
+"""Replies after which a run of such replies stops."""
+MOST = 0.5
+"""Share of them that is too many."""
+_UNDERSTOOD = (NA.REFUSED.value, NA.HEDGED.value, NA.BOTH.value)
+"""Reasons why there is no answer that a study reports as what the model does: it was understood."""
+_QUOTED = 3
+_LONGEST = 160  # characters of a reply, and of what was asked for
+_OPTIONS = 6  # that are named
+
+
+@dataclass(frozen=True, slots=True)
+class UnparsedReplies:
+    """Replies to a study's own requests, re-asks not counted, and those that nothing can be read from."""
+
+    replies: int = 0
+    count: int = 0
+    examples: tuple[str, ...] = ()
+    """Different ones, quoted beside what was asked for."""
+
+    def __add__(self, other: "UnparsedReplies") -> "UnparsedReplies":
+        examples = tuple(dict.fromkeys((*self.examples, *other.examples)))[:_QUOTED]
+        return UnparsedReplies(self.replies + other.replies, self.count + other.count, examples)
+
+    @property
+    def too_many(self) -> bool:
+        """Whether most cannot be read."""
+        return self.count > MOST * self.replies
+
+    @property
+    def sentence(self) -> str:
+        """How many cannot be read, with examples.
+
+        Examples
+        --------
+        >>> UnparsedReplies(50, 40, ("“Hm” where one of “(a) yes”, “(b) no” was asked for",)).sentence
+        '80.0% of 50 replies could not be read: “Hm” where one of “(a) yes”, “(b) no” was asked for.'
+        """
+        examples = f": {'; '.join(self.examples)}" if self.examples else ""
+        return f"{self.count / max(self.replies, 1):.1%} of {self.replies:,} replies could not be read{examples}."
+
+
+def unparsed_of(study: Study, responses: pl.DataFrame, reasons: pl.Series | None = None) -> UnparsedReplies:
+    """Count the replies among stored responses that nothing can be read from.
+
+    Refusals, hedges and replies that name several options are understood: how often a model does so is a finding.
+
+    `reasons`: why each response holds no valid answer (`missing_reasons`), where that is known.
+    """
+    reasons = missing_reasons(study, responses) if reasons is None else reasons
+    first = (responses["repeat"] < study.repeats) & (responses["status"] != "error")
+    is_unparsed = (first & reasons.is_not_null() & ~reasons.is_in(_UNDERSTOOD)).fill_null(value=False)
+    rows = responses.with_columns(reasons.alias("na")).filter(is_unparsed)
+    few = rows.unique("text", keep="first", maintain_order=True).head(_QUOTED)
+    questions = study.ask(study.design.trials(few["trial"].to_numpy().astype(np.int64))) if few.height else []
+    texts = few.with_columns(spoken(pl.col("text")))["text"]
+    examples = (
+        f"{_said(text, reason)} where {_asked_for(question)} was asked for"
+        for text, reason, question in zip(texts, few["na"], questions, strict=True)
+    )
+    return UnparsedReplies(int(first.sum()), rows.height, tuple(dict.fromkeys(examples)))
+
+
+def _said(text: str | None, reason: str) -> str:
+    """A reply as a quotation, or why there is none."""
+    return quoted(text, _LONGEST) if text and text.strip() else f"nothing ({reason})"
+
+
+def _asked_for(question: Question) -> str:
+    """What a question asks for: its options, or the last line of its prompt where there are none."""
+    if question.options:
+        few = (f"{option.label} {option.text}".strip() for option in question.options[:_OPTIONS])
+        more = ", …" if len(question.options) > _OPTIONS else ""
+        return f"one of {', '.join(quoted(option, _LONGEST // 4) for option in few)}{more}"
+    lines = [line for line in question.prompt.splitlines() if line.strip()]
+    return quoted(lines[-1] if lines else "", _LONGEST)
