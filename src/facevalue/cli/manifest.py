@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.manifest_check import check_manifest
+from facevalue.runs.manifest_check import CheckedManifest, check_manifest
 from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
 from facevalue.store.files import write_whole
@@ -22,7 +22,14 @@ from facevalue.terminal import say
 
 SHOWN = 20
 """Most rows that are listed of each kind of fault."""
+BARE = 10
+"""Most rows that are listed where nothing but their number is known of them."""
 LEVELS = 6
+"""Most levels of a column that are shown."""
+PARTS = 6
+"""Most parts of a study that are shown."""
+OMISSIONS = 3
+"""Most of what is left out that is shown."""
 _FOR = click.option(
     "--for", "study", metavar="STUDY", help="Study that will show the pictures: its name, or your own file."
 )
@@ -45,10 +52,14 @@ def manifest() -> None:
     "--to", type=click.Path(path_type=Path, dir_okay=False), help="File to write; FOLDER/manifest.csv by default."
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
-def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> None:
-    """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened."""
-    guessed = guess(folder, COMMON if study is None else _takes(study).columns())
+def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> int:
+    """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened.
+
+    Exit status: 0 if the list is written and a run would take it; 1 if something in it is still to be filled in.
+    """
+    protocol = None if study is None else _takes(study)
     to = folder / "manifest.csv" if to is None else to
+    guessed = guess(folder, COMMON if protocol is None else protocol.columns(), to)
     if to.suffix.lower() != ".csv":
         raise DataError(f"{to.name} does not end in .csv, which is what is written.")
     if to.exists() and not overwrite:
@@ -63,9 +74,16 @@ def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> N
         pl.DataFrame([[row.get(n) or None for n in guessed.columns] for row in guessed.rows], schema, orient="row"), out
     )
     write_whole(to, out.getvalue())
-    _tell(guessed, to, () if study is None else tuple(c.name for c in _takes(study).columns() if c.needed))
+    _tell(guessed, to, () if protocol is None else tuple(c.name for c in protocol.columns() if c.needed))
+    result = check_manifest(to, protocol, None if inside else folder, pictures=False)
+    _show_use(result, protocol, parts=False)
+    if result.faults:
+        say("A run would refuse it as it is:")
+        _list(result.faults)
     rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]
-    say(f"Look through it, then: facevalue manifest check {shlex.join([str(to), *rest])}")
+    look = "Fill it in" if result.faults else "Look through it"
+    say(f"{look}, then: facevalue manifest check {shlex.join([str(to), *rest])}")
+    return 1 if result.faults else 0
 
 
 @manifest.command()
@@ -86,6 +104,7 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
         pictures = f"{result.pictures:,} {'picture' if result.pictures == 1 else 'pictures'}"
         people = f"{result.identities:,} {'identity' if result.identities == 1 else 'identities'}"
         say(f"{file}: {pictures} of {people}; factors: {', '.join(result.columns) or 'none'}")
+    _show_use(result, protocol)
     if result.faults:
         say("A run would refuse it:")
         _list(result.faults)
@@ -113,10 +132,43 @@ def _lists_pictures(protocol: Protocol) -> bool:
     return any(setting.name == "manifest" for setting in protocol.settings)
 
 
+def _show_use(result: CheckedManifest, protocol: Protocol | None, *, parts: bool = True) -> None:
+    """Say what a study would ask about the pictures: how many, in which parts, with what sample."""
+    use = result.use
+    if use is None or protocol is None or not use.shown:
+        return
+    which = f"{use.listed:,}" if use.shown == use.listed else f"{use.shown:,} of the {use.listed:,}"
+    sample = f": {use.sample}" if use.sample else ""
+    say(f"{protocol.name} would ask {use.requests:,} requests about {which} pictures{sample}.")
+    own = [part for part in use.parts if part.pictures]
+    if parts and len(own) > 1:
+        for part in own[:PARTS]:
+            shown = f"{part.pictures:,} {'picture' if part.pictures == 1 else 'pictures'}"
+            say(f"  {part.name}: {shown}, {part.requests:,} requests")
+        if len(own) > PARTS:
+            say(f"  and {len(own) - PARTS:,} more")
+    if use.beside:
+        alone = f" (leave them out: {use.alone})" if use.alone else ""
+        names = list(dict.fromkeys(part.name for part in use.parts if not part.pictures))
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+        say(f"Besides, {use.beside:,} requests about none of them, of {listed}{alone}.")
+    if use.left_out:
+        say("Left out, or less than the study asks for:")
+        for omission in use.left_out[:OMISSIONS]:
+            say(f"  {omission.what}: {omission.why}")
+        if len(use.left_out) > OMISSIONS:
+            say(f"  and {len(use.left_out) - OMISSIONS:,} more, which `facevalue plan` lists")
+
+
 def _list(faults: Sequence[Fault]) -> None:
     for fault in faults:
         count = f" ({fault.count:,} {'row' if fault.count == 1 else 'rows'})" if fault.rows else ""
         say(f"  {fault.what}{count}")
+        if fault.rows and not any(text for _, text in fault.rows):
+            more = f" and {fault.count - BARE:,} more" if fault.count > BARE else ""
+            numbers = ", ".join(str(row) for row, _ in fault.rows[:BARE])
+            say(f"    {'row' if fault.count == 1 else 'rows'} {numbers}{more}")
+            continue
         for row, text in fault.rows[:SHOWN]:
             say(f"    row {row}  {text}".rstrip())
         if fault.count > SHOWN:
@@ -141,5 +193,7 @@ def _tell(guess: Guess, to: Path, needed: Sequence[str]) -> None:
         listed = ", ".join(guess.unknown[:LEVELS]) + (" ..." if len(guess.unknown) > LEVELS else "")
         also = ", ".join(name for name in needed if any(not r.get(name) for r in guess.rows))
         say(f"Unknown to the study, so taken as cues of your own: {listed}. Fill in their {also or 'levels'}.")
+    for name, (count, example) in guess.unsure.items():
+        say(f"Ambiguous, so left empty: {name} of {count:,}, such as {example}.")
     for reason, (count, example) in guess.left_out.items():
         say(f"Left out, {reason}: {count:,}, such as {example}.")

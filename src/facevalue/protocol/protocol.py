@@ -114,9 +114,10 @@ class Protocol:
         if not self.takes:
             raise DataError(f"The study {self.name!r} takes no measure.")
         if self.columns is tuple:
-            from facevalue.protocol.stimuli import columns_of  # noqa: PLC0415 - it draws portraits, with NumPy
+            from facevalue.protocol.own_columns import columns_of  # noqa: PLC0415 - it needs Polars
 
-            object.__setattr__(self, "columns", partial(columns_of, self.stimuli, self._of_pictures))
+            columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.takes)
+            object.__setattr__(self, "columns", columns)
         factors = (factor.name for ask in self.asks.values() for factor in ask.named_factors)
         chosen = list(dict.fromkeys([*(["task"] if self.tasks else []), *factors]))
         if not self.settings:
@@ -132,11 +133,6 @@ class Protocol:
     def asks(self) -> "Mapping[str, Ask]":
         """Questions by the name of their task; one that stands alone has none."""
         return {"": self.ask} if self.ask is not None else self.tasks
-
-    @property
-    def _of_pictures(self) -> list[str]:
-        """Slots of prompts that pictures fill."""
-        return list(dict.fromkeys(name for ask in self.asks.values() for name in ask.of_pictures))
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others."""

@@ -1,6 +1,6 @@
 """Kinds of pictures: where the table of stimuli comes from, what its units are, and what shows it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -390,13 +390,3 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows", place: str) -> pl.Dat
         )
     check_bases(table, column, is_base, place)
     return table
-
-
-def columns_of(stimuli: Stimuli, slots: Iterable[str]) -> tuple[Column, ...]:
-    """What is read of a list of the user's own pictures, slots of the prompt that it fills included."""
-    if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
-        return ()
-    listed = {column.name: column for column in stimuli.columns}
-    for name in slots:
-        listed.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
-    return tuple(listed.values())

@@ -1,7 +1,7 @@
 """Everything that a run would refuse of a manifest, and what it would take and should not: told at once, by row."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,9 @@ import polars as pl
 
 from facevalue.errors import DataError, FaceValueError
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Study
 from facevalue.runs.checks import check_pictures
+from facevalue.runs.manifest_use import ManifestUse, use_of
 from facevalue.stimuli.columns import FORM, Column, misspelled
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
 from facevalue.stimuli.images import FileSource, ImageFiles, content_hash, read_header
@@ -34,10 +36,17 @@ class CheckedManifest:
     """Why a run would refuse it."""
     warnings: list[Fault] = field(default_factory=list)
     """What a run would take, and people should know."""
+    use: ManifestUse | None = None
+    """What the study would ask about them; None where it does not take the manifest, or none was named."""
 
 
-def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> CheckedManifest:
-    """Read a manifest and its pictures as a run of the study with its usual settings does, or as any study would."""
+def check_manifest(
+    path: Path, protocol: Protocol | None = None, root: Path | None = None, *, pictures: bool = True
+) -> CheckedManifest:
+    """Read a manifest and its pictures as a run of the study with its usual settings does, or as any study would.
+
+    `pictures`: whether they are looked at, too.
+    """
     out = CheckedManifest()
     columns = protocol.columns() if protocol is not None else ()
     try:
@@ -50,28 +59,56 @@ def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | No
         return out
     out.pictures, out.identities = frame.height, frame["identity"].n_unique()
     out.columns = frame.columns[4:]
-    place = root if root is not None else path.parent
-    images, study = frame, None
-    try:
-        if protocol is not None:
-            options: dict[str, OptionValue] = {"manifest": str(path), **({"root": str(root)} if root else {})}
-            study = protocol.study(options)
-            images = study.manifest
-    except ManifestError as error:
-        out.faults += error.faults
-    except FaceValueError as error:
-        out.faults.append(Fault(str(error).rstrip(".")))
+    study = None
+    if protocol is not None:
+        try:
+            study = study_of(protocol, path, root)
+            out.use = use_of(study, frame, protocol)
+            out.faults += _unused(out.use, protocol)
+        except ManifestError as error:
+            out.faults += error.faults
+        except FaceValueError as error:
+            out.faults += list(_empty(frame, columns)) or [Fault(str(error).rstrip("."))]
+    out.warnings = [*_columns(frame, columns), *_spellings(frame)]
+    if out.use is not None and out.use.shown:
+        out.warnings += out.use.unshown
+    if pictures:
+        out.faults += _unshowable(frame, study, root if root is not None else path.parent)
+        images = frame if study is None else study.manifest
+        out.warnings += _alike(frame, images, root if root is not None else path.parent)
+    return out
+
+
+def _unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
+    """Why a study whose trials show none of the pictures is not the one that was meant."""
+    return () if use.shown else (Fault(f"{protocol.name} would ask about none of these pictures"), *use.unshown)
+
+
+def _empty(frame: pl.DataFrame, columns: Sequence[Column]) -> Iterator[Fault]:
+    """Columns that the study needs and that hold nothing."""
+    for column in columns:
+        if column.needed and column.name in frame.columns and frame[column.name].null_count() == frame.height:
+            yield Fault(f"the column {column.name!r} ({column.meaning}) is empty in all rows")
+
+
+def _unshowable(frame: pl.DataFrame, study: Study | None, root: Path) -> list[Fault]:
+    """Pictures that cannot be shown: those of the study, or all where there is none."""
     try:
         if study is not None:
             check_pictures(study)
         else:
-            FileSource(frame, place).check({"image": frame["image"].to_list()})
+            FileSource(frame, root).check({"image": frame["image"].to_list()})
     except PicturesError as error:
-        out.faults += _by_row(error.problems, frame)
+        return _by_row(error.problems, frame)
     except FaceValueError as error:
-        out.faults.append(Fault(str(error).rstrip(".")))
-    out.warnings = [*_columns(frame, columns), *_spellings(frame), *_alike(frame, images, place)]
-    return out
+        return [Fault(str(error).rstrip("."))]
+    return []
+
+
+def study_of(protocol: Protocol, path: Path, root: Path | None = None) -> Study:
+    """Make the study with its usual settings and a manifest, as a run does."""
+    options: dict[str, OptionValue] = {"manifest": str(path), **({"root": str(root)} if root else {})}
+    return protocol.study(options)
 
 
 def _by_row(problems: Mapping[str, str], frame: pl.DataFrame) -> list[Fault]:

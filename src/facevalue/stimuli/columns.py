@@ -30,7 +30,8 @@ class Column:
     instead:
         Columns that may all stand in its place.
     role:
-        "unit" for what pictures are grouped by, "cue" for what differs within a unit; empty for any other.
+        "unit" for what pictures are grouped by, "cue" for what differs within a unit beside a base, "group" for what
+        differs within one that has none; empty for any other.
     base:
         What the cell of a base picture holds, for a cue; empty cells by default.
     levels:
@@ -56,6 +57,11 @@ class Column:
     levels: Callable[[], Mapping[str, Sequence[str]]] = dict
     told: Callable[[Mapping[str, str]], str | None] = _nothing
     paired: bool = False
+
+    @property
+    def tells_cue(self) -> bool:
+        """Whether its level follows from what was changed, so that the words for that name it, too."""
+        return self.told is not _nothing
 
 
 def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:

@@ -3,8 +3,10 @@
 import hashlib
 import io
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +38,7 @@ _MEDIA_TYPES = {
 _WORKERS = 8
 _AT_ONCE = 4096
 _BROUGHT: dict[Path, Callable[[str, Path], None]] = {}
+_NOTED: ContextVar[set[tuple[Path, str]] | None] = ContextVar("_NOTED", default=None)
 
 
 class Header(NamedTuple):
@@ -93,6 +96,21 @@ def bring_to(root: Path, bring: Callable[[str, Path], None]) -> None:
     `bring`: takes the name below the root and where the file shall lie; several threads may call it.
     """
     _BROUGHT[root.resolve()] = bring
+
+
+@contextmanager
+def noting() -> Iterator[set[tuple[Path, str]]]:
+    """Have sources note which files they would look at, as (root, path in the manifest), instead of looking at any.
+
+    `check` of a source is then told what is shown at no cost; a source that looks at each file once (`PairSource`) has
+    to be new.
+    """
+    noted: set[tuple[Path, str]] = set()
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
 
 
 class ImageFiles:
@@ -157,6 +175,8 @@ class ImageFiles:
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
         """Let `look` see the bytes and path of each image; a `PicturesError` names those that cannot be shown."""
+        if self._noted(images):
+            return
         problems: dict[str, str] = {}
         with ThreadPoolExecutor(_WORKERS) as pool:
             for start in range(0, len(images), _AT_ONCE):
@@ -167,6 +187,14 @@ class ImageFiles:
                 )
         if problems:
             raise PicturesError(problems)
+
+    def _noted(self, images: Sequence[str | None]) -> bool:
+        """Note images instead of looking at them, where that is wanted (`noting`)."""
+        noted = _NOTED.get()
+        if noted is None:
+            return False
+        noted.update((self._root, self.name(image)) for image in images)
+        return True
 
     def _problem(self, look: Callable[[bytes, str], object], image: str | None) -> str | None:
         try:

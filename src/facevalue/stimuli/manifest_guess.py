@@ -2,7 +2,6 @@
 
 import os
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,9 @@ from pathlib import Path, PurePosixPath
 from facevalue.errors import DataError
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import SUFFIXES
+from facevalue.stimuli.name_numbers import ages_in
+from facevalue.stimuli.name_sets import sets_in, words_left
+from facevalue.stimuli.name_words import Match, Phrases, Words, matches, phrases_of, words_of
 
 MOST_PICTURES = 1_000_000
 BASE = frozenset(("base", "baseline", "original", "neutral", "plain", "control", "reference", "none", "before"))
@@ -20,23 +22,16 @@ NOT_READ = frozenset((".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".jfif
 COMMON = (
     Column("identity", "whose picture it is", role="unit"),
     Column("variation", "what was changed; empty for the base picture", role="cue"),
-    Column("gender", "as perceived", levels=lambda: {"female": ("woman", "women"), "male": ("man", "men")}),
-    Column(
-        "age", "as perceived", levels=lambda: dict.fromkeys(("child", "teenager", "young", "middle-aged", "old"), ())
-    ),
-    Column(
-        "race",
-        "as perceived",
-        levels=lambda: dict.fromkeys(("asian", "black", "latino", "white", "middle-eastern", "indian"), ()),
-    ),
+    Column("gender", "as perceived"),
+    Column("age", "as perceived"),
+    Column("race", "as perceived"),
 )
 """What is looked for where no study says."""
+AGE, OCCUPATION = "age", "occupation"
+"""Columns whose levels may be a number of a name, or words of it that nothing else explains."""
 
-_WORD = re.compile(r"[^\W\d_]+|\d+")
 _BETWEEN = re.compile(r"--|[\W_]+(?:vs|versus)[\W_]+", re.IGNORECASE)
 _APART = re.compile(r"[\s_\-.,()]+")
-_LONGEST = 8
-Words = tuple[str, ...]
 
 
 @dataclass
@@ -50,38 +45,22 @@ class Guess:
     """Files that are not in it, by reason: how many, and one of them."""
     unknown: list[str] = field(default_factory=list)
     """Levels of a cue that are none of the study's."""
+    unsure: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Columns of which names say several levels, so that cells are empty: in how many, and one of them."""
 
 
-def guess(folder: Path, columns: Sequence[Column] = COMMON) -> Guess:
-    """Guess a manifest of the pictures in a folder, however deep; links are not followed."""
+def guess(folder: Path, columns: Sequence[Column] = COMMON, file: Path | None = None) -> Guess:
+    """Guess a manifest of the pictures in a folder, however deep; links are not followed. `file`: where it will be."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     out = Guess()
-    paths = sorted(_pictures(folder, out))
+    paths = sorted(_pictures(folder, out, file))
     if not paths:
         others = "".join(
             f" {count:,} {reason}, such as {example}." for reason, (count, example) in out.left_out.items()
         )
         raise DataError(f"{folder} holds no picture that ends in one of {', '.join(SUFFIXES)}.{others}")
-    units = _units(paths, columns)
-    spoken = {column.name: _phrases(column) for column in columns}
-    for path in paths:
-        row: dict[str, str] = {"path": f"./{path}" if path[0] in "=+-@" else path}
-        identity, cue = units.get(path, ("", ""))
-        for column in columns:
-            if column.role == "unit":
-                row[column.name] = identity
-            elif column.role == "cue":
-                row[column.name] = _level(cue, column, spoken, out)
-        plain = [column for column in columns if not column.role]
-        for column in plain:
-            if row.keys().isdisjoint({column.name, f"{column.name}_1"}):
-                row |= _found(path, column, spoken[column.name])
-        for column in plain:
-            level = column.told(row) if column.name not in row else None
-            if level is not None:
-                row[column.name] = level
-        out.rows.append({name: text.lstrip("=+-@") for name, text in row.items()} | {"path": row["path"]})
+    out.rows = _Names(paths, columns, out).rows()
     used = {name for row in out.rows for name, text in row.items() if text}
     order = ["path", *(name for c in columns for name in (c.name, f"{c.name}_1", f"{c.name}_2"))]
     needed = {column.name for column in columns if column.needed and not used.issuperset(column.instead or ("",))}
@@ -89,7 +68,7 @@ def guess(folder: Path, columns: Sequence[Column] = COMMON) -> Guess:
     return out
 
 
-def _pictures(folder: Path, out: Guess) -> Iterator[str]:
+def _pictures(folder: Path, out: Guess, file: Path | None) -> Iterator[str]:
     def leave(reason: str, name: str) -> None:
         count, first = out.left_out.get(reason, (0, name))
         out.left_out[reason] = (count + 1, first)
@@ -109,6 +88,8 @@ def _pictures(folder: Path, out: Guess) -> Iterator[str]:
         for name in files:
             path = Path(place, name).relative_to(folder).as_posix()
             suffix = PurePosixPath(name).suffix.lower()
+            if Path(place, name) == file:
+                continue
             if name.startswith("."):
                 leave("hidden", path)
             elif suffix in NOT_READ:
@@ -126,50 +107,124 @@ def _pictures(folder: Path, out: Guess) -> Iterator[str]:
                 yield path
 
 
-def _words(text: str) -> Words:
-    return tuple(word.casefold() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
+class _Names:
+    """Names of pictures that are read for a study's columns."""
+
+    def __init__(self, paths: Sequence[str], columns: Sequence[Column], out: Guess) -> None:
+        self._paths, self._columns, self._out = paths, columns, out
+        self._phrases = {column.name: phrases_of(column) for column in columns}
+        self._units = _units(paths, columns, self._phrases)
+        self._left: dict[str, list[list[str | None]]] = {}
+        """Of each path its words, those of the name first, then of its folders; None where they say a level."""
+        self._varied: dict[str, list[str]] = {path: [] for path in paths}
+        """Of each path, the levels of what pictures of a unit differ in."""
+
+    def rows(self) -> list[dict[str, str]]:
+        """A row of the manifest for each picture."""
+        rows = {path: self._row(path) for path in self._paths}
+        if any(column.name == AGE for column in self._columns):
+            self._add_ages(rows)
+        if any(column.name == OCCUPATION for column in self._columns):
+            self._add_words(OCCUPATION, rows)
+        self._add_sets(rows)
+        for column in self._columns:
+            if column.role == "group" and column.needed and not self._phrases[column.name]:
+                self._add_words(column.name, rows, segments=1)
+        for row in rows.values():
+            for column in self._columns:
+                told = column.told(row) if not column.role and column.name not in row else None
+                if told is not None:
+                    row[column.name] = told
+        return [{name: text.lstrip("=+-@") for name, text in r.items()} | {"path": r["path"]} for r in rows.values()]
+
+    def _row(self, path: str) -> dict[str, str]:
+        row: dict[str, str] = {"path": f"./{path}" if path[0] in "=+-@" else path}
+        identity, change = self._units.get(path, ("", ""))
+        *folders, name = path.rpartition(".")[0].split("/")
+        words = [words_of(segment) for segment in (name, *reversed(folders))]
+        self._left[path] = [list(of_segment) for of_segment in words]
+        for column in self._columns:
+            if column.role == "unit" and path in self._units:
+                row[column.name] = identity
+            elif column.role == "cue":
+                row[column.name] = _level(change, column, self._phrases[column.name], self._out)
+        # What was changed says nothing of who is shown: black hair is no race.
+        changed = len(words_of(change)) if change and words[0][-len(words_of(change)) :] == words_of(change) else 0
+        for column in self._columns:
+            if column.role in ("unit", "cue") or not row.keys().isdisjoint({column.name, f"{column.name}_1"}):
+                continue
+            of_cue = not changed or column.tells_cue
+            mine = words if of_cue else [words[0][:-changed], *words[1:]]
+            row |= self._levels(path, name, column, mine)
+        return row
+
+    def _levels(self, path: str, name: str, column: Column, words: Sequence[Words]) -> dict[str, str]:
+        """A column's level in the name of a file or of its folders, the nearest first; or one of either side."""
+        phrases = self._phrases[column.name]
+        halves = _BETWEEN.split(name) if column.paired else []
+        if len(halves) == 2:
+            sides = [found[0].level if (found := matches(words_of(half), phrases)) else "" for half in halves]
+            if sides[0] and sides[1] and sides[0] != sides[1]:
+                return {f"{column.name}_1": sides[0], f"{column.name}_2": sides[1]}
+        for depth, of_segment in enumerate(words):
+            found = matches(of_segment, phrases)
+            levels = dict.fromkeys(match.level for match in found)
+            if len(levels) > 1:
+                self._doubt(column.name, path, tuple(levels))
+            if found:
+                self._use(path, depth, column, found)
+                return {column.name: found[0].level} if len(levels) == 1 else {}
+        return {}
+
+    def _use(self, path: str, depth: int, column: Column, found: Sequence[Match]) -> None:
+        for match in found:
+            self._left[path][depth][match.start : match.stop] = [None] * (match.stop - match.start)
+        if column.role == "group":
+            self._varied[path].append(found[0].level)
+
+    def _doubt(self, column: str, path: str, levels: Sequence[str]) -> None:
+        count, first = self._out.unsure.get(column, (0, f"{path} ({' or '.join(levels)})"))
+        self._out.unsure[column] = (count + 1, first)
+
+    def _add_ages(self, rows: Mapping[str, dict[str, str]]) -> None:
+        ages = ages_in(self._paths)
+        if not ages.stated:  # then words come before numbers
+            ages = ages_in([path for path in self._paths if not rows[path].get(AGE)])
+        for path, age in ages.by_path.items():
+            rows[path][AGE] = age
+        for path, numbers in ages.unsure.items():
+            self._doubt(AGE, path, numbers)
+
+    def _add_words(self, column: str, rows: Mapping[str, dict[str, str]], segments: int | None = None) -> None:
+        """Fill a column with words of names, or of so many segments from the name outwards, that nothing explains."""
+        rests = {p: [tuple(w for w in words if w) for words in left[:segments]] for p, left in self._left.items()}
+        for path, text in words_left([p for p in self._paths if not rows[p].get(column)], rests).items():
+            rows[path][column] = text
+
+    def _add_sets(self, rows: Mapping[str, dict[str, str]]) -> None:
+        unit = next((c.name for c in self._columns if c.role == "unit"), "")
+        if not unit or self._units:
+            return
+        groups = {path: tuple(levels) for path, levels in self._varied.items()}
+        rests = {path: tuple(w for words in reversed(left) for w in words if w) for path, left in self._left.items()}
+        for path, name in sets_in(groups, rests).items():
+            rows[path][unit] = name
 
 
-def _phrases(column: Column) -> dict[str, str]:
-    """Levels by their words, written together: "sun glasses" is "sunglasses"."""
-    spelled = {"".join(_words(spelling)): level for level, others in column.levels().items() for spelling in others}
-    return {**spelled, **{"".join(_words(level)): level for level in column.levels()}}
-
-
-def _search(words: Words, phrases: Mapping[str, str]) -> str | None:
-    """The level with the longest phrase among the words."""
-    for size in range(min(len(words), _LONGEST), 0, -1):
-        for start in range(len(words) - size + 1):
-            if (phrase := "".join(words[start : start + size])) in phrases:
-                return phrases[phrase]
-    return None
-
-
-def _found(path: str, column: Column, phrases: Mapping[str, str]) -> dict[str, str]:
-    """A column's level in the name of a file or of its folders, the nearest first; or one of either side."""
-    *folders, name = path.rpartition(".")[0].split("/")
-    halves = _BETWEEN.split(name) if column.paired else []
-    if len(halves) == 2:
-        sides = [_search(_words(half), phrases) for half in halves]
-        if sides[0] and sides[1] and sides[0] != sides[1]:
-            return {f"{column.name}_1": sides[0], f"{column.name}_2": sides[1]}
-    for segment in (name, *reversed(folders)):
-        level = _search(_words(segment), phrases)
-        if level is not None:
-            return {column.name: level}
-    return {}
-
-
-def _units(paths: Sequence[str], columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
+def _units(
+    paths: Sequence[str], columns: Sequence[Column], phrases: Mapping[str, Phrases]
+) -> dict[str, tuple[str, str]]:
     """Whose picture each is, and what was changed: a folder each, a folder per change, or a name that goes on."""
-    if not any(column.role == "unit" for column in columns):
+    unit = next((column for column in columns if column.role == "unit"), None)
+    if unit is None:
         return {}
     cue = next((column for column in columns if column.role == "cue"), None)
-    base = BASE | set(_words(cue.base if cue else ""))
+    base = BASE | set(words_of(cue.base if cue else ""))
     stem = {path: PurePosixPath(path).stem for path in paths}
     place = {path: str(PurePosixPath(path).parent) for path in paths}
     if cue is None:
-        return {path: (_joined(path.rpartition(".")[0]), "") for path in paths}
+        alone = unit.name == "identity"  # pictures of a set have something in common, and are found by that
+        return {path: (_joined(path.rpartition(".")[0]), "") for path in paths} if alone else {}
     if all(place[path] != "." for path in paths):
         stems, places = Counter(stem.values()), set(place.values())
         based = [folder for folder in places if _is_base(PurePosixPath(folder).name, base)]
@@ -181,11 +236,11 @@ def _units(paths: Sequence[str], columns: Sequence[Column]) -> dict[str, tuple[s
             identities = {w: PurePosixPath(w).name if names[PurePosixPath(w).name] == 1 else _joined(w) for w in places}
             return {path: (identities[place[path]], _change(stem[path], base)) for path in paths}
     cut = {path: _without_base(stem[path], base) for path in paths}
-    stem_of_words = {(place[path], _words(cut[path])): cut[path] for path in paths}
-    levels = _phrases(cue)
+    stem_of_words = {(place[path], words_of(cut[path])): cut[path] for path in paths}
+    levels = phrases[cue.name]
     out = {}
     for path in paths:
-        words = _words(cut[path])
+        words = words_of(cut[path])
         sizes = range(len(words) - 1, 0, -1)
         size = next((n for n in sizes if (place[path], words[:n]) in stem_of_words), None)
         if size is None:
@@ -201,12 +256,12 @@ def _joined(path: str) -> str:
 
 
 def _is_base(name: str, base: frozenset[str]) -> bool:
-    words = [word for word in _words(name) if not word.isdigit()]
+    words = [word for word in words_of(name) if not word.isdigit()]
     return bool(words) and all(word in base for word in words)
 
 
 def _change(name: str, base: frozenset[str]) -> str:
-    return "" if _is_base(name, base) else "-".join(_words(name))
+    return "" if _is_base(name, base) else "-".join(words_of(name))
 
 
 def _without_base(stem: str, base: frozenset[str]) -> str:
@@ -216,14 +271,11 @@ def _without_base(stem: str, base: frozenset[str]) -> str:
     return stem if len(pieces) == len(_APART.split(stem)) else "-".join(pieces)
 
 
-def _level(cue: str, column: Column, spoken: Mapping[str, Mapping[str, str]], out: Guess) -> str:
+def _level(cue: str, column: Column, phrases: Phrases, out: Guess) -> str:
     """What was changed in the study's own words; as in the name of the file where it has none."""
     if not cue:
         return column.base
-    phrases = spoken[column.name]
-    level = _search(_words(cue), phrases)
-    if level is None:
-        if phrases and cue not in out.unknown:
-            out.unknown.append(cue)
-        return cue
-    return level
+    found = matches(words_of(cue), phrases)
+    if not found and phrases and cue not in out.unknown:
+        out.unknown.append(cue)
+    return found[0].level if found else cue

@@ -130,6 +130,8 @@ class ShardRows(ImageFiles):
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
         """Let `look` see each image, in the order in which they lie on the disk."""
+        if self._noted(images):
+            return
 
         def look_and_know(data: bytes, name: str) -> None:
             look(data, name)

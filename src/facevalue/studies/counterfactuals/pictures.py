@@ -33,10 +33,11 @@ from facevalue.types import OptionValue
 UNNAMED = "pictures"
 """The subset of pictures of which nothing says it."""
 COLUMNS = (
+    Column("set", "pictures that differ in who is shown alone have the same", role="unit"),
     Column("group", "who is shown, such as Black male; made of the next three where there is none"),
-    Column("physical", "such as obese or old", levels=lambda: dict.fromkeys(ATTRIBUTES["physical"], ())),
-    Column("race", "as perceived", levels=lambda: dict.fromkeys(ATTRIBUTES["race"], ())),
-    Column("gender", "as perceived", levels=lambda: {"male": ("man",), "female": ("woman",)}),
+    Column("physical", "such as obese or old", role="group", levels=lambda: dict.fromkeys(ATTRIBUTES["physical"], ())),
+    Column("race", "as perceived", role="group", levels=lambda: dict.fromkeys(ATTRIBUTES["race"], ())),
+    Column("gender", "as perceived", role="group", levels=lambda: {"male": ("man",), "female": ("woman",)}),
     Column("occupation", "what the person is; ratings are asked where it is known"),
     Column("subset", "a part that is measured by itself"),
 )
@@ -163,7 +164,9 @@ def _listed(options: Options) -> Listing:
     if not grouped.height:
         raise DataError(f"{path.name}: no picture has a group, nor a race, gender or physical attribute to make it of.")
     some = frame.height - grouped.height
-    return Listing(grouped, ((f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ())
+    ungrouped = ((f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ()
+    no_sets = (("measures of sets", "No picture has a set: fill in the column 'set'."),)
+    return Listing(grouped, (*ungrouped, *(no_sets if grouped["set"].null_count() == grouped.height else ())))
 
 
 SOURCES = (

@@ -111,7 +111,13 @@ def _own_faces(options: Options) -> Listing:
     frame = own_manifest(options, COLUMNS)
     races = {race.lower(): race for race in RACES}
     race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
-    bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()
+    traits = [column.name for column in COLUMNS]
+    bare = frame.select(pl.any_horizontal(pl.col(traits).is_null())).to_series()
+    if bare.all():
+        empty = [name for name in traits if frame[name].null_count()]
+        raise DataError(
+            f"No face has an age, a gender and a race, so that no pair can be made: fill in {', '.join(empty)}."
+        )
     short = ((f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
     return Listing(frame.filter(~bare).with_columns(pl.col("gender").str.to_lowercase(), race), short)
 

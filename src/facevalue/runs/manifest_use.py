@@ -1,0 +1,156 @@
+"""What a study would do with the pictures of a manifest: which it would show, in what, and why it would not others."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import polars as pl
+
+from facevalue.design import Block
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import LeftOut, Study
+from facevalue.runs.checks import check_shown
+from facevalue.runs.requests import stimulus_columns
+from facevalue.stimuli.columns import FORM, Column
+from facevalue.stimuli.faults import Fault, Faults
+from facevalue.stimuli.images import noting
+
+_MOST = 2**20  # stimuli of a block that are gone through; of more, so many drawn at random
+_BATCH = 2**16
+
+
+@dataclass(frozen=True)
+class AskedPart:
+    """A part of a study: how many of the user's pictures it shows, and its requests."""
+
+    name: str
+    pictures: int
+    requests: int
+
+
+@dataclass(frozen=True)
+class ManifestUse:
+    """What a study would ask about the pictures of a manifest, with its usual settings.
+
+    Attributes
+    ----------
+    listed, shown:
+        Pictures in the manifest, and those of them that the study would show.
+    parts:
+        Its blocks.
+    sample:
+        What would be sampled, such as "6 faces with 25 scenarios each"; empty where the study does not say.
+    unshown:
+        Pictures that it would not show, by reason.
+    left_out:
+        What the study says of what it leaves out.
+    alone:
+        The option that asks about the user's pictures alone, where the study has parts that show none of them.
+    """
+
+    listed: int
+    shown: int
+    parts: tuple[AskedPart, ...]
+    sample: str
+    unshown: tuple[Fault, ...]
+    left_out: tuple[LeftOut, ...]
+    alone: str = ""
+
+    @property
+    def requests(self) -> int:
+        """Requests about the user's pictures."""
+        return sum(part.requests for part in self.parts if part.pictures)
+
+    @property
+    def beside(self) -> int:
+        """Requests about none of them: drawings, or nothing at all."""
+        return sum(part.requests for part in self.parts if not part.pictures)
+
+
+def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse:
+    """Find out which pictures of a manifest the trials of a study show; no picture is opened.
+
+    `frame`: the manifest as it was read, whether the study keeps all of it or not.
+
+    Raises
+    ------
+    DataError
+        Nothing of the study can be shown.
+    """
+    check_shown(study)
+    paths = set(frame["path"])
+    parts, shown = [], set[str]()
+    for number, block in enumerate(study.design.blocks):
+        with noting() as noted:
+            for levels in _stimuli(study, number, block):
+                study.source.check(levels)
+        of_block = {path for _, path in noted} & paths
+        shown |= of_block
+        parts.append(AskedPart(block.name, len(of_block), len(block) * study.repeats))
+    precision = study.planned.precision
+    sample = ""
+    if precision is not None and precision.clusters:
+        item = re.sub(r"^(\w+)s\b", r"\1", precision.item) if precision.items == 1 else precision.item
+        sample = f"{precision.clusters:,} {precision.cluster} with {precision.items:,.3g} {item} each"
+    unshown = _reasons(frame, shown, protocol.columns()) if len(shown) < len(paths) else ()
+    alone = _alone(study, [part.pictures > 0 for part in parts])
+    return ManifestUse(len(paths), len(shown), tuple(parts), sample, unshown, study.planned.left_out, alone)
+
+
+def _alone(study: Study, shows: Sequence[bool]) -> str:
+    """The setting whose levels tell blocks that show the user's pictures from those that do not, as an option."""
+    facts = [block.constants for block in study.design.blocks]
+    for name in study.options:
+        if not all(name in constants for constants in facts):
+            continue
+        levels: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        for constants, own in zip(facts, shows, strict=True):
+            levels[own][constants[name]] = None
+        if levels[True] and levels[False] and levels[True].keys().isdisjoint(levels[False]):
+            return f"--{name.replace('_', '-')} {','.join(levels[True])}"
+    return ""
+
+
+def _stimuli(study: Study, number: int, block: Block) -> Iterator[dict[str, list[str | None]]]:
+    """Levels of a block's stimuli, in batches."""
+    stimuli = np.arange(block.stimuli, dtype=np.int64)
+    if stimuli.size > _MOST:
+        stimuli = np.sort(np.random.default_rng(0).choice(stimuli.size, _MOST, replace=False))
+    columns = stimulus_columns(study)
+    for start in range(0, stimuli.size, _BATCH):
+        firsts = study.design.offsets[number] + stimuli[start : start + _BATCH] * block.prompts
+        yield study.design.trials(firsts).select(columns).to_dict(as_series=False)
+
+
+def _reasons(frame: pl.DataFrame, shown: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
+    """Why pictures are not shown, as far as their rows tell: what is empty, and levels that the study does not know."""
+    read = [column for column in columns if column.name not in FORM]
+    there = [column.name for column in read if column.name in frame.columns]
+    unshown = ~frame["path"].is_in(list(shown))
+    kinds = frame.filter(unshown).select(there or "path").unique(maintain_order=True)
+    reasons: dict[str, list[int]] = {}
+    for number, levels in enumerate(kinds.iter_rows(named=True)):
+        reasons.setdefault(_reason(levels, read), []).append(number)
+    kind_of_row = frame.join(kinds.with_row_index("kind"), on=there or "path", how="left", nulls_equal=True,
+                             maintain_order="left")["kind"]  # fmt: skip
+    faults = Faults()
+    for reason, numbers in reasons.items():
+        faults.where(f"not shown: {reason}", unshown & kind_of_row.is_in(numbers), frame["path"])
+    return tuple(faults.listed())
+
+
+def _reason(levels: Mapping[str, str | None], columns: Sequence[Column]) -> str:
+    if columns and all(levels.get(column.name) is None for column in columns):
+        return f"it has none of {', '.join(column.name for column in columns)}"
+    for column in columns:
+        if column.needed and column.name in levels and levels[column.name] is None:
+            return f"{column.name!r} is empty"
+    for column in columns:
+        level, spellings = levels.get(column.name), column.levels()
+        known = [*spellings, *(text for texts in spellings.values() for text in texts)]
+        if level is not None and known and not column.role and level.casefold() not in map(str.casefold, known):
+            near = get_close_matches(level, known, n=1, cutoff=0.6)
+            return f"the study knows no {column.name} {level!r}{f'; is {near[0]!r} meant?' if near else ''}"
+    return "there is nothing to compare it with"
