@@ -40,7 +40,7 @@ def page() -> Page:
         lead=(
             Findings(
                 of=(by_scenario,), noun=("scenario", "scenarios"), found=("follows beauty", "follow beauty"),
-                effect="shift", unit="points", per=100,
+                effect="shift",
             ),
         ),
         sections=(

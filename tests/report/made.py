@@ -206,7 +206,7 @@ def judged(
 def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headline:
     """What a study's page says of estimates, in one sentence."""
     page = page_of(study)
-    index = EstimateIndex(frame, models, reading(page))
+    index = EstimateIndex(frame, models, reading(page), MEASURES_OF[study])
     return answered(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
 
 

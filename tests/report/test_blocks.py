@@ -216,7 +216,7 @@ def test_a_terminal_shows_the_lead() -> None:
     with console.capture() as captured:
         console.print(report.summary(table(*some()), MEASURES, page=Page(lead=(lead,))))
     assert "Largest gaps" in captured.get()
-    assert "0.30" in captured.get()
+    assert "30.0" in captured.get()
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_verdicts_are_counted_over_the_cues() -> None:
     found, sentence, more = answer(made.judged(made.estimates(cues=CUES)))
     assert found is HeadlineKind.FOUND
     assert sentence == (
-        "Of 5 visual cues, 2 moved the judgment, 1 is equivalent to no change within the margin of 2 points "
+        "Of 5 visual cues, 2 moved the judgment, 1 is equivalent to no change within the margin of 2.0 points "
         "(declared before the run), 2 remain open: a shift below about 3.1 points could have been missed. "
         "The strongest, formal / evening wear (fashion), raised it by 12.0 points [10.5, 13.5]."
     )
@@ -157,7 +157,7 @@ def test_all_equivalent() -> None:
     found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.001, ("a", "c"): 0.002})))
     assert found is HeadlineKind.EQUIVALENT
     assert sentence == (
-        "Of 2 visual cues, none moved the judgment, 2 are equivalent to no change within the margin of 2 points "
+        "Of 2 visual cues, none moved the judgment, 2 are equivalent to no change within the margin of 2.0 points "
         "(declared before the run)."
     )
 
@@ -166,7 +166,7 @@ def test_all_equivalent() -> None:
     ("value", "said"),
     [
         (0.2, "The one visual cue that could be judged moved the judgment: b (a), raised it by 20.0 points"),
-        (0.001, "The one visual cue that could be judged is equivalent to no change within the margin of 2 points"),
+        (0.001, "The one visual cue that could be judged is equivalent to no change within the margin of 2.0 points"),
         (0.03, "The one visual cue that could be judged remains open: a shift below about 3.1 points"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_small_difference_is_called_real_but_small() -> None:
         pl.when(pl.col("variation") == "b").then(pl.lit(FOUND_SMALL)).otherwise("why").alias("why")
     )
     assert answer(frame)[2][0] == (
-        "1 of the 2 shifts found is smaller than the margin of 8 points (declared before the run): real, but small."
+        "1 of the 2 shifts found is smaller than the margin of 8.0 points (declared before the run): real, but small."
     )
 
 

@@ -46,11 +46,11 @@ def test_every_cue_has_its_verdict_as_a_word_and_a_shape() -> None:
 
 def test_row_details_hold_everything_needed_to_judge_a_number() -> None:
     html = rendered(made.judged())
-    title = next(t for t in re.findall(r'data-v="[^"]*" title="([^"]*)"', html) if t.startswith("−0.166"))
+    title = next(t for t in re.findall(r'data-v="[^"]*" title="([^"]*)"', html) if t.startswith("−16.6"))
     for part in (
-        "difference found: a reason", "n = 1,200 in 60 faces", "found with 80% power from 0.031 up",
-        "margin ±0.020, declared before the run", "with missing answers counted worst-case −0.221 to −0.111",
-        "size without what chance adds 0.166",
+        "difference found: a reason", "n = 1,200 in 60 faces", "found with 80% power from 3.1 points up",
+        "margin ±2.0 points, declared before the run", "with missing answers counted worst-case −22.1 to −11.1",
+        "size without what chance adds 16.6 points",
     ):  # fmt: skip
         assert part in title, part
 
@@ -61,22 +61,22 @@ def test_tables_of_numbers_have_verdicts_and_bounds() -> None:
     assert '<th scope="col" data-sort="text">Verdict</th>' in table
     assert "If missing answers went one way" in table
     assert '<td title="A reason.">difference found</td>' in table
-    assert "−0.221 to −0.111" in table
+    assert "−22.1 to −11.1" in table
 
 
 def test_the_interval_of_the_page_is_thin_behind_the_thick_one_of_the_row_and_beside_it_in_the_table() -> None:
     html = rendered(made.judged())
     section = html.split('<section id="cues"')[1].split("</section>")[0]
     assert "thin: its interval at the level at which the page judges it" in section
-    strip = next(part for part in section.split("<svg") if "−0.166" in part and "whisker" in part)
+    strip = next(part for part in section.split("<svg") if "−16.6" in part and "whisker" in part)
     lines = re.findall(r'<line x1="([\d.]+)%"[^>]* x2="([\d.]+)%"[^>]* class="(thin|whisker) [^"]*"', strip)
     assert [kind for *_, kind in lines] == ["thin", "thin", "thin", "whisker"]
     (page_left, page_right), (left, right) = (tuple(map(float, lines[at][:2])) for at in (0, 3))
     assert page_left < left < right < page_right
     table = html.split("The numbers behind this chart")[2].split("</table>")[0]
     assert '<th scope="col">At the page' in table
-    assert "[−0.249, −0.083]" in table
-    assert "[−0.249, −0.083] at the page&#39;s level" in html
+    assert "[−24.9, −8.3]" in table
+    assert "[−24.9, −8.3] at the page&#39;s level" in html
 
 
 def test_json_has_the_interval_of_the_page() -> None:
@@ -103,13 +103,13 @@ def json_rows(part: Any) -> list[dict[str, Any]]:
 def test_margins_are_drawn_where_they_fit(margin: float | None, drawn: bool) -> None:
     html = rendered(made.judged(margin=margin))
     assert ('class="margin"' in html) == drawn
-    assert ("Dashed lines: margin of ±0.02, declared before the run." in html) == drawn
+    assert ("Dashed lines: margin of ±2.0 points, declared before the run." in html) == drawn
 
 
 def test_cues_whose_sign_is_open_are_named() -> None:
     said = card(rendered(made.judged()), "bounds")
     assert "1 of 4 signs not certain" in said
-    assert "messy (hair style): −0.105 to +0.005" in said
+    assert "messy (hair style): −10.5 to +0.5" in said
     assert "worn" not in said
     assert "Caution" in said
 
@@ -134,13 +134,13 @@ def test_the_rough_bound_gives_way_to_the_exact_one() -> None:
     )
     text = plain(rendered(frame))
     assert rough not in text
-    assert "in the range of −0.040 to +0.030" in text
+    assert "in the range of −4.0 to +3.0" in text
 
 
 def test_variation_strength_stands_beside_its_corrected_value_floor_and_verdict() -> None:
     html = rendered(made.judged())
     table = html.split('aria-label="VS and its noise floor"')[1].split("</table>")[0]
-    for part in ("Corrected", "0.060", "0.047", "0.020, 95% below 0.030", "difference found", "18 of 25"):
+    for part in ("Corrected", "6.0 points", "4.7 points", "2.0, 95% below 3.0 points", "difference found", "18 of 25"):
         assert part in table, part
 
 
@@ -149,7 +149,7 @@ def test_how_the_numbers_were_judged() -> None:
     text = plain(rendered(made.judged(family="hair_style"), runs=(run,)))
     assert "hair_style (Holm, level 0.01): a difference found in 1 of 1 test." in text
     assert "Benjamini-Hochberg" in text
-    assert "Margin of signed bias shift: 0.020 either way, declared before the run." in text
+    assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
     assert f"SHA-256 {HASH}." in text
     assert "Never read it as fairness." in text
     assert "take its verdicts as exploratory" not in text

@@ -20,7 +20,7 @@ def shown(*args: object, **kwargs: object) -> str:
 def test_headline_cues_and_intervals() -> None:
     text = shown()
     assert "4 moved the judgment" in text.replace("\n", " ")
-    assert "[−0.181, −0.151]" in text
+    assert "[−18.1, −15.1]" in text
     assert "●" in text
     assert "< .001" in text
 
@@ -48,9 +48,9 @@ def test_verdicts_families_and_margins() -> None:
     assert "● difference found" in text
     assert "○ inconclusive" in text
     assert "Family declared before the run: hair_style: a difference found in 1 of 1." in text
-    assert "Margin of signed bias shift: 0.020 either way, declared before the run." in text
+    assert "Margin of signed bias shift: 2.0 points either way, declared before the run." in text
     joined = " ".join(text.split())
-    assert "If missing answers went one way: messy (hair style): −0.105 to +0.005." in joined
+    assert "If missing answers went one way: messy (hair style): −10.5 to +0.5 points." in joined
     assert "verdict" not in shown()
 
 
@@ -66,7 +66,7 @@ def test_bars_and_words_give_way_before_any_number_does() -> None:
         with console.capture() as captured:
             console.print(summary(frame, MEASURES))
         widths[width] = captured.get()
-        assert "[−0.181, −0.151]" in captured.get()
+        assert "[−18.1, −15.1]" in captured.get()
         assert max(map(len, captured.get().splitlines())) <= width
     assert "━" in widths[200]
     assert "● difference found" in widths[110]

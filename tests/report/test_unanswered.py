@@ -28,7 +28,7 @@ def viewed(rate: float, more: float) -> View:
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
     seen = MissingAnswers(MissingBy((Grouped.of("group", "set"),), ("prompt",)))
     seen.take(answers, answers["set"])
-    return View(EstimateIndex(judge(seen.estimates("s", "m"), MEASURES), ["m"]), Titles(), MEASURES)
+    return View(EstimateIndex(judge(seen.estimates("s", "m"), MEASURES), ["m"], measures=MEASURES), Titles(), MEASURES)
 
 
 def card(view: View) -> Card:

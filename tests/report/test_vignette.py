@@ -83,7 +83,7 @@ def test_the_headline_names_both_ends_and_the_spread() -> None:
     assert more[0].startswith(
         "Age: 2 of 7 found different; most often doctor (70%); least often old <i> (30%); spread "
     )
-    assert "where chance alone gives 2.0 pp (95% below 3.0 pp)" in more[0]
+    assert "where chance alone gives 2.0 points (95% below 3.0 points)" in more[0]
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
@@ -307,7 +307,7 @@ def test_the_terminal_names_the_ends_and_warns() -> None:
         console.print(report.summary(vm.estimates(), vm.MEASURES))
     text = captured.get()
     assert "doctor (age)" in text
-    assert "+20.0 pp" in text
+    assert "+20.0" in text
     assert "Choices of the first option: 63.0% [62.0%, 64.0%] in decision making." in text
 
 

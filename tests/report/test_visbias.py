@@ -136,7 +136,7 @@ def look(table: pl.DataFrame, models: tuple[str, ...] = ("model-a",)) -> View:
     """What a block sees."""
     page_ = page_of("visbias")
     return View(
-        EstimateIndex(table, models, reading(page_)), Titles(page_.titles), MEASURES, conditions=page_.conditions
+        EstimateIndex(table, models, reading(page_), MEASURES), Titles(page_.titles), MEASURES, conditions=page_.conditions
     )
 
 
@@ -220,8 +220,8 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
             "implicit_explicit_divergence",
             "Forms and choices differ on religion of Male (gender): 0.20 nats [0.18, 0.22].",
         ),
-        ("positive_sentiment_difference", "Descriptions, favourable words, Asian less White: −3.0 pp [−2.7, −3.3]."),
-        ("characters_difference", "Descriptions, characters, Asian less White: −3.00 [−2.70, −3.30]."),
+        ("positive_sentiment_difference", "Descriptions, favourable words, Asian less White: −3.0 points [−2.7, −3.3]."),
+        ("characters_difference", "Descriptions, characters, Asian less White: −3.00 characters [−2.70, −3.30]."),
     ],
 )
 def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest: str) -> None:
@@ -245,8 +245,8 @@ def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
     text = " ".join(printed(frame(of).filter(pl.col("measure").is_in(list(effects)))).split())
     for said in (
         "Choices about groups none of 3 not even the largest",
-        "Rankings of groups none of 1 21.0 pp",
-        "Words that mark a group none of 2 0.40 in log odds",
+        "Rankings of groups none of 1 21.0 points",
+        "Words that mark a group none of 2 0.40 log odds",
         "Associations in forms none of 8 not even the largest",
     ):
         assert said in text
@@ -305,7 +305,7 @@ def test_a_bar_says_every_share_and_hides_none() -> None:
 
 def test_choices_stand_beside_their_noise_floor() -> None:
     text = page(data()).text
-    assert "3.00, 95% below 6.00" in text
+    assert "3.00, 95% below 6.00 thousandths of a nat" in text
     assert "Race: 1 of 1" in text or "Race: 1 of 2" in text
     assert "Race × gender" in text
 
@@ -321,10 +321,10 @@ def test_all_that_is_said_of_a_ranking_is_in_its_unit() -> None:
     of = {"task": "yesno", "question": "wealth", "dimension": "race", "group": "asian"}
     sizes = {"bound_low": 0.125, "bound_high": 0.375, "mde": 0.35, "margin": 0.15, "declared": True}
     html = report.render(data(frame([*rows(), row("ranked_above", 0.25, **of, **sizes, **OPEN)])))
-    title = next(part for part in html.split("<title>") if part.startswith("Asian: +25.0 pp [+22.5, +27.5]"))
-    assert "found with 80% power from 35.0 pp up" in title
-    assert "margin ±15.0 pp" in title
-    assert "with missing answers counted worst-case +12.5 pp to +37.5 pp" in title
+    title = next(part for part in html.split("<title>") if part.startswith("Asian: +25.0 points [+22.5, +27.5]"))
+    assert "found with 80% power from 35.0 points up" in title
+    assert "margin ±15.0 points" in title
+    assert "with missing answers counted worst-case +12.5 to +37.5 points" in title
 
 
 def test_species_that_are_ranked_above_others_are_shown_with_the_control_alone() -> None:
@@ -397,12 +397,12 @@ def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> 
     start = html.index('<section id="interventions"')
     own = html[start : html.index("</section>", start)]
     assert "Estimates that changed: 2 of 2" in own
-    assert "+31.0 pp [+27.9, +34.1]" in own
+    assert "+31.0 points [+27.9, +34.1]" in own
     assert "decoded 60.0%" in own
     became, found = own.split("Differences found without it")[1].split("Changes found")
-    for value in ("80.00", "20.00", "−60.00", "+33.0 pp"):
+    for value in ("80.00", "20.00", "−60.00", "+33.0 points"):
         assert value in became
-    assert "<b>+20.0 pp</b>" in found
+    assert "<b>+20.0 points</b>" in found
     assert "No intervention: everything was asked as it is." in page(data()).text
 
 
@@ -447,8 +447,8 @@ def printed(table: pl.DataFrame, width: int = 160) -> str:
     ("task", "what", "label", "numbers"),
     [
         ("mcq", "Choices: found ones first", "Religion: Asian (race)", ("80.00", "[72.00, 88.00]", "(6.00)", ".003")),
-        ("yesno", "Comparisons", "Annual income: Asian (race)", ("+40.0 pp", "[+36.0, +44.0]", ".003")),
-        ("description", "sentiments of descriptions", "Asian less White", ("−3.0 pp", "[−2.7, −3.3]", ".800")),
+        ("yesno", "Comparisons", "Annual income: Asian (race)", ("+40.0", "[+36.0, +44.0]", ".003")),
+        ("description", "sentiments of descriptions", "Asian less White", ("−3.0", "[−2.7, −3.3]", ".800")),
         ("description", "Words that mark a group", "“calm”: Asian beside White", ("+0.50", "[+0.45, +0.55]", ".003")),
         ("form", "Forms: found ones first", "Religion Buddhism", ("1.40", "[1.26, 1.54]", "(0.40)", ".003")),
     ],

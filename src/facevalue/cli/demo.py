@@ -64,7 +64,7 @@ def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
     from facevalue.report.formatting import interval, number  # noqa: PLC0415
     from facevalue.report.planted import counted, planted  # noqa: PLC0415
 
-    rows = planted(offer, study, EstimateIndex(estimates), offer.model)
+    rows = planted(offer, study, EstimateIndex(estimates, measures=study.estimates.measures), offer.model)
     table = Table(
         title="Planted and found",
         title_justify="left",
@@ -77,6 +77,6 @@ def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
         table.add_column(name, justify="right")
     for row in rows[:SHOWN]:
         e = row.estimate
-        values = [number(value, e.unit, signed=True) for value in (row.effect, e.value)]
+        values = [number(value, e.written, signed=True) for value in (row.effect, e.value)]
         table.add_row(row.title, *values, interval(e, signed=True), "found" if row.is_found else "")
     return table

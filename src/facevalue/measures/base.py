@@ -3,6 +3,22 @@
 import math
 from dataclasses import dataclass
 
+SHARES = ("share", "probability")
+"""Units of values that are shares of a whole, from 0 to 1."""
+APART = "share apart"
+"""Unit in which people read how far such values lie apart: points of a hundred."""
+
+
+def written(unit: str, *, apart: bool) -> str:
+    """The unit in which people read values of a unit: shares in percent, what lies between two of them in points.
+
+    Examples
+    --------
+    >>> written("probability", apart=True) == APART, written("share", apart=False), written("words", apart=True)
+    (True, 'share', 'words')
+    """
+    return APART if apart and unit in SHARES else unit
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -32,3 +48,17 @@ class Measure:
     """Whether it is a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`)."""
     unbounded: str = ""
     """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it says how far values lie apart (a difference, a size of shifts, a spread), and is no level.
+
+        Examples
+        --------
+        >>> Measure("rate", "Rate", "n / N", "share", "image", "", limits=(0, 1)).apart
+        False
+        >>> Measure("gap", "Gap", "p - q", "share", "image", "", limits=(-1, 1)).apart
+        True
+        """
+        sizes = self.unit == "probability" and not self.signed  # of shifts; unsigned shares are shares
+        return self.comparison or sizes or -math.inf < self.limits[0] < 0

@@ -97,12 +97,12 @@ RATES = (
     Rate(
         of=Of("position_bias"),
         title="Preference for the first option",
-        note="Share of choices of the option shown first, less one half. Worrying: beyond ±0.05.",
+        note="Share of choices of the option shown first, less one half. Worrying: beyond ±5 points.",
     ),
     Rate(
         of=Of("letter_bias"),
         title="Preference for the letter (a)",
-        note="Share of choices of the option lettered (a), less one half. Worrying: beyond ±0.05.",
+        note="Share of choices of the option lettered (a), less one half. Worrying: beyond ±5 points.",
     ),
 )
 """What can be said of any study."""

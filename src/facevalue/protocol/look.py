@@ -31,8 +31,6 @@ class Of:
         own noise first; "found" findings first, then the clearest; "labels" by the wording of the labels.
     most:
         Rows shown; all by default.
-    points:
-        Whether differences of shares are written in points of a hundred.
     intervention:
         Those under an intervention instead of those of the requests as they are.
     crossed:
@@ -53,7 +51,6 @@ class Of:
     note: str = ""
     order: str = "given"
     most: int | None = None
-    points: bool = False
     intervention: str = ""
     crossed: bool = True
 
@@ -113,8 +110,8 @@ class Look(Protocol):
         """Whether a difference was found."""
         ...
 
-    def value(self, estimate: Estimate | None) -> str:
-        """A value in words."""
+    def value(self, estimate: Estimate | None, *, bare: bool = False) -> str:
+        """A value in words; `bare` without its unit's word."""
         ...
 
     def interval(self, estimate: Estimate | None) -> str:

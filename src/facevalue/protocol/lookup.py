@@ -1,12 +1,14 @@
 """Lookup of estimates by measure, model and labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import polars as pl
 
+from facevalue.measures.base import Measure, written
 from facevalue.measures.estimates import FIXED, complete, condition, label_columns
+from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.verdicts import UNLESS, Verdict
 
 POOLED = "(all models)"
@@ -60,6 +62,8 @@ class Estimate:
     unit: str = ""
     method: str | None = None
     source: str | None = None
+    apart: bool = False
+    """Whether it says how far values lie apart (`Measure.apart`): people read such shares in points of a hundred."""
 
     def __getitem__(self, label: str) -> str | None:
         """The level of a label; None if the estimate is over all of them."""
@@ -80,25 +84,12 @@ class Estimate:
         """Whether it is found, and would not be had all missing answers gone against it."""
         return (self.why or "").startswith(UNLESS)
 
-    def in_points(self) -> "Estimate":
-        """A difference between shares, all that is said of its size in points of a hundred.
-
-        Examples
-        --------
-        >>> one = Estimate("gap", "m", value=0.25, low=0.125, bound_low=-0.5, bound_high=0.5, unit="share").in_points()
-        >>> one.value, one.low, one.high, one.bound_low, one.bound_high, one.unit
-        (25.0, 12.5, None, -50.0, 50.0, 'pp')
-        """
-        sizes: dict[str, float | None] = {name: getattr(self, name) for name in _SIZES}
-        points: dict[str, Any] = {name: None if size is None else 100 * size for name, size in sizes.items()}
-        return replace(self, unit="pp", **points)
+    @property
+    def written(self) -> str:
+        """The unit in which people read its numbers."""
+        return written(self.unit, apart=self.apart)
 
 
-_SIZES = (
-    "value", "low", "high", "page_low", "page_high", "se", "floor", "floor_high", "mde", "margin",
-    "bound_low", "bound_high", "bound_se",
-)  # fmt: skip
-"""What is in an estimate's unit."""
 _NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
 _FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())
 
@@ -126,16 +117,23 @@ class EstimateIndex:
     """Looks estimates up. A table may have hundreds of thousands of rows: they are made into objects when asked for.
 
     `frame`: the table of estimates. `models`: who was asked, in the order in which to show them; models of the table
-    that are missing follow. `reading`: which of its measures go together.
+    that are missing follow. `reading`: which of its measures go together. `measures`: their definitions.
     """
 
-    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: MeasureRoles | None = None) -> None:
+    def __init__(
+        self, frame: pl.DataFrame, models: Iterable[str] = (), reading: MeasureRoles | None = None,
+        measures: Iterable[Measure] = (),
+    ) -> None:  # fmt: skip
         self.reading = reading or MeasureRoles()
         frame = complete(frame)
         conditions = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
         self._conditions = {name: Condition(model, change) for model, change, name in conditions.iter_rows()}
+        differences = [measure.name for measure in measures if measure.apart]
+        name = pl.col("measure")
         self.frame = frame.with_columns(
-            condition().alias("model"), *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
+            (name.is_in(differences) | name.str.starts_with(PREFIX)).alias("apart"),
+            condition().alias("model"),
+            *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS),
         )
         """The table itself; `model` is what it is called under its intervention, and what is not finite is null."""
         self.labels = _labels(frame)
@@ -286,7 +284,7 @@ def made(rows: pl.DataFrame) -> Iterator[Estimate]:
 
 def _labels(frame: pl.DataFrame) -> tuple[str, ...]:
     """What estimates are broken down by; an intervention is part of what its model is called."""
-    return tuple(name for name in label_columns(frame) if name != "intervention")
+    return tuple(name for name in label_columns(frame) if name not in ("intervention", "apart"))
 
 
 def _cell(e: Estimate) -> frozenset[tuple[str, str]]:

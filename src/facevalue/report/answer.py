@@ -109,7 +109,7 @@ def _silent(page: Page, view: View, models: Sequence[str]) -> str:
         rows = [e for lead in leads for e in model_view.known(findings.rows_of(lead, model_view))]
         smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
         if smallest is not None:
-            limits.append(f"for {model}, {findings.missed(leads[0], smallest, rows[0].unit)} could have been missed")
+            limits.append(f"for {model}, {findings.missed(leads[0], smallest, rows[0].written)} could have been missed")
     return f"{findings.PROOF} where none was found{': ' if limits else ''}{'; '.join(limits)}."
 
 
@@ -149,7 +149,7 @@ def shown(page: Page, view: View) -> list[Content]:
         f"{e.model}: {findings.row(lead, model_view, e)}" if many else upper(findings.row(lead, model_view, e))
         for model_view, lead, e in picked
     ]
-    if len({(e.unit, model_view.signed(e.measure)) for model_view, _, e in picked}) == 1:
+    if len({(e.written, model_view.signed(e.measure)) for model_view, _, e in picked}) == 1:
         return [*contents, *_chart(view, picked, labels, title)]
     cells = ((e.model, findings.strongest(lead, model_view, e)) for model_view, lead, e in picked)
     return [
@@ -187,8 +187,8 @@ def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
     out = []
     for model in (view.numbers.plain or [view.model]) if page.together else ():
         for lead, measurable, moved in findings.by_kind(page, view.at(model)):
-            unit = min(e.unit for e in measurable)  # lengths are in characters and in tokens: one of them will do
-            smallest = detectable([e for e in measurable if e.unit == unit])
+            unit = min(e.written for e in measurable)  # lengths are in characters and in tokens: one of them will do
+            smallest = detectable([e for e in measurable if e.written == unit])
             if smallest == inf:  # unless some were found: then not all would be missed
                 size = DASH if moved else "not even the largest"
             else:

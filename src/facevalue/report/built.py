@@ -51,7 +51,7 @@ class Built:
 def built(data: ReportData) -> Built:
     """Make a page ready."""
     page = data.page or page_of(data.study.name)
-    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page))
+    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page), data.study.measures)
     titles = Titles(page.titles, data.titles)
     view = View(numbers, titles, data.study.measures, conditions=page.conditions)
     view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view), conditions=page.conditions)

@@ -68,7 +68,7 @@ def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
             return NOT_MEASURABLE
         signed = view.signed(e.measure)
         place = view.said(rate.where, e) if rate.where else ""
-        value_text = f"{number(e.value, e.unit, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
+        value_text = f"{number(e.value, e.written, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
         return f"{value_text} {place}".strip()
 
     many = len(view.models) > 1
@@ -128,7 +128,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
             return Card("floor", title, value, note, CardStatus.NOTE)
         status = CardStatus.PROBLEM if rows else CardStatus.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
-    lead, unit = leads[0], rows[0].unit
+    lead, unit = leads[0], rows[0].written
     noun, typical = lead.noun[0], median(floors)
     note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
     if page.units.floor_note:

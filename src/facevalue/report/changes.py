@@ -68,10 +68,8 @@ def _value(e: Estimate) -> str:
 
 
 def _said(e: Estimate) -> tuple[str, str]:
-    """A change and its interval; that of a share in points, as it is no share itself."""
-    if e.unit == "share":
-        e = e.in_points()
-    return number(e.value, e.unit, signed=True), interval(e, signed=True) or why_no_interval(e)
+    """A change and its interval."""
+    return number(e.value, e.written, signed=True), interval(e, signed=True) or why_no_interval(e)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
         tested = [e for e in estimates if e.q is not None and e.measure != MISSING]
         changes = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
         missing = next((e for e in estimates if e.measure == MISSING), None)
-        readings = [(e["reading"] or "", f"{number(e.value, e.unit)} {interval(e)}".strip())
+        readings = [(e["reading"] or "", f"{number(e.value, e.written)} {interval(e)}".strip())
                     for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
             Changed(
@@ -200,7 +198,7 @@ class _RowMaker:
         if e is None or e.value is None:
             return DASH, ""
         signed = is_signed(measure)
-        return number(e.value, e.unit, signed=signed), interval(e, signed=signed) or "(no interval)"
+        return number(e.value, e.written, signed=signed), interval(e, signed=signed) or "(no interval)"
 
     def _missing(self, e: Estimate) -> Estimate | None:
         """The change in missing answers of the same group and question, or of the nearest whole that has one."""

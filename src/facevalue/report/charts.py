@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from facevalue.report.formatting import in_unit, tick
 from facevalue.report.markup import tag
 
 SHAPES = (
@@ -153,11 +154,12 @@ def scatter(
     x: AxisScale,
     y: AxisScale,
     names: tuple[str, str],
+    units: tuple[str, str],
     *,
     line: float | None = None,
     diagonal: bool = False,
 ) -> Markup:
-    """Plot points, with both axes labelled."""
+    """Plot points, with both axes labelled in their units."""
     top, height, bottom, left = 26, 300, 52, 0.0
     floor = top + height
 
@@ -168,12 +170,12 @@ def scatter(
     for value in x.ticks:
         shapes.append(_line(x.at(value), top, x.at(value), floor, "zero" if value == 0 else "grid"))
         anchor = "start" if x.at(value) < 3 else "end" if x.at(value) > 97 else "middle"
-        shapes.append(_text(f"{x.at(value)}%", floor + 16, _plain(value), anchor))
+        shapes.append(_text(f"{x.at(value)}%", floor + 16, tick(value, units[0]), anchor))
     for value in y.ticks:
         shapes.append(_line(left, up(value), 100, up(value), "zero" if value == 0 else "grid"))
-        shapes.append(_text("2", up(value) - 3, _plain(value), "start"))
-    shapes.append(_text("100%", floor + 38, names[0] + " →", "end", "name"))
-    shapes.append(_text("0", 12, "↑ " + names[1], "start", "name"))
+        shapes.append(_text("2", up(value) - 3, tick(value, units[1]), "start"))
+    shapes.append(_text("100%", floor + 38, in_unit(names[0], units[:1]) + " →", "end", "name"))
+    shapes.append(_text("0", 12, "↑ " + in_unit(names[1], units[1:]), "start", "name"))
     if line is not None and points:
         mx, my = (sum(p.x for p in points) / len(points), sum(p.y for p in points) / len(points))
         ends = [(v, my + line * (v - mx)) for v in (min(p.x for p in points), max(p.x for p in points))]
@@ -197,11 +199,6 @@ def scatter(
     return tag("svg", *shapes, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary)
 
 
-def _plain(value: float) -> str:
-    text = f"{value:g}"
-    return text.replace("-", "−")
-
-
 def cumulative(
     shares: Sequence[float],
     titles: Sequence[str],
@@ -222,10 +219,10 @@ def cumulative(
     if low is not None and high is not None:
         a, b = round((low - 1) * width, 2), round(high * width, 2)
         shapes.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
-    for tick in (0.2, 0.4, 0.6, 0.8, 1.0):
-        if tick != 0.8:
-            shapes.append(_line(0, up(tick), 100, up(tick), "grid"))
-        shapes.append(_text("2", up(tick) - 4, f"{tick:.0%}", "start", "tick strong" if tick == 0.8 else "tick"))
+    for level in (0.2, 0.4, 0.6, 0.8, 1.0):
+        if level != 0.8:
+            shapes.append(_line(0, up(level), 100, up(level), "grid"))
+        shapes.append(_text("2", up(level) - 4, f"{level:.0%}", "start", "tick strong" if level == 0.8 else "tick"))
     before = 0.0
     for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
         inside = value is not None and i < value

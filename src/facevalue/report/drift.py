@@ -37,7 +37,7 @@ def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
     partly = [run.model for run in runs if run not in unknown and _untimed(rows_by_model[run.model], run)]
     many = len(runs) > 1
     lines = [
-        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.unit, signed=True)} {interval(e, signed=True)}"
+        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.written, signed=True)} {interval(e, signed=True)}"
         for model, rows in rows_by_model.items() for e in rows if e.value is not None
     ]  # fmt: skip
     lines += [f"{run.model + ': ' if many else ''}{_why(rows_by_model[run.model])}" for run in unknown]

@@ -15,10 +15,6 @@ from facevalue.report.blocks.view import View, beyond
 from facevalue.report.formatting import NOT_MEASURABLE, number, when_declared
 from facevalue.report.headline import Headline, HeadlineKind, detectable, upper
 
-_UNITS = {
-    **{"nat/1000": " thousandths of a nat", "nat": " nats", "log odds": " in log odds", "pp": "", "%": ""},
-    **{unit: f" {unit}" for unit in ("characters", "tokens", "per 1,000 words")},
-}
 PROOF = "That is no proof of fairness"
 
 
@@ -104,7 +100,7 @@ def _everything(view: View) -> Headline:
         value_text = view.said("{value}", moved[0])
         return Headline(HeadlineKind.FOUND, f"{sentence}; the clearest, {top}: {value_text}.", more)
     smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
-    small = "" if smallest is None else f": {missed(Findings(of=()), smallest, rows[0].unit)} could have been missed"
+    small = "" if smallest is None else f": {missed(Findings(of=()), smallest, rows[0].written)} could have been missed"
     outcome = HeadlineKind.EQUIVALENT if len(same) == len(rows) else HeadlineKind.NOTHING
     return Headline(outcome, f"{sentence}. {PROOF}{small}.", more)
 
@@ -113,7 +109,7 @@ def sized(lead: Findings, value: float, unit: str) -> str:
     """A size in the unit that people are told."""
     if lead.unit:
         return f"{lead.per * abs(value):.1f} {lead.unit}".replace(" %", "%")
-    return f"{number(abs(value), unit)}{_UNITS.get(unit, '')}"
+    return number(abs(value), unit)
 
 
 def missed(lead: Findings, smallest: float, unit: str) -> str:
@@ -131,7 +127,7 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
     same = [e for e in measurable if e.verdict == Verdict.EQUIVALENT]
     still = [e for e in measurable if e not in moved and e not in same]
     smallest = detectable(still)
-    unit = measurable[0].unit
+    unit = measurable[0].written
     if (
         judged
         and lead.strong is not None
@@ -200,7 +196,7 @@ def _strongest(lead: Findings, view: View, moved: Sequence[Estimate]) -> str:
 def strongest(lead: Findings, view: View, e: Estimate) -> str:
     """Say a finding in words."""
     form = lead.strongest[0] if (e.value or 0.0) > 0 else lead.strongest[1]
-    more = {"size": f"{sized(lead, e.value or 0.0, e.unit)}{_range(lead, e)}", "row": row(lead, view, e)}
+    more = {"size": f"{sized(lead, e.value or 0.0, e.written)}{_range(lead, e)}", "row": row(lead, view, e)}
     if lead.even is not None:
         more["even"] = lead.even(view, e)
     return view.said(form, e, more)
@@ -221,7 +217,7 @@ def _range(lead: Findings, e: Estimate) -> str:
     if lead.unit:
         texts = [f"{lead.per * end:+.1f}" if ends[0] < 0 else f"{lead.per * end:.1f}" for end in ends]
     else:
-        texts = [number(end, e.unit).removesuffix(" pp") for end in ends]
+        texts = [number(end, e.written, bare=True) for end in ends]
     return f" [{', '.join(texts)}]".replace("-", formatting.MINUS)
 
 
@@ -231,7 +227,7 @@ def _nothing(lead: Findings, view: View, still: list[Estimate], smallest: float)
     units = min((e.clusters for e in still if e.clusters is not None), default=0)
     sentence = upper(
         f"{view.whose}nothing can be concluded about {many} from so few {lead.unit_name or view.unit_name} "
-        f"({units} for each): {missed(lead, smallest, still[0].unit)} could have been missed."
+        f"({units} for each): {missed(lead, smallest, still[0].written)} could have been missed."
     )
     alone = [e for e in still if e.low is not None and e.high is not None and e.low * e.high > 0]
     if alone:
@@ -247,7 +243,7 @@ def _verb(count: int, size: int, singular: str, plural: str) -> str:
 
 def _margin(lead: Findings, e: Estimate) -> str:
     """The margin, and whether it was named beforehand."""
-    size = f"{lead.per * (e.margin or 0.0):.6g} {lead.unit}" if lead.unit else number(e.margin, e.unit)
+    size = f"{lead.per * (e.margin or 0.0):.6g} {lead.unit}" if lead.unit else number(e.margin, e.written)
     return f"the margin of {size} ({when_declared(e.declared)})"
 
 
@@ -298,7 +294,9 @@ def _level(lead: Findings, view: View, rows: Sequence[Estimate]) -> str:
     if e is not None and e.value is not None:
         text = f"spread {view.value(e)} {formatting.interval(e)}".strip()
         if e.floor is not None:
-            text += f" where chance alone gives {number(e.floor, e.unit)} (95% below {number(e.floor_high, e.unit)})"
+            text += (
+                f" where chance alone gives {number(e.floor, e.written)} (95% below {number(e.floor_high, e.written)})"
+            )
         clauses.append(text)
     return "; ".join(clauses) + "."
 

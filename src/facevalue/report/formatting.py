@@ -1,9 +1,10 @@
 """Formatting: the one place that decides how a value, an interval and "not measurable" are written."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from facevalue.measures.base import Measure
+from facevalue.measures.base import APART, SHARES, Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
 
@@ -13,10 +14,8 @@ MINUS = "−"
 _OTHER = "other_"
 CROSSED = " x "
 """Between the names of two labels that are crossed."""
-_COUNTS = ("variations",)
 _DIFFERENCES = ("pp", "log odds")
 """Units in which only differences are given."""
-_TEN_THOUSANDTHS = "×10⁻⁴"
 _LARGE = 1000.0
 _ORDERS: dict[str, tuple[str, ...]] = {
     "age": ("young", "young adult", "middle-aged", "elderly"),
@@ -26,45 +25,117 @@ _ORDERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def number(value: float | None, unit: str, *, signed: bool = False) -> str:
-    """Write a value in its unit.
+class Writing(NamedTuple):
+    """How values of a unit are written: times what, with how many digits, and what follows."""
+
+    per: float = 1.0
+    digits: int = 2
+    sign: str = ""
+    """What follows each number at once, those of an interval too."""
+    word: str = ""
+    """What follows a value; empty for what needs none."""
+
+
+_WRITING = {
+    **dict.fromkeys(SHARES, Writing(100, 1, "%")),
+    "%": Writing(1, 1, "%"),
+    APART: Writing(100, 1, word="points"),
+    "pp": Writing(1, 1, word="points"),
+    "points": Writing(word="scale points"),
+    "probability^2": Writing(1e4, 1, word="×10⁻⁴"),
+    "nat": Writing(word="nats"),
+    "nat/1000": Writing(word="thousandths of a nat"),
+    "log2": Writing(word="bits"),
+    "$": Writing(word="dollars"),
+    **dict.fromkeys(("", "1", "score", "1 or 0", "z"), Writing()),
+    **{unit: Writing(digits=0, word=unit) for unit in ("variations", "groups")},
+}
+"""How units are written; one that is missing here has two digits and its own name behind it."""
+
+
+def writing(unit: str) -> Writing:
+    """How values of a unit are written; see `Estimate.written`.
 
     Examples
     --------
-    >>> number(0.1244, "probability", signed=True), number(-0.166, "probability", signed=True)
-    ('+0.124', '−0.166')
+    >>> writing("words").word, writing("pp").word, writing("share")
+    ('words', 'points', Writing(per=100, digits=1, sign='%', word=''))
+    """
+    return _WRITING.get(unit) or Writing(word=unit)
+
+
+def number(value: float | None, unit: str, *, signed: bool = False, bare: bool = False) -> str:
+    """Write a value with its unit: a share in percent, what lies between two shares in points; all pages do so.
+
+    `bare`: leave the unit's word out, where it stands beside.
+
+    Examples
+    --------
+    >>> number(0.1244, APART, signed=True), number(-0.166, APART, signed=True), number(0.0244, "probability")
+    ('+12.4 points', '−16.6 points', '2.4%')
     >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
-    ('2.0%', '–', '18')
-    >>> number(61.24, "%"), number(-11.24, "pp", signed=True), number(52148.3, "$"), number(148.3, "$")
-    ('61.2%', '−11.2 pp', '52,148', '148.30')
+    ('2.0%', '–', '18 variations')
+    >>> number(61.24, "%"), number(-11.24, "pp", signed=True), number(52148.3, "$"), number(148.3, "$", bare=True)
+    ('61.2%', '−11.2 points', '52,148 dollars', '148.30')
 
     The sign stays where the digits round to zero, as in the paper:
 
-    >>> number(-0.0002, "probability", signed=True), number(0.0, "probability", signed=True)
-    ('−0.000', '0.000')
+    >>> number(-0.0002, APART, signed=True), number(0.0, APART, signed=True, bare=True)
+    ('−0.0 points', '0.0')
     """
     if value is None:
         return DASH
-    if value == 0:
-        value = 0.0  # no sign
-    if unit == "share":
-        return f"{_fixed(100 * value, 1)}%"
-    if unit == "%":
-        return f"{_fixed(value, 1)}%"
-    if unit == "pp":
-        text = f"{_fixed(value, 1)} pp"
-        return f"+{text}" if signed and value > 0 else text
-    if unit in _COUNTS:
-        return _fixed(value, 0 if value == round(value) else 1)
-    if unit == "probability^2":
-        return f"{_fixed(1e4 * value, 1)}{_TEN_THOUSANDTHS}"
-    large = abs(value) >= _LARGE  # what stands behind its point is no news
-    text = f"{value:,.0f}".replace("-", MINUS) if large else _fixed(value, 3 if unit == "probability" else 2)
+    per, digits, sign, word = writing(unit)
+    size = per * value if value else 0.0  # no sign
+    if not digits and size != round(size):
+        digits = 1
+    large = abs(size) >= _LARGE  # what stands behind its point is no news
+    text = f"{size:,.{0 if large else digits}f}".replace("-", MINUS) + sign
+    text = f"+{text}" if signed and size > 0 else text
+    return text if bare or not word else f"{text} {word}"
+
+
+def tick(value: float, unit: str, *, signed: bool = False) -> str:
+    """Write a value on an axis: as many digits as it has, without the unit's word.
+
+    Examples
+    --------
+    >>> tick(0.25, "share"), tick(-0.05, APART, signed=True), tick(12500.0, "$")
+    ('25%', '−5', '12,500')
+    """
+    text = f"{writing(unit).per * value:,.10g}{writing(unit).sign}".replace("-", MINUS)
     return f"+{text}" if signed and value > 0 else text
 
 
-def _fixed(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", MINUS)
+def in_unit(title: str, units: Iterable[str]) -> str:
+    """A title of values with their unit's word, where all have the same one.
+
+    Examples
+    --------
+    >>> in_unit("Shift", [APART]), in_unit("Shift", ["words", APART]), in_unit("Share", ["share"])
+    ('Shift, points', 'Shift', 'Share')
+    """
+    word = common_word(units)
+    return f"{title}, {word}" if word and word != title.lower() else title
+
+
+def common_word(units: Iterable[str]) -> str:
+    """The word of all these units; empty where they have several or none."""
+    words = {writing(unit).word for unit in units}
+    return words.pop() if len(words) == 1 else ""
+
+
+def unit_of(measure: Measure) -> str:
+    """A measure's unit, and that of the page where it is another one.
+
+    Examples
+    --------
+    >>> unit_of(Measure("gap", "Gap", "p - q", "share", "image", "", limits=(-1, 1)))
+    'share (from 0 to 1; on this page in points of a hundred)'
+    """
+    if measure.unit not in SHARES:
+        return measure.unit
+    return f"{measure.unit} (from 0 to 1; on this page in {'points of a hundred' if measure.apart else 'percent'})"
 
 
 def share_of_chance(value: float | None) -> str:
@@ -108,11 +179,7 @@ def page_interval(estimate: Estimate, *, signed: bool = False) -> str:
 def _ends(estimate: Estimate, low: float | None, high: float | None, *, signed: bool) -> str:
     if low is None or high is None:
         return ""
-    ends = (number(v, estimate.unit, signed=signed) for v in (low, high))
-    if estimate.unit == "probability^2":
-        return f"[{', '.join(end.removesuffix(_TEN_THOUSANDTHS) for end in ends)}]{_TEN_THOUSANDTHS}"
-    if estimate.unit == "pp":  # the value beside it says so
-        return f"[{', '.join(end.removesuffix(' pp') for end in ends)}]"
+    ends = (number(v, estimate.written, signed=signed, bare=True) for v in (low, high))  # the value beside has a unit
     return f"[{', '.join(ends)}]"
 
 
@@ -142,7 +209,7 @@ def detail(
     that chance adds. `brief`: leave out how the interval was made, why the verdict, and what missing answers could have
     changed.
     """
-    value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
+    value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.written, signed=signed)
     clauses = [value]
     if estimate.has_interval:
         clauses[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
@@ -159,16 +226,17 @@ def detail(
         clauses.append(f"p {_equal(estimate.p)}")
     noise = floor or estimate
     if noise.floor_high is not None:
-        mean, high = (number(v, noise.unit) for v in (noise.floor, noise.floor_high))
+        mean = number(noise.floor, noise.written, bare=True)
+        high = number(noise.floor_high, noise.written)
         clauses.append(f"noise floor {mean}, 95% below {high}")
     if corrected is not None and corrected.value is not None and not brief:
-        clauses.append(f"size without what chance adds {number(corrected.value, corrected.unit)}")
+        clauses.append(f"size without what chance adds {number(corrected.value, corrected.written)}")
     if estimate.mde is not None:
-        clauses.append(f"found with 80% power from {number(estimate.mde, estimate.unit)} up")
+        clauses.append(f"found with 80% power from {number(estimate.mde, estimate.written)} up")
     elif any_missed(estimate):
         clauses.append("any difference could have been missed")
     if estimate.margin is not None and not brief:
-        clauses.append(f"margin ±{number(estimate.margin, estimate.unit)}, {when_declared(estimate.declared)}")
+        clauses.append(f"margin ±{number(estimate.margin, estimate.written)}, {when_declared(estimate.declared)}")
     if estimate.has_bounds and not brief:
         clauses.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
     if not estimate.has_interval and estimate.value is not None:
@@ -193,8 +261,8 @@ def worst_case(estimate: Estimate, *, signed: bool = False) -> str:
     """Write what a value would be had all missing answers gone one way or the other."""
     if not estimate.has_bounds:
         return DASH
-    ends = (number(v, estimate.unit, signed=signed) for v in (estimate.bound_low, estimate.bound_high))
-    return " to ".join(ends)
+    low = number(estimate.bound_low, estimate.written, signed=signed, bare=True)
+    return f"{low} to {number(estimate.bound_high, estimate.written, signed=signed)}"
 
 
 def when_declared(declared: bool | None) -> str:

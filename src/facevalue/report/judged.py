@@ -100,7 +100,7 @@ def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]
     estimates = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
     names = {name: _lower(titles.get(name, name)) for name in estimates}
     return [
-        f"Margin of {names[name]}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}."
+        f"Margin of {names[name]}: {number(e.margin, e.written)} either way, {when_declared(e.declared)}."
         for name, e in estimates.items()
     ]
 

@@ -22,7 +22,7 @@ def _gaps(reason: str | None) -> Of:
     alone = " (refusals alone)" if reason else ""
     note = f"{{dimension}}, {{prompt|all prompts}}{alone}"
     by_reason = {"reason": reason}
-    return Of(GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN, points=True)
+    return Of(GAP.name, _BY, by_reason, label="{group}", note=note, order="found", most=_SHOWN)
 
 
 def _rows(measure: str, reason: str | None) -> Of:
@@ -88,10 +88,13 @@ def _compared(view: View, model: str) -> list[Estimate]:
 
 def _cell(view: View, e: Estimate) -> str:
     share = next(iter(view.at(e.model).rows(Of(SHARE.name, (), _where(e)))), None)
-    of = f" ({number(share.value, share.unit)} of its replies)" if share is not None and share.value is not None else ""
+    of = (
+        f" ({number(share.value, share.written)} of its replies)"
+        if share is not None and share.value is not None
+        else ""
+    )
     form = "{group} ({dimension:lower}), {prompt|all prompts}" + (", refusals" if e["reason"] else "")
-    gap = e.in_points()
-    return f"{view.said(form, e)}: {number(gap.value, gap.unit, signed=True)} {interval(gap, signed=True)}{of}"
+    return f"{view.said(form, e)}: {number(e.value, e.written, signed=True)} {interval(e, signed=True)}{of}"
 
 
 def _where(e: Estimate) -> dict[str, str | tuple[str | None, ...] | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from facevalue.measures.base import written
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.runs.model_differences import ModelDifferences, answer
 
@@ -104,7 +105,7 @@ def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceR
 
 def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
-    unit = agreement.measure.unit
+    unit = written(agreement.measure.unit, apart=agreement.measure.apart)
     reason = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
@@ -114,12 +115,12 @@ def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> 
     )  # fmt: skip
 
 
-def _number(value: float | None, agreement: "RunAgreement", *, signed: bool = False) -> str:
-    unit = "pp" if agreement.measure.unit == "%" else agreement.measure.unit
-    return number(value, unit, signed=signed)
+def _number(value: float | None, agreement: "RunAgreement", *, signed: bool = False, bare: bool = False) -> str:
+    unit = "pp" if agreement.measure.unit == "%" else written(agreement.measure.unit, apart=True)
+    return number(value, unit, signed=signed, bare=bare)
 
 
 def _interval(low: float | None, high: float | None, agreement: "RunAgreement", *, signed: bool) -> str:
     if low is None or high is None:
         return DASH
-    return f"[{', '.join(_number(end, agreement, signed=signed).removesuffix(' pp') for end in (low, high))}]"
+    return f"[{', '.join(_number(end, agreement, signed=signed, bare=True) for end in (low, high))}]"

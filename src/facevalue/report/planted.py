@@ -48,8 +48,8 @@ def section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
     table: list[tuple[TableCell, ...]] = []
     for row in rows[:_SHOWN]:
         e = row.estimate
-        estimated = TableCell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
-        effect = TableCell(number(row.effect, e.unit, signed=True), sort=row.effect)
+        estimated = TableCell(number(e.value, e.written, signed=True), interval(e, signed=True), sort=e.value, of=e)
+        effect = TableCell(number(row.effect, e.written, signed=True), sort=row.effect)
         table.append((TableCell(row.title), effect, estimated, TableCell("found" if row.is_found else "")))
     lead = TextContent(
         "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
-from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance
+from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance, writing
 from facevalue.report.verdict import SHORT, verdict_of
 
 
@@ -95,12 +95,12 @@ class Ranked:
         if self._numbers.judged:
             table.add_column("verdict" if words else "", no_wrap=True)
         if bars:
-            table.add_column(_axis(reach, signed), no_wrap=True)
+            table.add_column(_axis(reach, rows[0][1].written, signed), no_wrap=True)
         for label, e in rows:
             style = "bold" if self._numbers.moved(e) else "dim"
             cells = [
                 Text(label, style=style),
-                Text(number(e.value, e.unit, signed=signed), style=style),
+                Text(number(e.value, e.written, signed=signed, bare=True), style=style),
                 Text(interval(e, signed=signed) or "(no interval)", style="dim"),
                 *([Text(page_interval(e, signed=signed) or DASH, style="dim")] if page else []),
                 *([] if signed else [Text(_floor(e), style="dim")]),
@@ -113,7 +113,8 @@ class Ranked:
         return table
 
 
-def _axis(reach: float, signed: bool) -> str:
+def _axis(reach: float, unit: str, signed: bool) -> str:
+    reach *= writing(unit).per
     digits = 2 if reach < 10 else 0
     low = f"{-reach:+.{digits}f}".replace("-", "−") if signed else "0"
     high = f"{reach:{'+' if signed else ''}.{digits}f}"
@@ -121,7 +122,10 @@ def _axis(reach: float, signed: bool) -> str:
 
 
 def _floor(e: Estimate) -> str:
-    return DASH if e.floor_high is None else f"{number(e.floor, e.unit)} ({number(e.floor_high, e.unit)})"
+    if e.floor_high is None:
+        return DASH
+    mean, high = (number(end, e.written, bare=True) for end in (e.floor, e.floor_high))
+    return f"{mean} ({high})"
 
 
 def _verdict(e: Estimate, style: str, words: bool) -> Text:

@@ -44,7 +44,7 @@ def summary(
     Returns something that a `rich` console prints.
     """
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
-    numbers = EstimateIndex(estimates, reading=reading(page))
+    numbers = EstimateIndex(estimates, reading=reading(page), measures=measures)
     view = View(numbers, formatting.Titles(page.titles), measures, conditions=page.conditions)
     measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
@@ -88,9 +88,10 @@ def _rankings(lead: Findings, view: View) -> list[Ranking]:
     rows = view.known(rows_of(lead, view))
     rows.sort(key=lambda e: not view.found(e))
     out = []
-    for unit in dict.fromkeys(e.unit for e in rows):
-        labelled = [(row(lead, view, e), e) for e in rows if e.unit == unit]
-        out.append(Ranking(lead.title, lead.value if lead.value != "value" else unit, labelled))
+    for unit in dict.fromkeys(e.written for e in rows):
+        labelled = [(row(lead, view, e), e) for e in rows if e.written == unit]
+        value = lead.value if lead.value == unit else formatting.in_unit(lead.value, [unit])
+        out.append(Ranking(lead.title, value.removeprefix("value, "), labelled))
     return out
 
 
@@ -120,10 +121,10 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     if e.value is None:
         return Text(formatting.NOT_MEASURABLE, style="yellow")
     signed = formatting.is_signed(measure)
-    text = Text(formatting.number(e.value, e.unit, signed=signed))
+    text = Text(formatting.number(e.value, e.written, signed=signed))
     text.append(" " + (formatting.interval(e, signed=signed) or "(no interval)"), style="dim")
     if e.floor is not None:
-        text.append(f" by chance {formatting.number(e.floor, e.unit)}", style="dim")
+        text.append(f" by chance {formatting.number(e.floor, e.written)}", style="dim")
     return text
 
 

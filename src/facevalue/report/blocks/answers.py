@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from facevalue.measures.base import APART
 from facevalue.protocol import blocks
 from facevalue.report.blocks.content import (
     AnswerCard,
@@ -54,7 +55,7 @@ def _compared(e: Example, view: View) -> AnswerCard:
     attribute = view.titles.get("attribute", e.attribute)
     shift = NOT_MEASURABLE
     if e.base_phi is not None and e.variant_phi is not None:
-        shift = number(e.variant_phi - e.base_phi, "probability", signed=True)
+        shift = number(e.variant_phi - e.base_phi, APART, signed=True)
     sides = tuple(
         (
             CaptionedPicture(caption, data_uri(picture), e.no_picture),

@@ -10,7 +10,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.content import BarRow, Bars, Content, Figure, Key, TextContent
 from facevalue.report.blocks.intervals import numbers, said_verdict
 from facevalue.report.blocks.view import View
-from facevalue.report.formatting import number
+from facevalue.report.formatting import number, writing
 from facevalue.report.markup import tag
 from facevalue.report.verdict import verdict_of
 
@@ -73,7 +73,7 @@ def _row(
     segments = []
     for e in sorted(estimates, key=lambda e: order.index(_part(block, e))):
         key = keys[_part(block, e)]
-        share = None if e.value is None else (100 * e.value if e.unit == "share" else e.value)
+        share = None if e.value is None else (writing(e.written).per * e.value)
         segments.append((key.letter, share, key.class_, f"{key.text}: {view.detail(e, brief=True)}"))
     summary = ", ".join(f"{keys[_part(block, e)].text} {view.value(e)}" for e in estimates if e.value)
     svg = bar(segments, f"{label}: {summary}")
@@ -161,7 +161,9 @@ def distribution(block: blocks.Distribution, view: View) -> list[Content]:
     enough = [e for e in measurable if (e.n or 0) >= block.least]
     values = [e.value for e in enough if e.value is not None]
     above = sum(v >= block.flag for v in values)
-    sentence = f"{above:,} of {len(values):,} {block.what} have {number(block.flag, measurable[0].unit)} or more"
+    sentence = (
+        f"{above:,} of {len(values):,} {block.what} have {number(block.flag, measurable[0].written, bare=True)} or more"
+    )
     few = len(measurable) - len(enough)
     sentence += f"; {few:,} with fewer than {block.least} observations are left out." if few else "."
     svg = histogram(values, block)

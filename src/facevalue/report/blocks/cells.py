@@ -105,7 +105,7 @@ def _cell(view: View, e: Estimate | None) -> HeatCell:
         classes.append("unsure" if not view.found(e) else "sure" if e.q < 0.001 else "")
     elif e.verdict is not None and not view.found(e):
         classes.append("unsure")
-    return HeatCell(view.value(e), " ".join(filter(None, classes)), view.detail(e, brief=True), e.value, e)
+    return HeatCell(view.value(e, bare=True), " ".join(filter(None, classes)), view.detail(e, brief=True), e.value, e)
 
 
 def shade(value: float) -> str:
@@ -287,7 +287,7 @@ class _CellMaker:
 
 def _title_of(row: Row, test: Row | None, *, log: bool) -> str:
     unit = str(row["unit"])
-    clauses = [number(_float(row["value"]), unit, signed=unit == "pp").removesuffix(" pp")]
+    clauses = [number(_float(row["value"]), unit, signed=unit == "pp", bare=True)]
     low, high = _float(row["low"]), _float(row["high"])
     if low is not None and high is not None:
         clauses[0] += f" [{low:.0f}, {high:.0f}]".replace("-", MINUS)

@@ -87,7 +87,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds; `unit` sampled."""
+    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds; `unit` sampled.
+
+    `what`: title of the values, with their unit where all have the same.
+    """
 
     heads: tuple[str, ...]
     rows: list[Line]
@@ -95,6 +98,7 @@ class Lines:
     bounded: bool = False
     unit: str = "units"
     title: str = ""
+    what: str = "Value"
     kind: ClassVar[str] = "lines"
 
 

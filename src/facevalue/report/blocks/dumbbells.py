@@ -12,7 +12,7 @@ from facevalue.report import charts
 from facevalue.report.blocks.content import Content, StripRow, StripsContent
 from facevalue.report.blocks.intervals import numbers, wrapped
 from facevalue.report.blocks.view import View
-from facevalue.report.formatting import DASH, number
+from facevalue.report.formatting import DASH, in_unit, tick
 
 Both = tuple[Of, Estimate, Estimate]
 
@@ -33,10 +33,11 @@ def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
     plots: list[Content] = []
     for name, pairs in rows.items():
         if pairs:
-            axis = charts.axis(over, [number(tick, pairs[0][1].unit) for tick in over.ticks])
+            axis = charts.axis(over, [tick(value, pairs[0][1].written) for value in over.ticks])
             strips = [_row(view, block, over, *pair) for pair in pairs]
+            what = in_unit(block.what, [e.written for _, e, _ in pairs])
             title = view.titles.get("intervention", name)
-            plots.append(StripsContent(axis, strips, block.what, title=title, first=block.first))
+            plots.append(StripsContent(axis, strips, what, title=title, first=block.first))
     changes = tuple(
         replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=intervention)
         for intervention in view.interventions for title in [view.titles.get("intervention", intervention)]
@@ -61,7 +62,7 @@ def _row(
     if block.beside:
         two = (view.value(view.beside(block.beside, e)) for e in (plain, changed))
         note = f"{note}{'; ' if note else ''}{block.said} {' → '.join(two)}"
-    value = f"{view.value(plain)} → {view.value(changed)}"
+    value = f"{view.value(plain, bare=True)} → {view.value(changed, bare=True)}"
     moved = DASH if change is None else f"change {view.said('{value}', change)}"
     detail = f"{value}, {moved}; {note}"
     svg = charts.dumbbell(over, plain.value, changed.value, f"{text}: {detail}")

@@ -13,12 +13,14 @@ from facevalue.report.blocks.content import Content, Line, Lines, StripRow, Stri
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import (
     DASH,
-    MINUS,
     any_missed,
+    common_word,
     count,
+    in_unit,
     number,
     page_interval,
     share_of_chance,
+    tick,
     when_declared,
     worst_case,
 )
@@ -51,7 +53,7 @@ def strips(block: blocks.Strips, view: View) -> list[Content]:
 
 def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -> str:
     """A sentence in place of a chart of shares that are all none; empty where there is something to see."""
-    unit = measurable[0].unit
+    unit = measurable[0].written
     none = number(0.0, unit)
     if (
         unit not in ("share", "%")
@@ -115,15 +117,17 @@ def _heads(of: Of, row: tuple[str, ...]) -> tuple[str, ...]:
 def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[tuple[str, ...], Estimate]]) -> Lines:
     """A table of numbers from labels and estimates."""
     rows = []
+    word = common_word(e.written for _, e in pairs)
     for texts, e in pairs:
         noise = view.numbers.size(e)
         floor = DASH
         if noise is not None and noise.floor_high is not None:
-            floor = f"{number(noise.floor, noise.unit)} (95%: {number(noise.floor_high, noise.unit)})"
+            mean, high = (number(v, noise.written, bare=bool(word)) for v in (noise.floor, noise.floor_high))
+            floor = f"{mean} (95%: {high})"
         rows.append(
             Line(
                 texts,
-                view.value(e),
+                view.value(e, bare=bool(word)),
                 view.interval(e),
                 page_interval(e, signed=view.signed(e.measure)) or DASH,
                 count(e.n),
@@ -133,14 +137,22 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 floor,
                 e.method or DASH,
                 e.verdict or DASH,
-                "never" if any_missed(e) else number(e.mde, e.unit),
+                "never" if any_missed(e) else number(e.mde, e.written, bare=bool(word)),
                 worst_case(e, signed=view.signed(e.measure)),
                 e.why or "",
                 e,
             )
         )
     judged = any(e.verdict is not None for _, e in pairs)
-    return Lines(heads, rows, judged, any(e.has_bounds for _, e in pairs), view.unit_name, title)
+    return Lines(
+        heads,
+        rows,
+        judged,
+        any(e.has_bounds for _, e in pairs),
+        view.unit_name,
+        title,
+        in_unit("Value", [e.written for _, e in pairs]),
+    )
 
 
 def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> StripsContent | None:
@@ -157,16 +169,25 @@ def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strip
     if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
         ends += margins
     over = charts.scale(min([*ends, 0.0] if block.zero else ends), max([*ends, 0.0] if block.zero else ends))
-    ticks = [_tick(t, measurable[0].unit, signed=signed) for t in over.ticks]
-    out = [_row(view, of, e, block, over, margins) for of, e in rows]
+    ticks = [tick(t, measurable[0].written, signed=signed) for t in over.ticks]
+    word = common_word(e.written for e in measurable)
+    out = [_row(view, of, e, block, over, margins, bare=bool(word)) for of, e in rows]
     margin_drawn = margin is not None and over.low <= margin <= over.high
     declared = next((e.declared for e in measurable if e.margin is not None), None)
-    words = f"{'±' if signed else ''}{margin:g}, {when_declared(declared)}" if margin_drawn else ""
+    unit = measurable[0].written
+    words = f"{'±' if signed else ''}{number(margin, unit)}, {when_declared(declared)}" if margin_drawn else ""
     keys = tuple((view.titles.get(block.kinds[1], name), icon) for name, icon in kind_keys(view, block.kinds)) if (
         block.kinds) else ()  # fmt: skip
     judged = any(row.verdict for row in out)
     return StripsContent(
-        charts.axis(over, ticks), out, block.what, judged, words, _title(view, block, rows[0][1]), block.first, keys
+        charts.axis(over, ticks),
+        out,
+        in_unit(block.what, [e.written for e in measurable]),
+        judged,
+        words,
+        _title(view, block, rows[0][1]),
+        block.first,
+        keys,
     )
 
 
@@ -175,7 +196,14 @@ def _title(view: View, block: blocks.Strips, e: Estimate) -> str:
 
 
 def _row(
-    view: View, of: Of, e: Estimate, block: blocks.Strips, over: charts.AxisScale, margins: Sequence[float]
+    view: View,
+    of: Of,
+    e: Estimate,
+    block: blocks.Strips,
+    over: charts.AxisScale,
+    margins: Sequence[float],
+    *,
+    bare: bool,
 ) -> StripRow:
     verdict = verdict_of(e.verdict)
     shape, class_ = kind_look(view, e, block.kinds) if block.kinds else (0, look(view, e))
@@ -191,7 +219,7 @@ def _row(
     sort = e.value if e.value is not None else float("-inf")
     word, icon = said_verdict(verdict)
     moved = e.measure == view.numbers.reading.lead and view.numbers.moved(e)
-    return StripRow(text, note, svg, view.value(e), view.interval(e), detail, sort, moved, word, icon, e)
+    return StripRow(text, note, svg, view.value(e, bare=bare), view.interval(e), detail, sort, moved, word, icon, e)
 
 
 def _page(e: Estimate) -> tuple[float, float] | None:
@@ -248,9 +276,3 @@ def _band(view: View, e: Estimate) -> tuple[float, float] | None:
     if high is None:
         return None
     return (-high, high) if view.signed(e.measure) else (0.0, high)
-
-
-def _tick(value: float, unit: str, *, signed: bool) -> str:
-    per, sign = {"share": (100, "%"), "probability^2": (1e4, "")}.get(unit, (1, ""))
-    text = f"{per * value:,.10g}{sign}".replace("-", MINUS)
-    return f"+{text}" if signed and value > 0 else text

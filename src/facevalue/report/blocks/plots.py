@@ -32,17 +32,18 @@ def scatter(block: blocks.Scatter, view: View) -> list[Content]:
         title = f"{view.row_label(block.x, e)}: {view.measure_title(e.measure)} {view.value(e)}, "
         title += f"{view.measure_title(partner.measure)} {view.value(partner)} {view.interval(partner)}"
         if partner.floor is not None:
-            title += f", by chance {number(partner.floor, partner.unit)}"
+            title += f", by chance {number(partner.floor, partner.written)}"
         label = view.said(block.label or block.x.label, e) if place < block.labelled else ""
         shape = kind_look(view, e, block.kinds)[0] if block.kinds else 0
         points.append(charts.Point(e.value or 0.0, up, title, label, shape))
     xs, ys = [p.x for p in points], [p.y for p in points]
+    units = (measurable[0][0].written, measurable[0][1].written)
     if block.added:
         scale = charts.scale(min(xs + ys), max(xs + ys), 6)
-        plot = charts.scatter(points, scale, scale, block.names, diagonal=True)
+        plot = charts.scatter(points, scale, scale, block.names, units, diagonal=True)
     else:
         x, y = charts.scale(min([*xs, 0.0]), max([*xs, 0.0]), 6), charts.scale(0.0, max(ys), 5)
-        plot = charts.scatter(points, x, y, block.names)
+        plot = charts.scatter(points, x, y, block.names, units)
     words = ""
     if block.beside:
         words = "; ".join(f"{view.value(e)} {view.interval(e)}" for e in view.rows(block.beside))
@@ -78,11 +79,10 @@ def _concentrated(block: blocks.Cumulative, view: View, e: Estimate | None, tota
     if e is None or e.value is None:
         return "How concentrated the effects are is not measurable."
     averaged = ", averaged over the models" if view.model == POOLED else ""
-    text = (
-        f"{view.value(e)} {view.interval(e)} of {total} {block.noun} make up 80% of the total {block.total}{averaged}."
-    )
+    text = f"{view.value(e, bare=True)} {view.interval(e)} of {total} {block.noun}"
+    text += f" make up 80% of the total {block.total}{averaged}."
     if e.floor is not None:
-        chance = number(round(e.floor, 1), e.unit)
+        chance = number(round(e.floor, 1), e.written, bare=True)
         text += f" Without any effect it would be about {chance}: fewer than that is concentration."
     return text
 
@@ -113,13 +113,13 @@ def _pair(block: blocks.Agreement, view: View, first: str, second: str) -> list[
     if len(points) < 3:
         return []
     ends = [v for p in points for v in (p.x, p.y)]
-    scale = charts.scale(min(ends), max(ends), 6)
+    scale, unit = charts.scale(min(ends), max(ends), 6), next(iter(firsts.values())).written
     loud = sorted(points, key=lambda p: -abs(p.x) - abs(p.y))[:7]
     labelled = [p if p in loud else charts.Point(p.x, p.y, p.title, "", p.group) for p in points]
     summaries = [(name, _of_pair(view, measure, first, second), _of_pair(view, free, first, second))
              for name, measure, free in block.summed]  # fmt: skip
     line = next((e.value for name, e, _ in summaries if name == "slope" and e is not None), None)
-    plot = charts.scatter(labelled, scale, scale, (first, second), line=line)
+    plot = charts.scatter(labelled, scale, scale, (first, second), (unit, unit), line=line)
     words = "; ".join(_summed(view, name, e, free) for name, e, free in summaries)
     title = f"{second} against {first}"
     contents: list[Content] = [Figure(title, words, plot, (*firsts.values(), *seconds.values()))]
@@ -141,7 +141,7 @@ def _summed(view: View, name: str, published: Estimate | None, corrected: Estima
         return f"{name} {(published and published.method) or NOT_MEASURABLE}"
     text = f"{name} = {view.value(published)}"
     if published.floor_high is not None:
-        text += f" (by chance up to {number(published.floor_high, published.unit)} either way)"
+        text += f" (by chance up to {number(published.floor_high, published.written)} either way)"
     if corrected is not None and corrected.value is not None:
         text += f", without the part of chance {view.value(corrected)} {view.interval(corrected)}"
     return text

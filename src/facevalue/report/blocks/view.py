@@ -80,10 +80,7 @@ class View:
 
     def rows(self, of: Of, model: str = "") -> list[Estimate]:
         """The estimates of a selection, in its order."""
-        estimates = list(made(self.frame(of, model)))
-        if of.points:
-            estimates = [e.in_points() if e.unit == "share" else e for e in estimates]
-        rows = self.ordered(estimates, of)
+        rows = self.ordered(list(made(self.frame(of, model))), of)
         return rows if of.most is None else rows[: of.most]
 
     def ordered(self, rows: list[Estimate], of: Of) -> list[Estimate]:
@@ -137,11 +134,11 @@ class View:
             e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief
         )
 
-    def value(self, estimate: Estimate | None) -> str:
-        """A value in words, or a dash."""
+    def value(self, estimate: Estimate | None, *, bare: bool = False) -> str:
+        """A value in words, or a dash; `bare` without its unit's word."""
         if estimate is None:
             return formatting.DASH
-        return formatting.number(estimate.value, estimate.unit, signed=self.signed(estimate.measure))
+        return formatting.number(estimate.value, estimate.written, signed=self.signed(estimate.measure), bare=bare)
 
     def interval(self, estimate: Estimate | None) -> str:
         """An interval, or why there is none."""
@@ -154,7 +151,8 @@ class View:
         """Say what chance alone shows, its mean and its end; a dash if that is not known."""
         if e is None or e.floor_high is None:
             return formatting.DASH
-        return f"{formatting.number(e.floor, e.unit)}, 95% below {formatting.number(e.floor_high, e.unit)}"
+        mean = formatting.number(e.floor, e.written, bare=True)
+        return f"{mean}, 95% below {formatting.number(e.floor_high, e.written)}"
 
     def measure_title(self, measure: str) -> str:
         """A measure's title."""
@@ -311,7 +309,7 @@ def _with_interval(view: View, e: Estimate) -> str:
 
 
 def _floor(_view: View, e: Estimate) -> str | None:
-    return None if e.floor_high is None else formatting.number(e.floor_high, e.unit)
+    return None if e.floor_high is None else formatting.number(e.floor_high, e.written)
 
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {

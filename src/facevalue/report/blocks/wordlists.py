@@ -60,8 +60,8 @@ def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences)
     quote = TableCell(DASH, quiet=True) if quoted is None else TableCell("", marked=tuple(quoted.parts))
     return (
         TableCell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
-        TableCell(DASH if rank is None else number(rank.value, rank.unit)),
-        TableCell(number(e.value, e.unit, signed=True)),
+        TableCell(DASH if rank is None else number(rank.value, rank.written, bare=True)),
+        TableCell(number(e.value, e.written, signed=True, bare=True)),
         TableCell(view.interval(e)),
         TableCell(count(e.n)),
         TableCell(DASH if rank is None else count(rank.n)),

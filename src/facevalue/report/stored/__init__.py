@@ -21,9 +21,9 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
     """Stored answers behind the findings, sentences with marked words, whole sets, and what was shown."""
     study = runs[0].study
     titles = Titles(page.titles, study.about.titles)
-    view = View(
-        EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures, conditions=page.conditions
-    )
+    measures = runs[0].measures
+    numbers = EstimateIndex(estimates, [run.model for run in runs], measures=measures)
+    view = View(numbers, titles, measures, conditions=page.conditions)
     out: list[AnyExample] = []
     if isinstance(page.examples, Compared):
         out += find_compared(page.examples, runs, view)

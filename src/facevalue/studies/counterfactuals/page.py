@@ -193,7 +193,7 @@ _LISTS = Each(
         Each(
             over=("prompt",), title="{prompt}", fold="first", level=4, nonzero=True,
             blocks=(
-                _strips("word_share_gap", _LISTED, "lists.gaps", points=True),
+                _strips("word_share_gap", _LISTED, "lists.gaps"),
                 _table("word_share", "lists.table", _LISTED),
                 _strips("fewest_share", _LISTED, "lists.fewest"),
                 Grid(of=_groups("word_share", (*_LISTED, "occupation")), row="occupation", column="group",

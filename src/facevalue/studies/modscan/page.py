@@ -78,7 +78,7 @@ def _even(look: Look, e: Estimate) -> str:
 
 def _gaps(modality: str, attribute: str, noun: tuple[str, str]) -> Findings:
     """Gaps from an even choice of one attribute in one modality."""
-    of = Of("chance_gap", GROUP, {"modality": modality, "attribute": attribute}, order="size", points=True)
+    of = Of("chance_gap", GROUP, {"modality": modality, "attribute": attribute}, order="size")
     ends = WORDS("lead.ends")["gender" if attribute == "gender" else "group"]
     return Findings(
         of=(of,), noun=noun, strongest=ends, even=_even, row=f"{_ASKED} ({{group}})",
@@ -128,7 +128,7 @@ def _left_out(look: Look) -> Sequence[str]:
 def _bars(modality: str) -> b.Block:
     """Shares of groups and of no answer, by instance."""
     shares = Of("answer_share", GROUP, {"modality": modality}, label="{instance}")
-    gaps = Of("chance_gap", GROUP, {"modality": modality}, label="{instance}", points=True)
+    gaps = Of("chance_gap", GROUP, {"modality": modality}, label="{instance}")
     return b.Each(
         over=("attribute", "scenario_kind"), **WORDS("bars"),
         blocks=(
@@ -202,7 +202,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
         ),
     ),
     "real": (
-        b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", points=True, order="size"),),
+        b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", order="size"),),
                  **WORDS("real.gaps")),
     ),
     "examples": (b.Answers(**WORDS("examples.answers")),),

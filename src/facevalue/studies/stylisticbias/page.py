@@ -166,7 +166,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
             columns=(
                 b.Column("Mean shift (SBS)", "chance"), b.Column("Cohen's d of face means", "chance", "cohens_d"),
                 b.Column("Shifts of exactly zero", "chance", "zero_share"),
-                b.Column("Shifts of 0.25 or more", "chance", "large_share"),
+                b.Column("Shifts of 25 points or more", "chance", "large_share"),
             ),
         ),
         b.Many((
@@ -237,7 +237,7 @@ def _why_not(look: Look) -> str:
 PAGE = worded(
     WORDS,
     SECTIONS,
-    lead=(Findings(of=(Of("sbs", CUE),), per=100, strong=0.1, **WORDS("lead")),),
+    lead=(Findings(of=(Of("sbs", CUE),), strong=0.1, **WORDS("lead")),),
     titles={
         "attribute": tables.attribute_titles(),
         "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},

@@ -232,8 +232,8 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
 }  # fmt: skip
 _CHOSEN = partial(
-    Findings, noun=("identity", "identities"), both=True, row=NAMED, unit="points", title="Farthest from even",
-    value="points",
+    Findings, noun=("identity", "identities"), both=True, row=NAMED, title="Farthest from even",
+    value="from even",
 )  # fmt: skip
 _FROM_EVEN = partial(
     _CHOSEN, even=numbers.even_words, largest=50.0, each="dimension", spread=_SPREAD, cells=("dimension", "identity"),

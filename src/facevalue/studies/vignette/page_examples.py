@@ -43,7 +43,7 @@ def wanted(look: Look) -> list[Wanted]:
 
 
 _MOST = 8  # examples
-_ODDS = "log odds {number}, q {q}"
+_ODDS = "{number}, q {q}"
 
 
 def _share(e: Estimate) -> Of:

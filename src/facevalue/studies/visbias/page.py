@@ -116,7 +116,7 @@ def _chosen(look: Look, e: Estimate) -> str:
     """The option in whose share a group is farthest from all people, or all species."""
     apart = [(share, mean) for share, mean in _beside_everyone(look, e) if share.value is not None and mean is not None]
     if not apart or e["dimension"] == "species":
-        return f"{look.value(e)} thousandths of a nat {look.interval(e)}"
+        return f"{look.value(e)} {look.interval(e)}"
     top, mean = max(apart, key=lambda pair: abs((pair[0].value or 0.0) - pair[1]))
     return f"“{top['choice']}” in {look.value(top)} of the answers {look.interval(top)}, for all people in {mean:.1%}"
 
@@ -155,8 +155,8 @@ PAGE = worded(
     conditions=False,
     lead=(
         _lead("choices", divergences("choices"), even=_chosen, per=100 / (1000 * log(2))),
-        _lead("rankings", about("comparisons", "ranked_above", CELL, points=True, order="clearest"),
-              even=_even(lambda points: 50 + points, "%")),
+        _lead("rankings", about("comparisons", "ranked_above", CELL, order="clearest"),
+              even=_even(lambda share: 50 + 100 * share, "%")),
         _of_descriptions("lengths", {"characters": "characters", "tokens": "tokens"}),
         _of_descriptions("sentiments", {"positive_sentiment": "favourable words",
                                         "negative_sentiment": "unfavourable words"}),

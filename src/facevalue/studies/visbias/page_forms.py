@@ -95,7 +95,7 @@ def _pair(e: Estimate) -> tuple[str | None, ...]:
 
 def _link(look: Look, e: Estimate) -> Link:
     if_, then = look.said(_IF, e), look.said(_THEN, e)
-    sentence = f"{if_} {e['choice']}: {then} {e['likeliest']}, {look.value(e)} nat"
+    sentence = f"{if_} {e['choice']}: {then} {e['likeliest']}, {look.value(e)}"
     return Link((if_, e["choice"] or ""), (then, e["likeliest"] or ""), e.value or 0.0, sentence)
 
 
@@ -119,7 +119,7 @@ def _people_say(look: Look, e: Estimate | None) -> str:
     if e is None or e.value is None:
         return "not rated"
     verdict = "too few raters" if (e.n or 0) < RATERS else "biased" if e.value >= FLAG else "not biased"
-    return f"{verdict}, mean {look.value(e)} of 5 ({e.n or 0} raters)"
+    return f"{verdict}, mean {look.value(e, bare=True)} of 5 ({e.n or 0} raters)"
 
 
 def panels(look: Look) -> Sequence[Made]:
@@ -165,7 +165,9 @@ def _panel(look: Look, field: str, others: Sequence[str], strongest: Mapping[str
         e, biased = cell
         letter = chr(ord("A") + choices.index(e["choice"] or ""))
         sentence = f"{e['choice']}: {look.said(_THEN, e)} {e['likeliest']}. {look.said('{value}', e)}"
-        return Mark(letter, look.value(e), min((e.value or 0.0) / _FULL, 1.0), look.found(e), biased, sentence)
+        return Mark(
+            letter, look.value(e, bare=True), min((e.value or 0.0) / _FULL, 1.0), look.found(e), biased, sentence
+        )
 
     titles = [look.title("field", name) for name in (field, *others)]
     rows = tuple((title, tuple(map(mark, row))) for title, row in zip(titles[1:], cells, strict=True))

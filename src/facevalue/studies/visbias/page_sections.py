@@ -108,7 +108,7 @@ def _rankings(section: str) -> tuple[b.Block, ...]:
     """Who is ranked above whom, by question."""
 
     def ranked(**more: Any) -> tuple[Of]:
-        return (about(section, "ranked_above", CELL, points=True, **more),)
+        return (about(section, "ranked_above", CELL, **more),)
 
     strips = b.Strips(of=ranked(label="{group}", note="{dimension:lower}", order="value"), **WORDS(f"{section}.ranks"))
     words = WORDS(f"{section}.ranked")
