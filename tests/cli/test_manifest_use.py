@@ -117,8 +117,8 @@ def test_the_trials_themselves_say_which_pictures_are_shown(tmp_path: Path) -> N
     study = study_of(protocol, file)
     file.write_text(rows.replace("a.png", "x.png").replace("b.png", "y.png"))
     use = use_of(study, read_manifest(file), protocol)
-    assert (use.listed, use.shown, use.requests) == (2, 0, 0)
-    assert [fault.count for fault in use.unshown] == [2]
+    assert (use.pictures, use.used, use.requests) == (2, 0, 0)
+    assert [fault.count for fault in use.unused] == [2]
 
 
 def test_levels_that_a_study_does_not_know_are_named_with_the_nearest_one(facevalue: Command) -> None:
@@ -133,4 +133,4 @@ def test_no_picture_is_opened_to_find_out_what_would_be_shown(tmp_path: Path) ->
     file = tmp_path / "m.csv"
     file.write_text("path,age,gender,race\nno.png,25,female,White\nneither.png,25,male,White\n")
     result = check_manifest(file, studies.published("modscan"), pictures=False)
-    assert (result.faults, result.use.shown if result.use else 0) == ([], 2)
+    assert (result.faults, result.use.used if result.use else 0) == ([], 2)

@@ -13,7 +13,9 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import DataError
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.manifest_check import CheckedManifest, check_manifest
+from facevalue.runs.upright import write_upright
 from facevalue.stimuli.faults import Fault
+from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
 from facevalue.store.files import write_whole
 from facevalue.studies import STUDIES
@@ -26,8 +28,8 @@ BARE = 10
 """Most rows that are listed where nothing but their number is known of them."""
 LEVELS = 6
 """Most levels of a column that are shown."""
-PARTS = 6
-"""Most parts of a study that are shown."""
+BLOCKS = 6
+"""Most blocks of a study that are shown."""
 OMISSIONS = 3
 """Most of what is left out that is shown."""
 _FOR = click.option(
@@ -76,7 +78,7 @@ def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> i
     write_whole(to, out.getvalue())
     _tell(guessed, to, () if protocol is None else tuple(c.name for c in protocol.columns() if c.needed))
     result = check_manifest(to, protocol, None if inside else folder, pictures=False)
-    _show_use(result, protocol, parts=False)
+    _show_use(result, protocol, in_detail=False)
     if result.faults:
         say("A run would refuse it as it is:")
         _list(result.faults)
@@ -92,7 +94,8 @@ def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> i
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The folder that paths are relative to; FILE's by default."
 )
-def check(file: Path, study: str | None, root: Path | None) -> int:
+@click.option("--fix", is_flag=True, help="Write upright copies of pictures that EXIF turns, and a list with them.")
+def check(file: Path, study: str | None, root: Path | None, fix: bool) -> int:
     """Say all that is wrong with a manifest and its pictures, by row; row 1 is the first below the header.
 
     Reads it as a run does. Exit status: 0 if a run takes it, with or without warnings; 1 if it does not; 2 for wrong
@@ -111,11 +114,25 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
     if result.warnings:
         say("A run would take this, and perhaps should not:")
         _list(result.warnings)
+    if fix:
+        _fix(result, file, root)
     if result.faults:
         return 1
     rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
     say(f"A run takes it. Next: facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}")
     return 0
+
+
+def _fix(result: CheckedManifest, file: Path, root: Path | None) -> None:
+    """Write upright copies of turned pictures, and say where."""
+    if not result.turned:
+        say("No picture is turned: nothing to fix.")
+        return
+    place = root if root is not None else file.parent
+    upright = write_upright(read_manifest(file, root=root), result.turned, file, place)
+    copies = f"{upright.copies:,} upright {'copy' if upright.copies == 1 else 'copies'}"
+    rest = f" --root {shlex.quote(str(root))}" if root else ""
+    say(f"{copies} in {upright.folder}; the list that names them: {shlex.quote(str(upright.file))}{rest}")
 
 
 def _takes(study: str) -> Protocol:
@@ -132,26 +149,26 @@ def _lists_pictures(protocol: Protocol) -> bool:
     return any(setting.name == "manifest" for setting in protocol.settings)
 
 
-def _show_use(result: CheckedManifest, protocol: Protocol | None, *, parts: bool = True) -> None:
+def _show_use(result: CheckedManifest, protocol: Protocol | None, *, in_detail: bool = True) -> None:
     """Say what a study would ask about the pictures: how many, in which parts, with what sample."""
     use = result.use
-    if use is None or protocol is None or not use.shown:
+    if use is None or protocol is None or not use.used:
         return
-    which = f"{use.listed:,}" if use.shown == use.listed else f"{use.shown:,} of the {use.listed:,}"
+    which = f"{use.pictures:,}" if use.used == use.pictures else f"{use.used:,} of the {use.pictures:,}"
     sample = f": {use.sample}" if use.sample else ""
     say(f"{protocol.name} would ask {use.requests:,} requests about {which} pictures{sample}.")
-    own = [part for part in use.parts if part.pictures]
-    if parts and len(own) > 1:
-        for part in own[:PARTS]:
-            shown = f"{part.pictures:,} {'picture' if part.pictures == 1 else 'pictures'}"
-            say(f"  {part.name}: {shown}, {part.requests:,} requests")
-        if len(own) > PARTS:
-            say(f"  and {len(own) - PARTS:,} more")
-    if use.beside:
+    blocks = [block for block in use.blocks if block.pictures]
+    if in_detail and len(blocks) > 1:
+        for block in blocks[:BLOCKS]:
+            pictures = f"{block.pictures:,} {'picture' if block.pictures == 1 else 'pictures'}"
+            say(f"  {block.name}: {pictures}, {block.requests:,} requests")
+        if len(blocks) > BLOCKS:
+            say(f"  and {len(blocks) - BLOCKS:,} more")
+    if use.requests_about_others:
         alone = f" (leave them out: {use.alone})" if use.alone else ""
-        names = list(dict.fromkeys(part.name for part in use.parts if not part.pictures))
+        names = list(dict.fromkeys(block.name for block in use.blocks if not block.pictures))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-        say(f"Besides, {use.beside:,} requests about none of them, of {listed}{alone}.")
+        say(f"Besides, {use.requests_about_others:,} requests about none of them, of {listed}{alone}.")
     if use.left_out:
         say("Left out, or less than the study asks for:")
         for omission in use.left_out[:OMISSIONS]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError
@@ -13,10 +12,12 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.manifest_use import ManifestUse, use_of
+from facevalue.runs.picture_warnings import warnings_of
 from facevalue.stimuli.columns import FORM, Column, misspelled
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
-from facevalue.stimuli.images import FileSource, ImageFiles, content_hash, read_header
+from facevalue.stimuli.images import FileSource, image_files
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.picture_facts import facts_of
 from facevalue.types import OptionValue
 
 MOST_LEVELS = 10_000
@@ -36,6 +37,8 @@ class CheckedManifest:
     """Why a run would refuse it."""
     warnings: list[Fault] = field(default_factory=list)
     """What a run would take, and people should know."""
+    turned: list[str] = field(default_factory=list)
+    """Paths of pictures that their EXIF turns."""
     use: ManifestUse | None = None
     """What the study would ask about them; None where it does not take the manifest, or none was named."""
 
@@ -70,18 +73,21 @@ def check_manifest(
         except FaceValueError as error:
             out.faults += list(_empty(frame, columns)) or [Fault(str(error).rstrip("."))]
     out.warnings = [*_columns(frame, columns), *_spellings(frame)]
-    if out.use is not None and out.use.shown:
-        out.warnings += out.use.unshown
+    if out.use is not None and out.use.used:
+        out.warnings += out.use.unused
     if pictures:
-        out.faults += _unshowable(frame, study, root if root is not None else path.parent)
+        place = root if root is not None else path.parent
+        out.faults += _unshowable(frame, study, place)
         images = frame if study is None else study.manifest
-        out.warnings += _alike(frame, images, root if root is not None else path.parent)
+        seen = facts_of(image_files(frame, place), frame["path"].to_list())
+        out.warnings += warnings_of(frame, images, seen)
+        out.turned = [path for path, facts in zip(frame["path"], seen.facts, strict=True) if facts.turned]
     return out
 
 
 def _unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
     """Why a study whose trials show none of the pictures is not the one that was meant."""
-    return () if use.shown else (Fault(f"{protocol.name} would ask about none of these pictures"), *use.unshown)
+    return () if use.used else (Fault(f"{protocol.name} would ask about none of these pictures"), *use.unused)
 
 
 def _empty(frame: pl.DataFrame, columns: Sequence[Column]) -> Iterator[Fault]:
@@ -144,28 +150,3 @@ def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:
                     f"{name!r} has {written}, which count as different", frame[name].is_in(same[1:]), frame[name]
                 )
                 yield from faults.listed()
-
-
-def _alike(frame: pl.DataFrame, images: pl.DataFrame, root: Path) -> Iterator[Fault]:
-    """Pictures with one content, and those that a run with the usual settings does not show and could not."""
-    files, faults = ImageFiles(frame, root), Faults()
-    seen = np.zeros(frame.height, dtype=np.uint64)
-    left_out = set(frame["image"]) - set(images["image"]) if "image" in images.columns else set()
-    left_out = left_out if len(left_out) < frame.height else set()
-    for row, (image, path) in enumerate(frame.select("image", "path").iter_rows()):
-        try:
-            data = files.read(path)
-            seen[row] = int(content_hash(data)[:16], 16)
-            if image in left_out:
-                read_header(data, path)
-        except DataError as error:
-            if image in left_out:
-                reason = str(error).removeprefix(f"{path}: ").rstrip(".")
-                faults.add(f"not shown with the usual settings, and cannot be: {reason}", row + 1, path)
-    digest = pl.Series(seen)
-    table = frame.select("identity", "path").with_columns(digest=digest)
-    several = table.with_columns(who=pl.col("identity").n_unique().over("digest"))
-    twice = digest.is_duplicated() & (digest != 0)
-    faults.where("the same picture under two identities", twice & (several["who"] > 1), frame["path"])
-    faults.where("the same picture several times", twice & (several["who"] == 1), frame["path"])
-    yield from faults.listed()

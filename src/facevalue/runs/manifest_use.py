@@ -22,8 +22,8 @@ _BATCH = 2**16
 
 
 @dataclass(frozen=True)
-class AskedPart:
-    """A part of a study: how many of the user's pictures it shows, and its requests."""
+class BlockUse:
+    """A block of a study: how many of the user's pictures it shows, and its requests."""
 
     name: str
     pictures: int
@@ -36,37 +36,37 @@ class ManifestUse:
 
     Attributes
     ----------
-    listed, shown:
+    pictures, used:
         Pictures in the manifest, and those of them that the study would show.
-    parts:
+    blocks:
         Its blocks.
     sample:
         What would be sampled, such as "6 faces with 25 scenarios each"; empty where the study does not say.
-    unshown:
+    unused:
         Pictures that it would not show, by reason.
     left_out:
         What the study says of what it leaves out.
     alone:
-        The option that asks about the user's pictures alone, where the study has parts that show none of them.
+        The option that asks about the user's pictures alone, where the study has blocks that show none of them.
     """
 
-    listed: int
-    shown: int
-    parts: tuple[AskedPart, ...]
+    pictures: int
+    used: int
+    blocks: tuple[BlockUse, ...]
     sample: str
-    unshown: tuple[Fault, ...]
+    unused: tuple[Fault, ...]
     left_out: tuple[LeftOut, ...]
     alone: str = ""
 
     @property
     def requests(self) -> int:
         """Requests about the user's pictures."""
-        return sum(part.requests for part in self.parts if part.pictures)
+        return sum(block.requests for block in self.blocks if block.pictures)
 
     @property
-    def beside(self) -> int:
+    def requests_about_others(self) -> int:
         """Requests about none of them: drawings, or nothing at all."""
-        return sum(part.requests for part in self.parts if not part.pictures)
+        return sum(block.requests for block in self.blocks if not block.pictures)
 
 
 def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse:
@@ -81,22 +81,22 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
     """
     check_shown(study)
     paths = set(frame["path"])
-    parts, shown = [], set[str]()
+    blocks, used = [], set[str]()
     for number, block in enumerate(study.design.blocks):
         with noting() as noted:
             for levels in _stimuli(study, number, block):
                 study.source.check(levels)
         of_block = {path for _, path in noted} & paths
-        shown |= of_block
-        parts.append(AskedPart(block.name, len(of_block), len(block) * study.repeats))
+        used |= of_block
+        blocks.append(BlockUse(block.name, len(of_block), len(block) * study.repeats))
     precision = study.planned.precision
     sample = ""
     if precision is not None and precision.clusters:
         item = re.sub(r"^(\w+)s\b", r"\1", precision.item) if precision.items == 1 else precision.item
         sample = f"{precision.clusters:,} {precision.cluster} with {precision.items:,.3g} {item} each"
-    unshown = _reasons(frame, shown, protocol.columns()) if len(shown) < len(paths) else ()
-    alone = _alone(study, [part.pictures > 0 for part in parts])
-    return ManifestUse(len(paths), len(shown), tuple(parts), sample, unshown, study.planned.left_out, alone)
+    unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
+    alone = _alone(study, [block.pictures > 0 for block in blocks])
+    return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
 
 
 def _alone(study: Study, shows: Sequence[bool]) -> str:
@@ -106,8 +106,8 @@ def _alone(study: Study, shows: Sequence[bool]) -> str:
         if not all(name in constants for constants in facts):
             continue
         levels: dict[bool, dict[str, None]] = {True: {}, False: {}}
-        for constants, own in zip(facts, shows, strict=True):
-            levels[own][constants[name]] = None
+        for constants, shows_any in zip(facts, shows, strict=True):
+            levels[shows_any][constants[name]] = None
         if levels[True] and levels[False] and levels[True].keys().isdisjoint(levels[False]):
             return f"--{name.replace('_', '-')} {','.join(levels[True])}"
     return ""
@@ -124,20 +124,20 @@ def _stimuli(study: Study, number: int, block: Block) -> Iterator[dict[str, list
         yield study.design.trials(firsts).select(columns).to_dict(as_series=False)
 
 
-def _reasons(frame: pl.DataFrame, shown: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
+def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
     """Why pictures are not shown, as far as their rows tell: what is empty, and levels that the study does not know."""
-    read = [column for column in columns if column.name not in FORM]
-    there = [column.name for column in read if column.name in frame.columns]
-    unshown = ~frame["path"].is_in(list(shown))
-    kinds = frame.filter(unshown).select(there or "path").unique(maintain_order=True)
+    factors = [column for column in columns if column.name not in FORM]
+    listed = [column.name for column in factors if column.name in frame.columns]
+    unused = ~frame["path"].is_in(list(used))
+    kinds = frame.filter(unused).select(listed or "path").unique(maintain_order=True)
     reasons: dict[str, list[int]] = {}
     for number, levels in enumerate(kinds.iter_rows(named=True)):
-        reasons.setdefault(_reason(levels, read), []).append(number)
-    kind_of_row = frame.join(kinds.with_row_index("kind"), on=there or "path", how="left", nulls_equal=True,
+        reasons.setdefault(_reason(levels, factors), []).append(number)
+    kind_of_row = frame.join(kinds.with_row_index("kind"), on=listed or "path", how="left", nulls_equal=True,
                              maintain_order="left")["kind"]  # fmt: skip
     faults = Faults()
     for reason, numbers in reasons.items():
-        faults.where(f"not shown: {reason}", unshown & kind_of_row.is_in(numbers), frame["path"])
+        faults.where(f"not shown: {reason}", unused & kind_of_row.is_in(numbers), frame["path"])
     return tuple(faults.listed())
 
 
@@ -149,8 +149,8 @@ def _reason(levels: Mapping[str, str | None], columns: Sequence[Column]) -> str:
             return f"{column.name!r} is empty"
     for column in columns:
         level, spellings = levels.get(column.name), column.levels()
-        known = [*spellings, *(text for texts in spellings.values() for text in texts)]
-        if level is not None and known and not column.role and level.casefold() not in map(str.casefold, known):
-            near = get_close_matches(level, known, n=1, cutoff=0.6)
+        accepted = [*spellings, *(text for texts in spellings.values() for text in texts)]
+        if level is not None and accepted and not column.role and level.casefold() not in map(str.casefold, accepted):
+            near = get_close_matches(level, accepted, n=1, cutoff=0.6)
             return f"the study knows no {column.name} {level!r}{f'; is {near[0]!r} meant?' if near else ''}"
     return "there is nothing to compare it with"

@@ -132,9 +132,9 @@ class _Names:
                 self._add_words(column.name, rows, segments=1)
         for row in rows.values():
             for column in self._columns:
-                told = column.told(row) if not column.role and column.name not in row else None
-                if told is not None:
-                    row[column.name] = told
+                level = column.told(row) if not column.role and column.name not in row else None
+                if level is not None:
+                    row[column.name] = level
         return [{name: text.lstrip("=+-@") for name, text in r.items()} | {"path": r["path"]} for r in rows.values()]
 
     def _row(self, path: str) -> dict[str, str]:
@@ -154,8 +154,8 @@ class _Names:
             if column.role in ("unit", "cue") or not row.keys().isdisjoint({column.name, f"{column.name}_1"}):
                 continue
             of_cue = not changed or column.tells_cue
-            mine = words if of_cue else [words[0][:-changed], *words[1:]]
-            row |= self._levels(path, name, column, mine)
+            sought = words if of_cue else [words[0][:-changed], *words[1:]]
+            row |= self._levels(path, name, column, sought)
         return row
 
     def _levels(self, path: str, name: str, column: Column, words: Sequence[Words]) -> dict[str, str]:
@@ -163,24 +163,24 @@ class _Names:
         phrases = self._phrases[column.name]
         halves = _BETWEEN.split(name) if column.paired else []
         if len(halves) == 2:
-            sides = [found[0].level if (found := matches(words_of(half), phrases)) else "" for half in halves]
+            sides = [hits[0].level if (hits := matches(words_of(half), phrases)) else "" for half in halves]
             if sides[0] and sides[1] and sides[0] != sides[1]:
                 return {f"{column.name}_1": sides[0], f"{column.name}_2": sides[1]}
         for depth, of_segment in enumerate(words):
-            found = matches(of_segment, phrases)
-            levels = dict.fromkeys(match.level for match in found)
+            hits = matches(of_segment, phrases)
+            levels = dict.fromkeys(match.level for match in hits)
             if len(levels) > 1:
                 self._doubt(column.name, path, tuple(levels))
-            if found:
-                self._use(path, depth, column, found)
-                return {column.name: found[0].level} if len(levels) == 1 else {}
+            if hits:
+                self._use(path, depth, column, hits)
+                return {column.name: hits[0].level} if len(levels) == 1 else {}
         return {}
 
-    def _use(self, path: str, depth: int, column: Column, found: Sequence[Match]) -> None:
-        for match in found:
+    def _use(self, path: str, depth: int, column: Column, hits: Sequence[Match]) -> None:
+        for match in hits:
             self._left[path][depth][match.start : match.stop] = [None] * (match.stop - match.start)
         if column.role == "group":
-            self._varied[path].append(found[0].level)
+            self._varied[path].append(hits[0].level)
 
     def _doubt(self, column: str, path: str, levels: Sequence[str]) -> None:
         count, first = self._out.unsure.get(column, (0, f"{path} ({' or '.join(levels)})"))
@@ -275,7 +275,7 @@ def _level(cue: str, column: Column, phrases: Phrases, out: Guess) -> str:
     """What was changed in the study's own words; as in the name of the file where it has none."""
     if not cue:
         return column.base
-    found = matches(words_of(cue), phrases)
-    if not found and phrases and cue not in out.unknown:
+    hits = matches(words_of(cue), phrases)
+    if not hits and phrases and cue not in out.unknown:
         out.unknown.append(cue)
-    return found[0].level if found else cue
+    return hits[0].level if hits else cue

@@ -46,9 +46,9 @@ def ages_in(paths: Sequence[str]) -> Ages:
     able = [of_paths for of_paths in places.values() if _may_be_ages(of_paths)]
     numbers = {path: tuple(of[path][0] for of in able if path in of) for path in paths}
     return Ages(
-        {path: found[0] for path, found in numbers.items() if len(found) == 1},
+        {path: able_numbers[0] for path, able_numbers in numbers.items() if len(able_numbers) == 1},
         False,
-        {path: found for path, found in numbers.items() if len(found) > 1},
+        {path: able_numbers for path, able_numbers in numbers.items() if len(able_numbers) > 1},
     )
 
 
