@@ -69,6 +69,10 @@ class ModelError(FaceValueError):
     """A model that cannot be reached or asked at all, as opposed to one failed request."""
 
 
+class ModelSpecError(ModelError, SettingError):
+    """A model that is not written as models are, or that is given what it does not take: nothing was asked."""
+
+
 class ReplyError(ModelError):
     """A reply that cannot count, as opposed to a model that cannot be asked at all."""
 

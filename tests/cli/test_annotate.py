@@ -48,13 +48,13 @@ def test_scorers_stand_side_by_side_under_names_of_their_own(annotated: Command,
     Path("kept.jsonl").write_text(
         json.dumps({"text": "A calm person.", "attributeScores": {"TOXICITY": {"summaryScore": {"value": 0.25}}}})
     )
-    assert annotated("annotate", str(RUN), "--with", "lexical").status == 0
-    other = annotated("annotate", str(RUN), "--with", "perspective/kept.jsonl", "--name", "google")
+    assert annotated("annotate", str(RUN), "--scorer", "lexical").status == 0
+    other = annotated("annotate", str(RUN), "--scorer", "perspective/kept.jsonl", "--name", "google")
     assert other.status == 0, other.err
     assert "Scored: 1; failed: 73;" in other.out
     assert "Without a score: 73, not in the file." in other.out
     assert found("score: google/toxicity", "score: lexical/hostility")[0] == (0.25, 0.0)
-    mixed = annotated("annotate", str(RUN), "--with", "perspective/kept.jsonl", "--name", "lexical")
+    mixed = annotated("annotate", str(RUN), "--scorer", "perspective/kept.jsonl", "--name", "lexical")
     assert mixed.status == 1
     assert "The scores called 'lexical' are of lexical" in mixed.err
     assert [one.name for one in scores.read(RUN)] == ["google", "lexical"]
@@ -72,12 +72,12 @@ def test_replies_to_one_prompt_alone_are_scored_and_the_others_later(annotated: 
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        (["--with", "detoxify"], 2, "Unknown scorer 'detoxify'"),
-        (["--with", "lexical/x"], 2, "Unknown scorer 'lexical/x'"),
-        (["--with", "hf-text"], 2, "'hf-text' names no scorer: write hf-text/FOLDER"),
-        (["--with", "hf-text/nowhere"], 1, "There is no folder nowhere"),
-        (["--with", "perspective/nowhere.jsonl"], 1, "There is no file nowhere.jsonl"),
-        (["--with", "judge/sim/default"], 2, "A judge needs a --rubric"),
+        (["--scorer", "detoxify"], 2, "Unknown scorer 'detoxify'"),
+        (["--scorer", "lexical/x"], 2, "Unknown scorer 'lexical/x'"),
+        (["--scorer", "hf-text"], 2, "'hf-text' names no scorer: write hf-text/FOLDER"),
+        (["--scorer", "hf-text/nowhere"], 3, "There is no folder nowhere"),
+        (["--scorer", "perspective/nowhere.jsonl"], 1, "There is no file nowhere.jsonl"),
+        (["--scorer", "judge/sim/default"], 2, "A judge needs a --rubric"),
         (["--rubric", "a.txt"], 2, "other scorers take none"),
         (["--labels", "toxicity"], 2, "Unknown label of lexical 'toxicity'."),
         (["--name", "judge"], 2, "Scores cannot be called 'judge'"),

@@ -40,7 +40,7 @@ def llava(tmp_path: Path) -> str:
 
 
 def test_maps_arrays_and_an_index_are_written(asked: Command, llava: str) -> None:
-    made = asked("attention", "a", "--trials", "3,0,3", "--model", llava, "--to", "maps")
+    made = asked("attention", "a", "--trials", "3,0,3", "--model", llava, "--out", "maps")
     assert made.status == 0, made.err
     assert "Trial 0: trial-0-attention.png" in made.out
     rows = pl.read_csv("maps/index.csv")
@@ -66,7 +66,7 @@ def test_maps_arrays_and_an_index_are_written(asked: Command, llava: str) -> Non
 
 
 def table(command: Command) -> Path:
-    assert command("export", "a", "--to", "a.csv").status == 0
+    assert command("export", "a", "--out", "a.csv").status == 0
     return Path("a.csv")
 
 
@@ -74,7 +74,7 @@ def test_the_runs_own_model_is_the_default(facevalue: Command, llava: str) -> No
     few = ("--sample", "4", "--exact")
     facevalue("run", *DECISIONS, *few, "--model", llava, "--out", "mine")
     trial = pl.read_parquet("mine/responses/*.parquet")["trial"][0]
-    made = facevalue("attention", "mine", "--trials", str(trial), "--to", "maps")
+    made = facevalue("attention", "mine", "--trials", str(trial), "--out", "maps")
     assert made.status == 0, made.err
     assert set(pl.read_csv("maps/index.csv")["model"]) == {llava}
 
@@ -82,7 +82,7 @@ def test_the_runs_own_model_is_the_default(facevalue: Command, llava: str) -> No
 def test_single_pictures_have_no_sides(facevalue: Command, llava: str) -> None:
     facevalue("run", "stylisticbias", "--faces", "2", "--sample", "396", "--model", "sim/strong", "--out", "a")
     trial = pl.read_csv(table(facevalue))["trial"][0]
-    made = facevalue("attention", "a", "--trials", str(trial), "--model", llava, "--to", "maps")
+    made = facevalue("attention", "a", "--trials", str(trial), "--model", llava, "--out", "maps")
     assert made.status == 0, made.err
     assert pl.read_csv("maps/index.csv")["share_left"].null_count() == 3
     assert "left (even)" not in Path("maps/index.html").read_text()
@@ -94,7 +94,7 @@ def test_a_model_that_looks_beside_the_text_has_maps_of_the_layers_that_look(
     from tests.models.hf import tiny
 
     mllama = f"hf/{tiny.mllama(tmp_path / 'mllama')}"
-    made = asked("attention", "a", "--trials", "3", "--model", mllama, "--to", "maps")
+    made = asked("attention", "a", "--trials", "3", "--model", mllama, "--out", "maps")
     assert made.status == 0, made.err
     rows = pl.read_csv("maps/index.csv")
     assert rows["share_left"].to_numpy() + rows["share_right"].to_numpy() == pytest.approx(1, abs=1e-5)
@@ -118,7 +118,7 @@ def test_a_model_that_looks_beside_the_text_has_maps_of_the_layers_that_look(
     ],
 )
 def test_what_cannot_be_shown_is_said(asked: Command, options: list[str], status: int, says: str) -> None:
-    made = asked("attention", "a", *options, "--to", "maps")
+    made = asked("attention", "a", *options, "--out", "maps")
     assert made.status == status
     assert says in " ".join(made.err.replace("\u2502", " ").split())
     assert not Path("maps").exists()
@@ -128,21 +128,21 @@ def test_a_trial_that_was_not_asked_is_told_from_one_that_was(facevalue: Command
     facevalue("run", *DECISIONS, "--sample", "20", "--model", "sim/strong", "--out", "a")
     known = set(pl.read_parquet("a/responses/*.parquet")["trial"])
     other = next(trial for trial in range(144) if trial not in known)
-    made = facevalue("attention", "a", "--trials", str(other), "--model", "hf/x", "--to", "maps")
+    made = facevalue("attention", "a", "--trials", str(other), "--model", "hf/x", "--out", "maps")
     assert made.status == 1
     assert f"Trial {other} was not asked in a" in made.err
 
 
 def test_a_trial_without_a_picture_is_refused(facevalue: Command) -> None:
     facevalue("run", *DECISIONS, "--with", "no-image", "--model", "sim/strong", "--out", "a")
-    said = facevalue("attention", "a", "--trials", "287", "--model", "hf/x", "--to", "maps")
+    said = facevalue("attention", "a", "--trials", "287", "--model", "hf/x", "--out", "maps")
     assert said.status == 1
     assert "Trial 287 shows no picture" in said.err
 
 
 def test_without_torch_the_message_says_how_to_add_it(asked: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    made = asked("attention", "a", "--trials", "0", "--model", "hf/x", "--to", "maps")
+    made = asked("attention", "a", "--trials", "0", "--model", "hf/x", "--out", "maps")
     assert made.status == 1
     assert "pip install 'facevalue[hf]'" in made.err
 
@@ -150,6 +150,6 @@ def test_without_torch_the_message_says_how_to_add_it(asked: Command, monkeypatc
 def test_a_free_text_question_names_its_trial(facevalue: Command, llava: str) -> None:
     facevalue("run", "visbias", "--task", "form", "--forms", "1", "--model", "sim/default", "--out", "a")
     trial = pl.read_parquet("a/responses/*.parquet")["trial"][0]
-    made = facevalue("attention", "a", "--trials", str(trial), "--model", llava, "--to", "maps")
+    made = facevalue("attention", "a", "--trials", str(trial), "--model", llava, "--out", "maps")
     assert made.status == 1
     assert f"Trial {trial}: This question has no options" in made.err

@@ -18,7 +18,7 @@ def test_a_cluster_needs_a_place_that_all_nodes_can_write_to(facevalue: Command)
 
 def test_gpus_that_share_a_model_are_for_vllm(facevalue: Command) -> None:
     outcome = facevalue("run", "stylisticbias", "--model", "sim/default", "--tensor-parallel", "2", "--out", "here")
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert "--tensor-parallel is for models that vLLM runs (vllm/NAME); sim/default is none." in outcome.err
 
 

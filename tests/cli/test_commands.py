@@ -70,22 +70,22 @@ def test_studies_are_listed(facevalue: Command) -> None:
         (("run", "stylisticbias"), 2, "--model"),
         (("run", "stylisticbias", "--model", "simm/default"), 2, "sim/default"),
         (("run", "stylisticbias", "--model", "referense"), 2, "Did you mean 'reference' or 'reference/VARIANT'?"),
-        (("run", "stylisticbias", "--model", "reference/"), 1, "reference/VARIANT"),
+        (("run", "stylisticbias", "--model", "reference/"), 2, "reference/VARIANT"),
         (("run", "stylisticbias", "--model", "reference/none"), 2, "Known: bias-0, evenly, refuse."),
         (
             ("run", "stylisticbias", "--model", "reference", "--device", "cuda"),
-            1,
+            2,
             "--device is for models on this machine that PyTorch runs",
         ),
         (("run", "stylisticbias", "--model", "sim/defalt"), 2, "sim/default"),
-        (("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1"), 1, "#"),
+        (("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1"), 2, "#"),
         (("run", "stylisticbias", "--model", "sim/default", "--sample", "10"), 1, "too small"),
         (("run", "stylisticbias", "--model", "sim/default", "--manifest", "none.csv"), 1, "none.csv"),
         (("run", "stylisticbias", "--model", "sim/default", "--folders", "none"), 1, "none"),
         (("measure", "none"), 1, "not the folder of a run"),
         (("report", "none"), 1, "not the folder of a run"),
         (("report", "a", "b"), 2, "--out"),
-        (("export", "none", "--to", "x.csv"), 1, "not the folder of a run"),
+        (("export", "none", "--out", "x.csv"), 1, "not the folder of a run"),
         (("calibrate", "vignete"), 2, "stylisticbias"),
         (("calibrate", "--sizes", "many"), 2, "numbers of times the smallest audit"),
     ],
@@ -101,13 +101,13 @@ def test_user_errors_are_one_message_without_traceback(
 
 def test_nothing_answers_at_the_address(facevalue: Command) -> None:
     outcome = facevalue("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1#x", "--retries", "0", *SMALL)
-    assert outcome.status == 1
+    assert outcome.status == 3
     assert "127.0.0.1:9" in outcome.err
     assert "Traceback" not in outcome.err
 
 
 def test_a_run_is_measured_reported_and_exported(facevalue: Command, finished: Path) -> None:
-    assert "Signed bias shift" in facevalue("measure", str(finished), "--to", "estimates.csv").out
+    assert "Signed bias shift" in facevalue("measure", str(finished), "--out", "estimates.csv").out
     kept = pl.read_parquet(finished / "estimates.parquet")
     assert kept.filter(
         pl.col("low").is_null() & ~pl.col("method").str.contains("no interval|not measurable")
@@ -118,7 +118,7 @@ def test_a_run_is_measured_reported_and_exported(facevalue: Command, finished: P
     assert page.rstrip().endswith("</html>")
     assert "data:image/" in page
     for name in ("wide.csv", "wide.parquet"):
-        assert facevalue("export", str(finished), "--to", name).status == 0
+        assert facevalue("export", str(finished), "--out", name).status == 0
     wide = pl.read_parquet("wide.parquet")
     assert wide.height == pl.read_csv("wide.csv").height == StoredRun.open(finished).study.design.size
     assert {"prompt", "text", "weight", "na", "skin_tone", "model"} <= set(wide.columns)
@@ -329,7 +329,7 @@ def test_runs_declared_differently_are_not_judged_together(facevalue: Command, f
 def test_an_export_shows_the_reply_that_counts(facevalue: Command) -> None:
     args = ("--model", "sim/mumbler", "--out", "m", *SMALL, "--prompts", "released")
     facevalue("run", "stylisticbias", *args)
-    assert facevalue("export", "m", "--to", "m.parquet").status == 0
+    assert facevalue("export", "m", "--out", "m.parquet").status == 0
     wide = pl.read_parquet("m.parquet")
     counted = wide.filter(pl.col("weight").is_not_null())
     assert counted["text"].str.to_lowercase().str.contains(r"\(?[ab]\b").all()
@@ -365,7 +365,7 @@ def test_runs_of_different_samples_are_not_compared(facevalue: Command) -> None:
 def test_a_refusing_model_does_not_hide_the_others(facevalue: Command, finished: Path) -> None:
     for model, out in (("sim/strong", "b"), ("sim/refuser", "c")):
         facevalue("run", "stylisticbias", "--model", model, "--out", out, *SMALL)
-    assert facevalue("measure", "c", str(finished), "b", "--to", "all.parquet").status == 0
+    assert facevalue("measure", "c", str(finished), "b", "--out", "all.parquet").status == 0
     found = pl.read_parquet("all.parquet").filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())
     assert set(found["model"]) == {"sim/default", "sim/strong", "(all models)"}
     assert facevalue("report", "c", str(finished), "--out", "two.html").status == 0
@@ -374,7 +374,7 @@ def test_a_refusing_model_does_not_hide_the_others(facevalue: Command, finished:
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    [(("--seed", "-1"), "-1"), (("--temperature", "-1"), "greedy"), (("--temperature", "nan"), "nan")],
+    [(("--sample-seed", "-1"), "-1"), (("--temperature", "-1"), "greedy"), (("--temperature", "nan"), "nan")],
 )
 def test_impossible_numbers_are_refused(facevalue: Command, args: tuple[str, ...], message: str) -> None:
     outcome = facevalue("run", "stylisticbias", "--model", "sim/default", "--out", "x", *SMALL, *args)
@@ -384,9 +384,9 @@ def test_impossible_numbers_are_refused(facevalue: Command, args: tuple[str, ...
 
 
 def test_the_image_prompts_of_stylisticbias_are_written(facevalue: Command) -> None:
-    assert "4,635 prompts" in facevalue("prompts", "stylisticbias", "--to", "p.csv").out
+    assert "4,635 prompts" in facevalue("prompts", "stylisticbias", "--out", "p.csv").out
     assert set(pl.read_csv("p.csv")["figure"]) == {9, 10, 11}
-    assert "90 prompts" in facevalue("prompts", "stylisticbias", "--portraits", "--to", "q.parquet").out
+    assert "90 prompts" in facevalue("prompts", "stylisticbias", "--portraits", "--out", "q.parquet").out
 
 
 def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_is_compared_with(

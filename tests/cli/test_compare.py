@@ -17,7 +17,7 @@ from rich.console import Console
 
 from facevalue.cli import compare as command
 from facevalue.cli import main
-from facevalue.cli.compare import show
+from facevalue.cli.compare import text
 from facevalue.measures.estimates import schema
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
@@ -168,7 +168,7 @@ def test_runs_without_a_measure_to_compare_are_one_message(facevalue: Command, m
 
 def test_many_activities_are_listed_by_size() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compared_tables(STUDY, estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
+    console.print(*text(compared_tables(STUDY, estimates(9), estimates(9, shift=12.0)), ("real", "drawn")), sep="\n")
     said = console.export_text().splitlines()
     start = next(i for i, line in enumerate(said) if "largest of 36" in line)
     assert "male asian" in said[start + 2]
@@ -178,7 +178,7 @@ def test_many_activities_are_listed_by_size() -> None:
 def test_identities_are_worded_as_the_study_words_them() -> None:
     console = Console(width=160, record=True, file=StringIO())
     found = compared_tables(STUDY, estimates(3), estimates(2), titles={"identity": {"asian": "Asian"}})
-    show(found, console, ("real", "drawn"))
+    console.print(*text(found, ("real", "drawn")), sep="\n")
     said = console.export_text()
     assert "male Asian" in said
     assert "female Asian a2" in said
@@ -192,14 +192,17 @@ def test_values_without_limits_have_the_decimals_that_their_size_needs(size: flo
     first = estimates().with_columns(pl.lit(10.0 * size).alias("value"), pl.lit(size / 4).alias("se"))
     second = first.with_columns(pl.col("value") + 10.0 * size)
     console = Console(width=200, record=True, file=StringIO())
-    show(compared_tables(declared("vignette", unlimited, COMPARED, LABELS), first, second), console, ("real", "drawn"))
+    console.print(
+        *text(compared_tables(declared("vignette", unlimited, COMPARED, LABELS), first, second), ("real", "drawn")),
+        sep="\n",
+    )
     digits = len(interval.split(maxsplit=1)[0].split(".")[1])
     assert all(len(number.split(".")[1]) >= digits for number in re.findall(r"\d+\.\d+", console.export_text()))
 
 
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compared_tables(STUDY, estimates(3), estimates(2)), console, ("real", "drawn"))
+    console.print(*text(compared_tables(STUDY, estimates(3), estimates(2)), ("real", "drawn")), sep="\n")
     assert "Only in real: 4 (race decision identity female black a2" in console.export_text()
 
 

@@ -28,14 +28,14 @@ def test_words_go_to_a_judge_and_to_people_and_both_stand_in_the_report(asked: C
     judged = asked("judge", str(RUN), "--model", "sim/default")
     assert judged.status == 0, judged.err
     assert "prose 0, refused 0, empty 0" in judged.out
-    assert asked("measure", str(RUN), "--to", "e.parquet").status == 0
+    assert asked("measure", str(RUN), "--out", "e.parquet").status == 0
     found = pl.read_parquet("e.parquet")
     listed = found.filter(pl.col("measure").is_in(["pmi", "pmi_least"])).select("group", "word")
     flags = found.filter(pl.col("measure") == "stereotype_flag")
     assert set(flags.select("group", "word").rows()) == set(listed.rows())
     assert 0 < flags["value"].sum() < flags.height
 
-    sent = asked("questionnaire", str(RUN), "--to", "words.csv", "--most", "2")
+    sent = asked("questionnaire", str(RUN), "--out", "words.csv", "--most", "2")
     assert sent.status == 0, sent.err
     with Path("words.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -77,10 +77,10 @@ def test_replies_without_words_of_groups_leave_nothing_to_judge(facevalue: Comma
         "--model", "sim/default")  # fmt: skip
     out = facevalue("judge", str(RUN), "--model", "sim/default")
     assert (out.status, "there is nothing to judge" in out.out) == (0, True)
-    none = facevalue("questionnaire", str(RUN), "--to", "words.csv")
+    none = facevalue("questionnaire", str(RUN), "--out", "words.csv")
     assert (none.status, "there is nothing to rate" in none.err) == (1, True)
 
 
 def test_least_kl_is_not_of_words(asked: Command) -> None:
-    out = asked("questionnaire", str(RUN), "--to", "words.csv", "--least-kl", "1")
+    out = asked("questionnaire", str(RUN), "--out", "words.csv", "--least-kl", "1")
     assert (out.status, "--most says how many" in out.err) == (1, True)

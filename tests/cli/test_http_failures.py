@@ -46,19 +46,19 @@ def test_failures_are_no_answers_of_the_model(facevalue: Command, server: Misbeh
     with server.served():
         server.otherwise = failing
         status, said = run(facevalue, server.spec)
-        assert status == 1
+        assert status == 3
         assert "12 of 24 requests failed (50.0%), most often with “HTTP 400: no such field: <b>images</b>”" in said
         assert "Not complete" in said
 
         measured = facevalue("measure", "run")
-        assert "12 of 24 requests failed (50.0%)" in measured.out
+        assert "12 of 24 requests failed (50.0%)" in measured.err
         kept = pl.read_parquet("run/estimates.parquet").filter(pl.col("intervention").is_null())
         for rate in ("na_rate", "refusal_rate"):
             assert kept.filter(pl.col("measure") == rate)["value"].drop_nulls().unique().to_list() == [0.0]
 
-        assert facevalue("report", "run", "--json", "page.json").status == 0
-        page = Path("page.json").read_text()
-        (card,) = [card for card in _cards(json.loads(page)) if card["name"] == "failed"]
+        reported = facevalue("report", "run", "--json")
+        assert reported.status == 0
+        (card,) = [card for card in _cards(json.loads(reported.out)) if card["name"] == "failed"]
         assert (card["value"], card["status"]) == ("50.0% (12 of 24)", "problem")
         assert "no such field: <b>images</b>" in card["note"]
         assert "no such field: &lt;b&gt;images" in Path("run/report.html").read_text()
@@ -68,8 +68,9 @@ def test_failures_are_no_answers_of_the_model(facevalue: Command, server: Misbeh
         assert run(facevalue, server.spec)[0] == 0
         assert fv.open_run("run").complete
     assert scan_responses(Path("run")).collect()["status"].unique().to_list() == ["ok"]
-    assert facevalue("report", "run", "--json", "page.json").status == 0
-    assert not [card for card in _cards(json.loads(Path("page.json").read_text())) if card["name"] == "failed"]
+    assert not [
+        card for card in _cards(json.loads(facevalue("report", "run", "--json").out)) if card["name"] == "failed"
+    ]
 
 
 def _cards(page: object) -> list[dict[str, str]]:
@@ -91,7 +92,7 @@ def test_the_tally_keeps_failures_apart(facevalue: Command, server: Misbehaving)
     assert (tally.asked, tally.failed, tally.valid, tally.na) == (24, 12, 12, {})
     assert replies["status"].cast(pl.String).unique().to_list() == ["ok"]
     assert sum(chunk.height for chunk in answers(stored, failed=True)) == 24
-    assert facevalue("export", "run", "--to", "all.csv").status == 0
+    assert facevalue("export", "run", "--out", "all.csv").status == 0
     assert pl.read_csv("all.csv")["error"].drop_nulls().len() == 12
 
 
@@ -100,7 +101,7 @@ def test_a_run_of_failures_alone_says_so(facevalue: Command, server: Misbehaving
         server.script = [lambda exchange: exchange.say("(a)")] * 2
         server.otherwise = lambda exchange: exchange.error(422, "bad picture")
         status, said = run(facevalue, server.spec)
-    assert status == 1
+    assert status == 3
     assert "20 requests in a row failed for good, the last with: HTTP 422: bad picture." in said
     for command in (("measure", "run"), ("report", "run")):
         done = facevalue(*command)
@@ -118,7 +119,7 @@ def test_failures_in_a_row_end_the_run_with_the_servers_words(
         server.otherwise = lambda exchange: exchange.error(status, "bad \x1b[2Jfield")
         more = ("--scenarios", "wealthy,polite", "--retries", "0", "--concurrency", concurrency)
         code, said = run(facevalue, server.spec, *more)
-    assert code == 1
+    assert code == 3
     assert f"20 requests in a row failed for good, the last with: HTTP {status}: bad \\x1b[2Jfield." in said
     assert len(server.asked) < 4 + 20 + 2 * int(concurrency)
 
@@ -128,7 +129,7 @@ def test_mostly_failures_end_the_run_too(facevalue: Command, server: Misbehaving
         turns = iter(range(1_000))
         server.otherwise = lambda e: e.error(400, "odd") if next(turns) % 12 else e.say("(a)")
         code, said = run(facevalue, server.spec, "--faces", "8", "--scenarios", "wealthy,polite")
-    assert code == 1
+    assert code == 3
     assert "90 of 100 requests failed for good, the last with: HTTP 400: odd." in said
 
 

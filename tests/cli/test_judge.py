@@ -79,7 +79,7 @@ def judged_by(monkeypatch: pytest.MonkeyPatch, model: Judging) -> Judging:
 
 def shares(facevalue: Command) -> dict[str, float]:
     """Shares of fields by route, over all attributes."""
-    out = facevalue("measure", RUN, "--to", "e.parquet")
+    out = facevalue("measure", RUN, "--out", "e.parquet")
     assert out.status == 0, out.err
     found = pl.read_parquet("e.parquet").filter((pl.col("measure") == "field_share") & pl.col("attribute").is_null())
     return dict(found.select(pl.col("route").cast(pl.String), "value").iter_rows())
@@ -120,7 +120,7 @@ def test_an_invented_category_is_counted_and_never_used(asked: Command, monkeypa
 def test_failures_are_not_stored_and_are_asked_again(asked: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = judged_by(monkeypatch, Judging(["(a)", None]))
     out = asked("judge", RUN, "--model", "told")
-    assert out.status == 1
+    assert out.status == 3
     assert "(hung). The same command asks them again." in out.err
     total, failed = len(judge.asked), len(judge.asked) // 2
     again = judged_by(monkeypatch, Judging(["(a)"]))
@@ -134,7 +134,7 @@ def test_failures_are_not_stored_and_are_asked_again(asked: Command, monkeypatch
 def test_what_came_before_the_end_is_kept(asked: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     judged_by(monkeypatch, Judging(["(b)"], ends=True))
     out = asked("judge", RUN, "--model", "told")
-    assert (out.status, "The server is gone" in out.err) == (1, True)
+    assert (out.status, "The server is gone" in out.err) == (3, True)
     found = read_judgments(Path(RUN))
     assert found is not None
     assert [one.verdict for one in found.judgments.values()] == [ReplyKind.CATEGORY]

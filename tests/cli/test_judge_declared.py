@@ -32,7 +32,7 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     assert judged.status == 0, judged.err
     assert "different texts that no rule settles" in judged.out
     assert "was asked about 0" in run("judge", RUN, "--model", "sim/strong").out
-    packet = run("questionnaire", RUN, "--sorted", "tone", "--to", "texts.csv", "--most", "12")
+    packet = run("questionnaire", RUN, "--sorted", "tone", "--out", "texts.csv", "--most", "12")
     assert packet.status == 0, packet.err
     assert "12 texts" in packet.out
     assert "warm: Warm" in packet.out
@@ -53,9 +53,9 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--sorted", "tune", "--to", "x.csv"), "Unknown sorting 'tune'. Did you mean 'tone'"),
+        (("--sorted", "tune", "--out", "x.csv"), "Unknown sorting 'tune'. Did you mean 'tone'"),
         (("--sorted", "tone"), "Say where the texts go"),
-        (("--sorted", "tone", "--to", "x.html"), "Say where the texts go"),
+        (("--sorted", "tone", "--out", "x.html"), "Say where the texts go"),
         (("--sorted", "tone", "--ratings", "absent.csv"), "absent.csv"),
     ],
 )

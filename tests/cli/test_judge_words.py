@@ -81,7 +81,7 @@ def judged_by(monkeypatch: pytest.MonkeyPatch, model: Judging) -> Judging:
 
 
 def flags(facevalue: Command) -> dict[str, float]:
-    out = facevalue("measure", str(RUN), "--to", "e.parquet")
+    out = facevalue("measure", str(RUN), "--out", "e.parquet")
     assert out.status == 0, out.err
     found = pl.read_parquet("e.parquet").filter(pl.col("measure") == "word_flag")
     return dict(found.select("word", "value").iter_rows())
@@ -114,7 +114,7 @@ def test_prose_and_refusals_are_counted_and_judge_nothing(asked: Command, monkey
 def test_a_judge_that_fails_midway_is_asked_again(asked: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     judged_by(monkeypatch, Judging(["[]", None, "frail"]))
     out = asked("judge", str(RUN), "--model", "told")
-    assert out.status == 1
+    assert out.status == 3
     assert "Without an answer: 2 (hung). The same command asks them again." in out.err
     rest = judged_by(monkeypatch, Judging(["[]"]))
     assert asked("judge", str(RUN), "--model", "told").status == 0
@@ -124,7 +124,7 @@ def test_a_judge_that_fails_midway_is_asked_again(asked: Command, monkeypatch: p
 def test_what_came_before_the_end_is_kept(asked: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     judged_by(monkeypatch, Judging(["frail"], ends=True))
     out = asked("judge", str(RUN), "--model", "told")
-    assert (out.status, "The server is gone" in out.err) == (1, True)
+    assert (out.status, "The server is gone" in out.err) == (3, True)
     found = read_word_judgments(RUN)
     assert found is not None
     assert [reply.words for reply in found.known.values()] == [("frail",)]

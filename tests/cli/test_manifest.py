@@ -111,7 +111,7 @@ def test_what_names_tell(facevalue: Command, names: list[str], study: str, row: 
     Path("own.toml").write_text(OWN)
     for name in names:
         draw(Path("p") / name)
-    facevalue("manifest", "init", "p", "--for", study, "--to", "p/list.csv")
+    facevalue("manifest", "init", "p", "--for", study, "--out", "p/list.csv")
     assert row in Path("p/list.csv").read_text().splitlines()
 
 
@@ -135,10 +135,10 @@ def test_a_list_is_never_overwritten_unasked(facevalue: Command) -> None:
 
 def test_a_list_elsewhere_has_paths_that_are_found(facevalue: Command) -> None:
     faces(Path("a/p"))
-    assert facevalue("manifest", "init", "a/p", "--to", "list.csv").status == 0
+    assert facevalue("manifest", "init", "a/p", "--out", "list.csv").status == 0
     assert facevalue("manifest", "check", "list.csv").status == 0
     Path("b").mkdir()
-    done = facevalue("manifest", "init", "a/p", "--to", "b/list.csv")
+    done = facevalue("manifest", "init", "a/p", "--out", "b/list.csv")
     assert "facevalue manifest check b/list.csv --root a/p" in done.out
     assert facevalue("manifest", "check", "b/list.csv", "--root", "a/p").status == 0
 
@@ -148,7 +148,7 @@ def test_a_list_elsewhere_has_paths_that_are_found(facevalue: Command) -> None:
     [
         (("init", "nowhere"), 1, "There is no folder nowhere"),
         (("init", "empty"), 1, "holds no picture"),
-        (("init", "p", "--to", "x.parquet"), 1, "does not end in .csv"),
+        (("init", "p", "--out", "x.parquet"), 2, "does not end in .csv"),
         (("init", "p", "--for", "stylistcbias"), 2, "Did you mean 'stylisticbias'"),
         (("check", "nowhere.csv"), 1, "There is no file nowhere.csv"),
         (("check", "p/a.png"), 1, "a manifest is a .csv"),

@@ -67,20 +67,20 @@ def test_a_run_in_a_bucket_is_run_resumed_measured_shown_exported_compared_and_c
     again = facevalue("run", *STUDY, "--out", URL)
     assert "1,800 of 1,800 requests are stored already" in again.err
     for run, to in (("folder", "folder.csv"), (URL, "bucket.csv")):
-        assert facevalue("measure", run, "--to", to).status == 0
+        assert facevalue("measure", run, "--out", to).status == 0
     assert estimates("folder.csv").height > 50
     assert estimates("folder.csv").equals(estimates("bucket.csv"))
     told = facevalue("verify", URL)
     assert told.out == f"{URL}: sound. 1,800 replies that count in 2 shards.\n"
     told = facevalue("report", URL)
     assert f"Also: {URL}/report.html" in told.out
-    assert facevalue("export", URL, "--to", "replies.parquet").out.startswith("1,800 responses")
+    assert facevalue("export", URL, "--out", "replies.parquet").out.startswith("1,800 responses")
     assert facevalue("compare", f"a={URL}", "b=folder").status == 0
     assert facevalue("plan", *STUDY[:5], "--pilot", URL, "--detect", "0.05").status == 0
     told = facevalue("annotate", URL)
     assert told.status == 2
     assert f"'facevalue fetch {URL} FOLDER' brings the run into one" in told.err
-    assert facevalue("fetch", URL, "here").status == 0
+    assert facevalue("fetch", URL, "--out", "here").status == 0
     assert "1,800 of 1,800" in facevalue("run", *STUDY, "--out", "here").err
     opened = fv.open_run(URL)
     assert repr(opened).startswith(f"Run('{URL}', study='stylisticbias'")
@@ -166,7 +166,7 @@ def test_bad_places_are_told_of_in_one_sentence(server: Server, facevalue: Comma
 def test_a_prefix_that_holds_another_run_is_refused(server: Server, facevalue: Command) -> None:
     one = ("stylisticbias", "--faces", "1M,1F", "--model", "sim/default", "--out", "s3://audit/runs/other")
     assert facevalue("run", *one, "--sample", "600").status == 0
-    told = facevalue("run", *one, "--sample", "600", "--seed", "2")
+    told = facevalue("run", *one, "--sample", "600", "--sample-seed", "2")
     assert "was begun with other settings: seed: 0 in the folder, 2 asked" in told.err
     told = facevalue("run", *one[:2], "2M,2F", *one[3:])
     assert "lists other pictures than the study now has" in told.err

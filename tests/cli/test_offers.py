@@ -19,8 +19,8 @@ STUDIES_WITHOUT_GAPS = ("visbias", "modscan", "counterfactuals")
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("prompts", "visbias", "--to", "p.csv"), "visbias offers no image prompts; stylisticbias, vignette and"),
-        (("prompts", "vignete", "--to", "p.csv"), "Did you mean 'vignette'?"),
+        (("prompts", "visbias", "--out", "p.csv"), "visbias offers no image prompts; stylisticbias, vignette and"),
+        (("prompts", "vignete", "--out", "p.csv"), "Did you mean 'vignette'?"),
         (("reproduce", "stylisticbais"), "Did you mean 'stylisticbias' or 'visbias'?"),
         (("reproduce", "visbias"), "visbias is recomputed from its released answers"),
         (("reproduce", "vignette", "--data", "."), "there is no --data"),
@@ -38,7 +38,7 @@ def test_what_a_study_does_not_offer_is_one_sentence(facevalue: Command, args: t
 
 def test_so_it_is_for_runs(facevalue: Command) -> None:
     assert facevalue(*VIGNETTE).status == 0
-    asked = facevalue("questionnaire", "r", "--to", "q.html")
+    asked = facevalue("questionnaire", "r", "--out", "q.html")
     assert (asked.status, asked.err) == (
         1,
         "Error: r: vignette offers no questionnaire; visbias and counterfactuals do.\n",
@@ -50,7 +50,7 @@ def test_so_it_is_for_runs(facevalue: Command) -> None:
 
 def test_calibration_on_the_reference_model_names_the_study_that_has_it(facevalue: Command) -> None:
     outcome = facevalue("calibrate", "vignette", "--model", "reference")
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert "leave out --model reference, or calibrate stylisticbias." in outcome.err
 
 

@@ -48,7 +48,7 @@ def test_an_example_is_planned_run_measured_reported_and_exported(name: str, wri
     page = (Path(folder) / "report.html").read_text()
     assert "<h1" in page
     assert 'class="example"' in page  # of the page that a study without one has
-    assert written("export", folder, "--to", "wide.parquet").status == 0
+    assert written("export", folder, "--out", "wide.parquet").status == 0
     assert pl.read_parquet("wide.parquet").height == plan["requests"]
     assert written("verify", folder).status == 0
 
@@ -113,7 +113,7 @@ def test_two_models_are_reported_together(written: Command) -> None:
 
 def test_a_published_study_is_narrowed(written: Command) -> None:
     text = 'like = "vignette"\n[settings]\n'
-    text += 'paradigm = ["decision"]\ndimension = ["race"]\npictures = "none"\nseeds = [4, 5]\n'
+    text += 'paradigm = ["decision"]\ndimension = ["race"]\ndrawings = "none"\nseeds = [4, 5]\n'
     Path("mine.toml").write_text(text)
     both = json.loads(written("plan", "mine.toml", "--json").out)
     plain = json.loads(
@@ -129,7 +129,7 @@ def test_a_published_study_is_narrowed(written: Command) -> None:
 def test_a_file_is_never_overwritten(written: Command) -> None:
     assert written("new", "hiring-screen.toml").status == 1
     assert "already exists" in written("new", "hiring-screen.toml").err
-    assert written("new", "study.txt").status == 1
+    assert written("new", "study.txt").status == 2
     assert "Did you mean 'stylisticbias'" in written("new", "x.toml", "--like", "stylisticbia").err
 
 

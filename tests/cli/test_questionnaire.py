@@ -45,7 +45,7 @@ def rated(name: str, rows: Sequence[dict[str, str]], ratings: Sequence[object]) 
 
 
 def test_strong_pairs_go_out_and_ratings_become_verdicts(asked: Command) -> None:
-    out = asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "4")
+    out = asked("questionnaire", RUN, "--out", "asked.csv", "--least-kl", "0.3", "--most", "4")
     assert out.status == 0, out.err
     assert "4 statements with a divergence above 0.3 nats" in out.out
     rows = statements("asked.csv")
@@ -58,7 +58,7 @@ def test_strong_pairs_go_out_and_ratings_become_verdicts(asked: Command) -> None
         rated("di.csv", rows, [3, 3, 3, 3]),
     ]
     given = [part for file in files for part in ("--ratings", file)]
-    read = asked("questionnaire", RUN, *given, "--to", "judged.csv", "--json")
+    read = asked("questionnaire", RUN, *given, "--out", "judged.csv", "--json")
     assert read.status == 0, read.err
     found = json.loads(read.out)
     assert found["left_out"] == ["di"]
@@ -81,7 +81,7 @@ def test_strong_pairs_go_out_and_ratings_become_verdicts(asked: Command) -> None
 
 
 def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
-    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "3")
+    asked("questionnaire", RUN, "--out", "asked.csv", "--least-kl", "0.3", "--most", "3")
     rows = statements("asked.csv")
     told = ((5, 1, 2), (4, 1, 3), (5, 2, 3), (3, 3, 3))
     files = [rated(f"{name}.csv", rows, given) for name, given in zip(("ann", "bo", "cy", "di"), told, strict=True)]
@@ -91,8 +91,8 @@ def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
     assert "of 0" not in first.out
     assert f"Kept in {PLACE.parent}: facevalue report {RUN}" in first.out
     again = asked("questionnaire", RUN, *given, "--json")
-    assert "in place of 3 given before" in again.err
     assert json.loads(again.out)["raters"] == 3
+    assert json.loads(again.out)["replaced"] == 3
     kept = pl.read_parquet(PLACE)
     assert kept.schema == {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
     assert kept.height == 12
@@ -109,7 +109,7 @@ def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
 
 
 def test_quick_responses_are_left_out_and_named_also_in_the_report(asked: Command) -> None:
-    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "2")
+    asked("questionnaire", RUN, "--out", "asked.csv", "--least-kl", "0.3", "--most", "2")
     rows = statements("asked.csv")
     for name, told, seconds in (("ann", (5, 1), 90), ("bo", (4, 2), 500), ("cy", (4, 1), 300)):
         lines = [f"{name},{row['item']},{rating},{seconds}" for row, rating in zip(rows, told, strict=True)]
@@ -125,7 +125,7 @@ def test_quick_responses_are_left_out_and_named_also_in_the_report(asked: Comman
 
 
 def test_if_no_pair_passes_the_strongest_above_their_floor_are_asked_about_and_it_is_said(asked: Command) -> None:
-    out = asked("questionnaire", RUN, "--to", "asked.html", "--least-kl", "50", "--most", "3")
+    out = asked("questionnaire", RUN, "--out", "asked.html", "--least-kl", "50", "--most", "3")
     assert out.status == 0, out.err
     assert "No pair has a divergence above 50 nats" in out.out
     assert "the 3 statements furthest above their noise floor" in out.out
@@ -133,7 +133,7 @@ def test_if_no_pair_passes_the_strongest_above_their_floor_are_asked_about_and_i
 
 
 def test_mistakes_are_one_message(asked: Command) -> None:
-    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "2")
+    asked("questionnaire", RUN, "--out", "asked.csv", "--least-kl", "0.3", "--most", "2")
     rows = statements("asked.csv")
     strange = rated("strange.csv", [{**rows[0], "item": "q-0000000000"}], [3])
     twice = rated("twice.csv", [rows[0], rows[0]], [3, 4])
@@ -145,10 +145,9 @@ def test_mistakes_are_one_message(asked: Command) -> None:
         (("--ratings", alike), 1, "No rating counts. Left out, as published: alike, who rated all alike."),
         (("--ratings", empty), 1, "empty.csv: holds no rating"),
         (("--ratings", "none.csv"), 1, "There is no file none.csv"),
-        (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is not a .csv file"),
+        (("--ratings", alike, "--out", "judged.html"), 2, "judged.html is not a .csv file"),
         (("--ratings", alike, "--most", "3"), 2, "leave them out with --ratings"),
-        (("--to", "asked.pdf"), 1, "neither .html nor .csv"),
-        (("--to", "asked.csv", "--json"), 2, "give --ratings"),
+        (("--out", "asked.pdf"), 2, "neither .html nor .csv"),
         ((), 2, "Say where the questionnaire goes"),
     ):
         out = asked("questionnaire", RUN, *given)
@@ -160,7 +159,7 @@ def test_mistakes_are_one_message(asked: Command) -> None:
 def test_runs_without_forms_are_refused(facevalue: Command) -> None:
     small = ("--occupation", "doctor", "--model", "sim/default")
     assert facevalue("run", "visbias", "--task", "mcq", *small).status == 0
-    out = facevalue("questionnaire", RUN, "--to", "asked.csv")
+    out = facevalue("questionnaire", RUN, "--out", "asked.csv")
     assert (out.status, out.out) == (1, "")
     assert "This run has no forms" in out.err
 
@@ -168,7 +167,7 @@ def test_runs_without_forms_are_refused(facevalue: Command) -> None:
 def test_runs_of_other_studies_are_refused(facevalue: Command) -> None:
     small = ("--faces", "4", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     assert facevalue("run", "stylisticbias", *small, "--model", "sim/default").status == 0
-    out = facevalue("questionnaire", "runs/stylisticbias-sim-default", "--to", "asked.csv")
+    out = facevalue("questionnaire", "runs/stylisticbias-sim-default", "--out", "asked.csv")
     assert out.status == 1
     assert "stylisticbias offers no questionnaire; visbias and counterfactuals do" in out.err
 

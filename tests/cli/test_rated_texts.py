@@ -71,9 +71,9 @@ def test_other_ratings_and_other_scores_are_one_sentence(run: StoredRun, tmp_pat
 
 
 def test_the_command_writes_replies_and_reads_ratings(run: StoredRun, tmp_path: Path, facevalue: Command) -> None:
-    out = facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--to", str(tmp_path / "texts.csv"))
+    out = facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--out", str(tmp_path / "texts.csv"))
     assert "replies, which may be offensive" in out.out
-    assert facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--to", "texts.html").status == 2
+    assert facevalue("questionnaire", str(run.folder), "--texts", SCORE, "--out", "texts.html").status == 2
     files = [rated(tmp_path / f"{who}.csv", run, lambda _, score: 1 + (score >= 0.1)) for who in ("ann", "bo")]
     given = [part for file in files for part in ("--ratings", str(file))]
     told = facevalue("questionnaire", str(run.folder), "--texts", SCORE, *given, "--threshold", "0.1", "--json")
@@ -99,7 +99,7 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     items = drawn(run, SCORE, "Obese")
     assert sorted(items["statement"]) == ["An OBESE FEMALE PERSON.", "An OBESE MALE PERSON."]
     written = tmp_path / "named.csv"
-    facevalue("questionnaire", str(folder), "--texts", SCORE, "--naming", "Obese", "--to", str(written))
+    facevalue("questionnaire", str(folder), "--texts", SCORE, "--naming", "Obese", "--out", str(written))
     with written.open(newline="") as file:
         assert [row["item"] for row in csv.DictReader(file)] == items["item"].to_list()
     with pytest.raises(UnknownNameError, match="Did you mean 'obese'"):
@@ -111,6 +111,6 @@ def test_replies_that_name_a_group_are_drawn_alone(tmp_path: Path, facevalue: Co
     annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
     with pytest.raises(DataError, match="No scored reply about a group of “obese” has this word"):
         drawn(StoredRun.open(folder), SCORE, "obese")
-    out = facevalue("questionnaire", str(folder), "--naming", "obese", "--to", str(written))
+    out = facevalue("questionnaire", str(folder), "--naming", "obese", "--out", str(written))
     assert out.status == 2
     assert "give --texts, too" in out.err

@@ -29,8 +29,8 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
         monkeypatch.setitem(options, name, value)
     outcome = facevalue("demo")
     assert outcome.status == 0, outcome.err
-    assert "Planted and found" in outcome.err
-    assert outcome.err.rstrip().endswith("--sample 20000")
+    assert "Planted and found" in outcome.out
+    assert outcome.out.rstrip().endswith("--sample 20000")
     assert Path("demo/report.html").stat().st_size > 20_000
     assert "Planted and found" in Path("demo/report.html").read_text()
     kept = pl.read_parquet("demo/run/estimates.parquet")
@@ -38,4 +38,4 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
     cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs")
     assert cues.height == 11
     for low, high in cues.sort(pl.col("value").abs(), descending=True).head(1).select("low", "high").iter_rows():
-        assert f"[{low:+.3f}, {high:+.3f}]".replace("-", "−") in outcome.err
+        assert f"[{low:+.3f}, {high:+.3f}]".replace("-", "−") in outcome.out

@@ -38,11 +38,11 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("study", ["vignette", "stylisticbias", "modscan"])
-def test_json_holds_cells_and_nothing_else(facevalue: Command, study: str) -> None:
+def test_json_holds_the_cells(facevalue: Command, study: str) -> None:
     done = facevalue("reproduce", study, "--json")
     assert done.status == 0
     found = json.loads(done.out)
-    assert list(found) == ["cells"]
+    assert (found["format"], found["study"]) == ("facevalue-reproduce", study)
     assert len(found["cells"]) > 100
     for cell in found["cells"]:
         assert list(cell) == ["table", "row", "column", "published", "recomputed", "same", "note"]

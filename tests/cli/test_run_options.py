@@ -50,7 +50,7 @@ def settings(folder: str = "run") -> dict[str, object]:
 
 def test_a_run_stops_at_its_cost_and_goes_on_with_more(facevalue: Command, server: Misbehaving) -> None:
     first = run(facevalue, server.spec, *PRICES, "--max-cost", "10")
-    assert first.status == 1
+    assert first.status == 3
     assert "The whole run costs" in first.err
     assert "It stops at 10.00." in first.err
     assert "The run has cost 10.00, its limit is 10.00." in first.err
@@ -58,7 +58,7 @@ def test_a_run_stops_at_its_cost_and_goes_on_with_more(facevalue: Command, serve
     assert stored().height == 10
 
     again = run(facevalue, server.spec, *PRICES, "--max-cost", "10")
-    assert (again.status, stored().height) == (1, 10)
+    assert (again.status, stored().height) == (3, 10)
 
     more = run(facevalue, server.spec, *PRICES, "--max-cost", "100")
     assert (more.status, stored().height) == (0, 24)
@@ -107,7 +107,7 @@ def test_limits_of_tokens_are_whole_numbers(server: Misbehaving) -> None:
 def test_a_model_that_counts_no_tokens_has_no_limit_of_cost(facevalue: Command, server: Misbehaving) -> None:
     server.otherwise = lambda e: e.json(200, {"choices": [{"message": {"content": "(a)"}, "finish_reason": "stop"}]})
     done = run(facevalue, server.spec, *PRICES, "--max-cost", "10")
-    assert done.status == 1
+    assert done.status == 3
     assert "does not count its tokens" in done.err
     assert stored().height < 24
 
@@ -188,7 +188,7 @@ def test_a_reply_cut_off_while_thinking_counts_as_cut(facevalue: Command, server
 
 def test_only_servers_are_told_about_tokens(facevalue: Command) -> None:
     done = run(facevalue, "sim/default", "--max-tokens", "8", "--reasoning-effort", "low")
-    assert done.status == 1
+    assert done.status == 2
     assert "--max-tokens and --reasoning-effort are for models behind a server; sim/default is none." in done.err
     with pytest.raises(UnknownNameError, match="Did you mean 'medium'"):
         fv.model("sim/default", reasoning_effort="mediun")
@@ -213,7 +213,7 @@ def test_what_a_server_does_not_take_is_said(facevalue: Command, server: Misbeha
 def test_two_runs_of_one_model_stand_side_by_side_by_name(facevalue: Command) -> None:
     for name in ("before", "after"):
         assert run(facevalue, "sim/default", "--name", name, out=name).status == 0
-    assert facevalue("measure", "before", "after", "--to", "both.csv").status == 0
+    assert facevalue("measure", "before", "after", "--out", "both.csv").status == 0
     assert set(pl.read_csv("both.csv")["model"]) >= {"before", "after"}
     assert facevalue("report", "before", "after", "--out", "both.html").status == 0
     one, two = (StoredRun.open(Path(name)) for name in ("before", "after"))
@@ -256,7 +256,7 @@ def test_a_log_says_what_happened_and_no_key(facevalue: Command, server: Misbeha
             exchange.say("(a)")
 
     server.otherwise = behave
-    assert run(facevalue, server.spec, "--log", "log.txt").status == 1
+    assert run(facevalue, server.spec, "--log", "log.txt").status == 3
     lines = Path("log.txt").read_text().splitlines()
     assert all(line[:2] == "20" and line.split(" ")[1] in ("INFO", "WARNING", "ERROR") for line in lines)
     assert "24 of 24 requests to make" in lines[0]
@@ -266,7 +266,7 @@ def test_a_log_says_what_happened_and_no_key(facevalue: Command, server: Misbeha
     assert "base64" not in "".join(lines)
 
     server.otherwise = lambda exchange: exchange.error(401, "no")
-    assert run(facevalue, server.spec, "--log", "log.txt").status == 1
+    assert run(facevalue, server.spec, "--log", "log.txt").status == 3
     assert "ERROR" in Path("log.txt").read_text().splitlines()[-1]
     nowhere = run(facevalue, server.spec, "--log", "no/such/folder/log.txt")
     assert nowhere.status == 2
@@ -275,13 +275,13 @@ def test_a_log_says_what_happened_and_no_key(facevalue: Command, server: Misbeha
 
 def test_export_as_json_lines(facevalue: Command) -> None:
     assert run(facevalue, "sim/default", "--exact").status == 0
-    assert facevalue("export", "run", "--to", "all.jsonl").status == 0
+    assert facevalue("export", "run", "--out", "all.jsonl").status == 0
     rows = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
     assert len(rows) == 24
     assert {len(row["probs"]) for row in rows} == {2}
     assert rows[0]["scenario"] == "wealthy"
-    wrong = facevalue("export", "run", "--to", "all.xlsx")
-    assert wrong.status == 1
+    wrong = facevalue("export", "run", "--out", "all.xlsx")
+    assert wrong.status == 2
     assert "is not .parquet, .csv or .jsonl" in wrong.err
 
 
@@ -294,7 +294,7 @@ def test_a_temperature_that_no_server_takes_is_refused(facevalue: Command, tempe
 
 def test_the_reference_model_is_not_asked_what_it_declines(facevalue: Command) -> None:
     done = facevalue("run", "visbias", "--task", "mcq", "--model", "reference", "--out", "run")
-    assert done.status == 1
+    assert done.status == 3
     assert "reference declines every question of this study" in done.err
     assert "it was trained on forced choices, yes-no questions" in done.err
     assert not Path("run").exists()

@@ -36,7 +36,7 @@ def between(detector: Path, *names: str) -> float:
 def test_kept_and_dropped_pictures_are_listed_with_scores(facevalue: Command, detector: Path, scenes: Path) -> None:
     threshold = between(detector, "a/1", "a/2", "b/1", "b/2")
     done = facevalue(
-        "scenes", "check", str(scenes), "--detector", str(detector), "--to", "c.csv", "--threshold", str(threshold)
+        "scenes", "check", str(scenes), "--detector", str(detector), "--out", "c.csv", "--threshold", str(threshold)
     )
     found = pl.read_csv(Path("c.csv").read_bytes())
     assert found.columns == list(COLUMNS)
@@ -49,14 +49,14 @@ def test_kept_and_dropped_pictures_are_listed_with_scores(facevalue: Command, de
 
 
 def test_what_was_checked_is_what_a_study_keeps(facevalue: Command, detector: Path, scenes: Path) -> None:
-    args = ("--detector", str(detector), "--to", "c.csv", "--threshold", "1")
+    args = ("--detector", str(detector), "--out", "c.csv", "--threshold", "1")
     assert facevalue("scenes", "check", str(scenes), *args).status == 0
     found = without_people(read_scenes(scenes), scenes, Path("c.csv"))
     assert (found.table.height, found.dropped, found.detector, found.threshold) == (4, 0, "tiny", "1")
 
 
 def test_a_scene_with_people_alone_ends_with_an_error(facevalue: Command, scenes: Path, tmp_path: Path) -> None:
-    args = ("--detector", str(write(tmp_path / "sure", leaning=50)), "--to", "c.csv")
+    args = ("--detector", str(write(tmp_path / "sure", leaning=50)), "--out", "c.csv")
     done = facevalue("scenes", "check", str(scenes), *args)
     assert done.status == 1
     assert "a: 0 of 2 kept; 2 show a person." in done.out
@@ -66,7 +66,7 @@ def test_pictures_that_cannot_be_read_are_counted_and_not_kept(
     facevalue: Command, detector: Path, scenes: Path
 ) -> None:
     (scenes / "a" / "1.png").write_bytes(b"damaged")
-    args = ("--detector", str(detector), "--to", "c.csv", "--threshold", "1")
+    args = ("--detector", str(detector), "--out", "c.csv", "--threshold", "1")
     done = facevalue("scenes", "check", str(scenes), *args)
     assert done.status == 0
     assert "a: 1 of 2 kept; 0 show a person, 1 cannot be read." in done.out
@@ -79,8 +79,8 @@ def test_pictures_that_cannot_be_read_are_counted_and_not_kept(
     ("change", "status", "says"),
     [
         ({"folder": "missing"}, 1, "is not a folder with pictures"),
-        ({"detector": "missing"}, 1, "There is no folder missing"),
-        ({"to": "c.parquet"}, 1, "is no .csv file"),
+        ({"detector": "missing"}, 3, "There is no folder missing"),
+        ({"out": "c.parquet"}, 2, "is no .csv file"),
         ({"threshold": "0"}, 2, "0"),
         ({"threshold": "1.5"}, 2, "1.5"),
     ],
@@ -88,7 +88,7 @@ def test_pictures_that_cannot_be_read_are_counted_and_not_kept(
 def test_wrong_usage_is_one_message(
     facevalue: Command, detector: Path, scenes: Path, change: dict[str, str], status: int, says: str
 ) -> None:
-    told = {"folder": str(scenes), "detector": str(detector), "to": "c.csv", "threshold": "0.5"} | change
+    told = {"folder": str(scenes), "detector": str(detector), "out": "c.csv", "threshold": "0.5"} | change
     folder = told.pop("folder")
     done = facevalue(
         "scenes", "check", folder, *(part for name, value in told.items() for part in (f"--{name}", value))

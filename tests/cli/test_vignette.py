@@ -33,9 +33,9 @@ def test_the_plan_has_every_cell_of_table_8_and_the_trials_of_each_paradigm(face
             for contrast, count in zip(("identity", "activity", "identity-activity"), counts or (), strict=False):
                 assert cells[gender, dimension, contrast] == count
     assert plan["stimuli"] == 31_490_285
-    assert plan["paradigms"]["stereotype"] == 60 * (2775 + 2660)
-    assert plan["paradigms"]["decision"] == 6 * (208_125 + 199_500)
-    assert sum(plan["paradigms"].values()) == plan["trials"]
+    assert plan["counted"]["paradigm"]["stereotype"] == 60 * (2775 + 2660)
+    assert plan["counted"]["paradigm"]["decision"] == 6 * (208_125 + 199_500)
+    assert sum(plan["counted"]["paradigm"].values()) == plan["trials"]
     assert 0 < plan["shown"]["trials"] == plan["requests"] < plan["trials"]
     assert all(one["what"] and one["why"] for one in plan["left_out"])
 
@@ -49,7 +49,7 @@ def test_the_plan_tells_people_what_is_left_out_and_why(facevalue: Command) -> N
 
 def test_a_run_on_drawings_is_measured_and_reported(facevalue: Command) -> None:
     assert facevalue("run", "vignette", *SMALL, "--people", "4", "--model", "sim/strong", "--out", "a").status == 0
-    assert facevalue("measure", "a", "--to", "e.parquet").status == 0
+    assert facevalue("measure", "a", "--out", "e.parquet").status == 0
     found = pl.read_parquet("e.parquet")
     assert {"selection_frequency", "log_odds", "paircomp", "impact_ratio", "spread"} <= set(found["measure"])
     assert found.filter(pl.col("value").is_not_null())["n"].null_count() == 0
@@ -75,7 +75,7 @@ def test_exact_and_sampled_runs_agree(facevalue: Command) -> None:
     facevalue("run", "vignette", *plain, "--exact", "--model", "sim/strong", "--out", "x")
     values = []
     for folder in ("s", "x"):
-        facevalue("measure", folder, "--to", f"{folder}.parquet")
+        facevalue("measure", folder, "--out", f"{folder}.parquet")
         rows = pl.read_parquet(f"{folder}.parquet").filter(pl.col("measure") == "selection_frequency")
         rows = rows.filter(pl.col("activity").is_null() & pl.col("gender").is_null())
         rows = rows.sort("paradigm", "question", "contrast", "identity")
@@ -86,7 +86,7 @@ def test_exact_and_sampled_runs_agree(facevalue: Command) -> None:
 def test_variants_are_compared(facevalue: Command) -> None:
     variants = ("--wording", "1,2,3", "--reference", "identity,position", "--shown", "image,text")
     assert facevalue("run", "vignette", *SMALL, *variants, "--model", "sim/default", "--out", "v").status == 0
-    assert facevalue("measure", "v", "--to", "v.parquet").status == 0
+    assert facevalue("measure", "v", "--out", "v.parquet").status == 0
     measures = set(pl.read_parquet("v.parquet")["measure"])
     assert {"vision_minus_text", "positional_shift", "full_match", "partial_match", "left_share"} <= measures
 
@@ -98,7 +98,7 @@ def test_the_authors_folders_are_shown_as_pairs(facevalue: Command) -> None:
         picture(Path(f"data/individual_images/male/age/{who}_{activity}.png"), 20 * i)
     plan = json.loads(facevalue("plan", "vignette", "--folder", "data", "--paradigm", "decision", "--json").out)
     assert (plan["stimuli"], plan["trials"]) == (6, 36)
-    assert "left_out" not in plan
+    assert plan["left_out"] == []
     assert facevalue("run", "vignette", "--folder", "data", "--model", "sim/default", "--out", "f").status == 0
     stored = StoredRun.open(Path("f"), pictures=Path("data"))
     levels = stored.study.design.trials([0]).to_dicts()[0]
@@ -160,10 +160,10 @@ def test_pairs_that_the_authors_composed_are_not_shown_where_people_are_named_in
 
 
 def test_the_image_prompts_are_written(facevalue: Command) -> None:
-    assert "24,675 prompts" in facevalue("prompts", "vignette", "--to", "p.csv").out
+    assert "24,675 prompts" in facevalue("prompts", "vignette", "--out", "p.csv").out
     assert pl.read_csv("p.csv").height == 24_675
-    assert "329 prompts" in facevalue("prompts", "vignette", "--portraits", "--to", "q.parquet").out
-    assert facevalue("prompts", "vignete", "--to", "p.csv").status == 2
+    assert "329 prompts" in facevalue("prompts", "vignette", "--portraits", "--out", "q.parquet").out
+    assert facevalue("prompts", "vignete", "--out", "p.csv").status == 2
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
     asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml")
     assert facevalue(*asked).status == 0
     folder = "runs/stylisticbias-sim-default+judge"
-    measured = facevalue("measure", folder, "--to", "e.parquet")
+    measured = facevalue("measure", folder, "--out", "e.parquet")
     assert "sim/default + judge: " in measured.out
     assert "Replies without a valid answer: " in measured.out
     found = pl.read_parquet("e.parquet")
@@ -42,7 +42,7 @@ def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
     assert "change: sbs" in found["measure"]
     assert facevalue("report", folder).status == 0
     assert "sim/default + judge" in (Path(folder) / "report.html").read_text()
-    assert facevalue("export", folder, "--to", "e.csv").status == 0
+    assert facevalue("export", folder, "--out", "e.csv").status == 0
     assert "Act as a judge." in Path("e.csv").read_text()
     Path("mine.toml").write_text(MINE.replace("judge.", "lawyer."))
     changed = facevalue(*asked)

@@ -81,7 +81,7 @@ class Trouble:
     def fetched(self, name: str) -> Path:
         """The run as a folder, measured."""
         folder = self.place / name
-        for command in (("fetch", f"s3://{BUCKET}/run", str(folder)), ("measure", str(folder))):
+        for command in (("fetch", f"s3://{BUCKET}/run", "--out", str(folder)), ("measure", str(folder))):
             assert facevalue(*command, env=self.env, log=self.log).wait(600) == 0, command
         return folder
 

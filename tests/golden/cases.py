@@ -43,7 +43,7 @@ RUNS: dict[str, tuple[str, ...]] = {
 """What is run, always with the simulated model `sim/default`, or the one that the name ends in."""
 AFTER: dict[str, tuple[tuple[str, ...], ...]] = {
     "visbias": (("judge", "--model", "sim/default"),),
-    "counterfactuals": (("annotate", "--with", "lexical"), ("judge", "--model", "sim/default")),
+    "counterfactuals": (("annotate", "--scorer", "lexical"), ("judge", "--model", "sim/default")),
 }
 """What is done with a run before it is measured."""
 TABLES: dict[str, tuple[str, ...]] = {

@@ -65,7 +65,7 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
     assert plan["detection"]["tests"] == 3
     for seed in ("1", "2"):
         facevalue("run", "loan-desk", "--model", f"sim/strong@{seed}", "--out", seed)
-    assert "Clearest: cues" in facevalue("measure", "1", "--to", "estimates.csv")
+    assert "Clearest: cues" in facevalue("measure", "1", "--out", "estimates.csv")
     found = pl.read_parquet("1/estimates.parquet")
     assert {"shift", "gap", "paired_gap", "spread", "mean", "position_bias", "letter_bias", "na_rate"} <= set(
         found["measure"]
@@ -75,8 +75,7 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
     assert cues["margin"].to_list() == [0.05] * 3
     assert (cues["bound_low"] <= cues["value"]).all()
     assert found.filter(pl.col("family") == "women and men")["kind"].to_list() == ["confirmatory"]
-    facevalue("report", "1", "--json", "page.json")
-    assert json.loads(Path("page.json").read_text())["headline"]["sentence"]
+    assert json.loads(facevalue("report", "1", "--json"))["page"]["headline"]["sentence"]
     facevalue("report", "1", "2", "--out", "both.html")
     assert "Loan desk" in Path("both.html").read_text()
     compared = json.loads(facevalue("compare", "1", "2", "--json"))

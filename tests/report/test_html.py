@@ -187,9 +187,7 @@ def test_every_row_of_numbers_has_an_interval_or_says_why_not(name: str) -> None
 
 def test_colours_and_significance_follow_table_12() -> None:
     parsed = page(made.data())
-    cells = [
-        a for tag, a in parsed.elements if tag == "td" and str(a.get("title", "")).startswith(("+12.0", "−16.6"))
-    ]
+    cells = [a for tag, a in parsed.elements if tag == "td" and str(a.get("title", "")).startswith(("+12.0", "−16.6"))]
     assert {str(a["class"]) for a in cells} - {"num"} == {"up2 sure", "down2 sure"}
     weak = [a for tag, a in parsed.elements if tag == "td" and str(a.get("title", "")).startswith("+1.0 points ")]
     assert "zero unsure" in {str(a["class"]) for a in weak if a.get("class") != "num"}

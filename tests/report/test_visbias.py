@@ -136,7 +136,10 @@ def look(table: pl.DataFrame, models: tuple[str, ...] = ("model-a",)) -> View:
     """What a block sees."""
     page_ = page_of("visbias")
     return View(
-        EstimateIndex(table, models, reading(page_), MEASURES), Titles(page_.titles), MEASURES, conditions=page_.conditions
+        EstimateIndex(table, models, reading(page_), MEASURES),
+        Titles(page_.titles),
+        MEASURES,
+        conditions=page_.conditions,
     )
 
 
@@ -220,7 +223,10 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
             "implicit_explicit_divergence",
             "Forms and choices differ on religion of Male (gender): 0.20 nats [0.18, 0.22].",
         ),
-        ("positive_sentiment_difference", "Descriptions, favourable words, Asian less White: −3.0 points [−2.7, −3.3]."),
+        (
+            "positive_sentiment_difference",
+            "Descriptions, favourable words, Asian less White: −3.0 points [−2.7, −3.3].",
+        ),
         ("characters_difference", "Descriptions, characters, Asian less White: −3.00 characters [−2.70, −3.30]."),
     ],
 )

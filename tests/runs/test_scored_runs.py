@@ -55,7 +55,7 @@ def named(folder: Path, name: str) -> StoredRun:
 def test_runs_that_were_scored_alike_go_together_and_others_do_not(folder: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(folder, tmp_path / "other"))
     stored(folder)
-    with pytest.raises(RunError, match=f"facevalue annotate {other} --with hf-text/tox --name tox"):
+    with pytest.raises(RunError, match=f"facevalue annotate {other} --scorer hf-text/tox --name tox"):
         by_model([named(folder, "a"), named(other, "b")])
     stored(other)
     assert set(by_model([named(folder, "a"), named(other, "b")])) == {"a", "b"}

@@ -32,9 +32,7 @@ def test_the_papers_counts(make: Make) -> None:
     assert sum(b.stimuli for b in made.baseline) == 500
     assert {b.name: b.stimuli for b in made.added} == {"male full-body base": 274, "female full-body base": 226}
     assert 6 * made.trials == 28_306_800
-    listed = made.json()
-    assert sum(b["trials"] for b in listed["blocks"]) == listed["trials"]
-    assert listed["baseline"]["trials"] == listed["added"]["trials"] == 500 * 300
+    assert sum(b.trials for b in made.baseline) == sum(b.trials for b in made.added) == 500 * 300
     published = plan(make(faces="274M,226F", fashion_base="portrait"))
     assert (published.stimuli, published.asked, published.added) == (15_726, 16_226 * 300, ())
 

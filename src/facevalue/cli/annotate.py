@@ -1,54 +1,98 @@
 """`facevalue annotate`: scores of open replies, by a scorer."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-import click
-
-from facevalue.annotations.loading import SCORERS, load_scorer
-from facevalue.annotations.scorers import LEXICAL
+from facevalue.annotations.loading import load_scorer
 from facevalue.annotations.scores import ANNOTATIONS
-from facevalue.cli.places import FolderPath
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
 from facevalue.models.base import ModelOptions
 from facevalue.runs.annotated import annotate_with
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.runs.stored import StoredRun
-from facevalue.terminal import say
-
-_SCORERS = ", ".join(SCORERS)
 
 
-@click.command()
-@click.argument("run", type=FolderPath())
-@click.option("--with", "scorer", default=LEXICAL, show_default=True, metavar="SCORER", help=f"{_SCORERS}.")
-@click.option("--name", default="", metavar="NAME", help="Name to keep the scores under; use another for each scorer.")
-@click.option("--prompt", multiple=True, metavar="PROMPT", help="Replies to this prompt alone; repeat for each.")
-@click.option("--labels", default="", metavar="A,B", help="Which labels the scorer shall score.")
-@click.option("--rubric", type=click.Path(path_type=Path, dir_okay=False),
-              help="Text file that tells judge/MODEL what to rate by a number.")  # fmt: skip
-@click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True,
-              help="Maximum number of requests in flight, where the scorer is behind a server.")  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class WordEffect:
+    """How far the words of a group alone move a label."""
+
+    label: str
+    group: str
+    shift: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class AnnotateDocument(Document):
+    """Scores of open replies."""
+
+    FORMAT: ClassVar[str] = "annotate"
+    run: str
+    name: str
+    """Name of the scores."""
+    scorer: str
+    texts: int
+    """Different texts."""
+    scored_before: int
+    scored: int
+    """Texts scored now."""
+    failed: int
+    """Texts that got no score now."""
+    cut: int
+    """Texts longer than the scorer reads."""
+    without_score: Mapping[str, int]
+    """Texts without a score, by reason."""
+    words: tuple[WordEffect, ...]
+    """Audit of the scorer: how far the words of groups alone move each label, at most."""
+    unasked: int
+    """Texts that are still to be scored; the same command tries them again."""
+    why_unasked: str
+    folder: str
+    """Where the scores are kept."""
+
+
 def annotate(
     run: Path, scorer: str, name: str, prompt: tuple[str, ...], labels: str, rubric: Path | None, concurrency: int
-) -> int:
-    """Have SCORER score the open replies of RUN, each different text once.
-
-    The scores are kept in RUN and used by `measure`, `report` and other commands. The same command goes on where it was
-    stopped; another scorer's scores stand beside these.
-    """
+) -> Output[AnnotateDocument]:
+    """Have a scorer score open replies, each different text once."""
     chosen = tuple(label.strip() for label in labels.split(",") if label.strip())
     options = ModelOptions(concurrency=concurrency)
     stored = StoredRun.open(run)
     scored = annotate_with(stored, lambda: load_scorer(scorer, chosen, rubric, options), RichProgress(), name, prompt)
     now = scored.outcome
-    say(f"{now.texts:,} different texts; {now.before:,} of them had been scored by {scored.scorer} before.")
-    say(f"Scored: {now.done - now.failed:,}; failed: {now.failed:,}; longer than the scorer reads: {now.cut:,}.")
-    for reason, count in scored.missing.items():
-        say(f"Without a score: {count:,}, {reason}.")
-    for label, group, shift, low, high in scored.moved.iter_rows():
-        interval = "" if low is None else f" [{low:+.3f}, {high:+.3f}]"
-        say(f"The words of a group alone move {label} by up to {shift:+.3f}{interval} ({group}).")
+    document = AnnotateDocument(
+        run=str(run),
+        name=scored.name,
+        scorer=scored.scorer,
+        texts=now.texts,
+        scored_before=now.before,
+        scored=now.done - now.failed,
+        failed=now.failed,
+        cut=now.cut,
+        without_score=scored.missing,
+        words=tuple(WordEffect(*row) for row in scored.moved.iter_rows()),
+        unasked=now.unasked,
+        why_unasked=now.why if now.unasked else "",
+        folder=str(run / ANNOTATIONS / scored.name),
+    )
     if now.unasked:
-        say(f"Not scored: {now.unasked:,} ({now.why}). The same command tries them again.", err=True)
-        return 1
-    say(f"Kept in {run / ANNOTATIONS / scored.name}: facevalue report {run}")
-    return 0
+        warning = f"Not scored: {now.unasked:,} ({now.why}). The same command tries them again."
+        return Output(document, _lines(document), Exit.INCOMPLETE, [warning])
+    return Output(document, _lines(document))
+
+
+def _lines(scores: AnnotateDocument) -> Iterator[str]:
+    before = f"{scores.scored_before:,} of them had been scored by {scores.scorer} before"
+    yield f"{scores.texts:,} different texts; {before}."
+    yield f"Scored: {scores.scored:,}; failed: {scores.failed:,}; longer than the scorer reads: {scores.cut:,}."
+    for reason, count in scores.without_score.items():
+        yield f"Without a score: {count:,}, {reason}."
+    for word in scores.words:
+        interval = "" if word.low is None or word.high is None else f" [{word.low:+.3f}, {word.high:+.3f}]"
+        yield f"The words of a group alone move {word.label} by up to {word.shift:+.3f}{interval} ({word.group})."
+    if not scores.unasked:
+        yield f"Kept in {scores.folder}: facevalue report {scores.run}"

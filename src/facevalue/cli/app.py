@@ -1,61 +1,68 @@
-"""Entry point: commands, and user errors as one message instead of a traceback."""
+"""Entry point: commands in groups, and user errors as one message instead of a traceback."""
 
 import sys
-from importlib import import_module
 
 import click
 
 from facevalue import __version__
-from facevalue.errors import FaceValueError, SettingError, UnknownNameError
+from facevalue.cli.commands import ask, begin, check, gather, rate, read
+from facevalue.cli.exits import Exit, exit_of
+from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.printable import printable
 
-_COMMANDS = {
-    "studies": ("facevalue.cli.studies:studies", "List the studies."),
-    "new": ("facevalue.cli.new:new", "Write a file to start your own study from."),
-    "manifest": ("facevalue.cli.manifest:manifest", "List your own pictures for a study, and check the list."),
-    "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),
-    "run": ("facevalue.cli.run:run", "Ask a model; the same command resumes a run that was stopped."),
-    "status": ("facevalue.cli.status:status", "Show how far a run is, and which process runs it."),
-    "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
-    "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
-    "fetch": ("facevalue.cli.fetch:fetch", "Bring a run from object storage into a folder."),
-    "verify": ("facevalue.cli.verify:verify", "Check that run folders hold what was written."),
-    "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
-    "compare": ("facevalue.cli.compare:compare", "Compare two runs of a study cell by cell."),
-    "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
-    "scenes": ("facevalue.cli.scenes:scenes", "Check folders of scenes for people."),
-    "corpus": ("facevalue.cli.corpus:corpus", "Count gender words beside occupations in a training corpus."),
-    "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
-    "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
-    "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
-    "annotate": ("facevalue.cli.annotate:annotate", "Have a scorer score open replies, such as for hostility."),
-    "judge": ("facevalue.cli.judge:judge", "Have a model sort texts that no rule sorts."),
-    "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute published figures, cell by cell."),
-    "demo": ("facevalue.cli.demo:demo", "Run a whole audit without key or network."),
+GROUPS = {
+    "Begin": begin.COMMANDS,
+    "Ask a model": ask.COMMANDS,
+    "Read what it said": read.COMMANDS,
+    "Have replies scored, sorted or rated": rate.COMMANDS,
+    "Check runs, papers and the instrument": check.COMMANDS,
+    "Pictures, corpora, scripts": gather.COMMANDS,
 }
+"""Commands by what a person does."""
+FIRST = (
+    ("studies", "which studies there are, and what each needs"),
+    ("plan STUDY", "what it costs, before anything is spent"),
+    ("run STUDY --model MODEL", "ask; the same command goes on after a stop"),
+    ("measure RUN", "estimates in the terminal"),
+    ("report RUN", "a page to read and pass on"),
+    ("demo", "all of this in minutes, without key or network"),
+)
+"""Commands to start with, shown where none is given."""
 
 
-class _Lazy(click.Group):
-    """Imports a command when it is asked for, so that --help and errors come at once."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+class _Grouped(click.Group):
+    """Commands in the order and under the headings of `GROUPS`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        if cmd_name not in _COMMANDS:
-            raise UnknownNameError("command", cmd_name, _COMMANDS)
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        if cmd_name not in self.commands:
+            raise UnknownNameError("command", cmd_name, self.commands)
+        return self.commands[cmd_name]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+        widest = max(map(len, self.commands))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                rows = [(str(command.name).ljust(widest), command.get_short_help_str(120)) for command in commands]
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            status = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: PTH123, SIM115 - nobody reads either any more
+            sys.exit(Exit.PIPE_CLOSED)
+        return status
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Grouped, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]},
+             commands=[command for commands in GROUPS.values() for command in commands])  # fmt: skip
 @click.version_option(__version__, prog_name="facevalue")
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> None:
     """Audit social bias in vision-language models.
 
     \b
@@ -63,27 +70,28 @@ def app() -> None:
     facevalue run stylisticbias --faces 60 --model http://127.0.0.1:8000/v1#NAME
     facevalue report runs/stylisticbias-NAME
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    if ctx.invoked_subcommand is None:
+        formatter = ctx.make_formatter()
+        with formatter.section("Audit social bias in vision-language models"):
+            formatter.write_dl([(f"facevalue {command}", text) for command, text in FIRST], col_max=40)
+        rest = f"{len(app.commands)} commands in all: facevalue --help. One of them: facevalue COMMAND --help."
+        click.echo(printable(f"{formatter.getvalue()}\n{rest}"))
 
 
 def main() -> None:
-    """Run the command line; exit 0 if all went well, 1 for a problem with the data or model, 2 for wrong usage."""
+    """Run the command line; its exit statuses are those of `Exit`."""
     try:
-        status = app(standalone_mode=False)
-    except (UnknownNameError, SettingError) as error:
-        _fail(str(error), 2)
+        status = app(standalone_mode=False, prog_name="facevalue")
     except FaceValueError as error:
-        _fail(str(error), 1)
+        _fail(str(error), exit_of(error))
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        sys.exit(Exit.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        _fail("Stopped.", 130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
-    sys.exit(status if isinstance(status, int) else 0)
+        _fail("Stopped.", Exit.INTERRUPTED)
+    sys.exit(status if isinstance(status, int) else Exit.DONE)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, status: Exit) -> None:
     click.echo(printable(f"Error: {message}"), err=True)
-    sys.exit(code)
+    sys.exit(status)

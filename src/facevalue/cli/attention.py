@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from facevalue.cli.places import Place
-from facevalue.cli.results import PICTURES
+from facevalue.cli.output import Output, WrittenFiles
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
@@ -23,7 +22,6 @@ from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.store.files import make_folder, write_whole
-from facevalue.terminal import say
 from facevalue.types import Question, Stimulus
 
 if TYPE_CHECKING:
@@ -84,18 +82,10 @@ class _AttentionMap:
     files: tuple[str, ...]
 
 
-@click.command()
-@click.argument("run", type=Place())
-@click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`.")
-@click.option("--model", metavar="hf/PATH", help="Another local model than that of the run.")
-@click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to write.")
-@PICTURES
-def attention(run: Path | str, trials: str, model: str | None, folder: Path, pictures: Path | None) -> None:
-    """Show where a local model looks in the pictures of some trials of RUN.
-
-    For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
-    option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
-    """
+def attention(
+    run: Path | str, trials: str, model: str | None, folder: Path, pictures: Path | None
+) -> Output[WrittenFiles]:
+    """Show where a local model looks in the pictures of some trials of a run."""
     opened = StoredRun.open(run, pictures=pictures)
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
@@ -113,11 +103,18 @@ def attention(run: Path | str, trials: str, model: str | None, folder: Path, pic
         except DataError as error:
             raise DataError(f"Trial {trial.trial}: {error}") from error
         written.append((trial, _written(folder, trial, attention_maps)))
-        say(f"Trial {trial.trial}: {', '.join(file for heat_map in written[-1][1] for file in heat_map.files)}")
     name = f"{_LOCAL}{path}"
     write_whole(folder / "index.csv", _table(name, written))
     write_whole(folder / "index.html", _page(opened, name, written).encode())
-    say(f"All of them: {folder / 'index.html'}")
+    files = {trial.trial: [file for heat_map in maps for file in heat_map.files] for trial, maps in written}
+    lines = [f"Trial {trial}: {', '.join(names)}" for trial, names in files.items()]
+    paths = [
+        folder / "index.html",
+        folder / "index.csv",
+        *(folder / name for names in files.values() for name in names),
+    ]
+    document = WrittenFiles(tuple(map(str, paths)))
+    return Output(document, [*lines, f"All of them: {folder / 'index.html'}"])
 
 
 def _numbers(text: str, run: StoredRun) -> list[int]:

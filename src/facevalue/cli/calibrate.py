@@ -1,64 +1,43 @@
 """`facevalue calibrate`: audits with known bias."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import click
 from rich import progress
+from rich.console import RenderableType
 
 from facevalue import studies
+from facevalue.cli.output import Document, Output
+from facevalue.cli.schema import Row
 from facevalue.cli.tables import markdown, rich_table
-from facevalue.errors import ModelError, UnknownNameError
+from facevalue.errors import SettingError, UnknownNameError
 from facevalue.protocol.offers import Calibrated, T
 from facevalue.runs import RichProgress
 from facevalue.store.files import write_whole
 from facevalue.studies.offers import listed
-from facevalue.terminal import say, terminal
+from facevalue.terminal import terminal
 
-_WRITTEN = ("planted", "reference", "reference/VARIANT")
+_MODELS = ("planted", "reference", "reference/VARIANT")
 _MOST = {"planted": 64, "reference": 1_000}
 """Largest size of an audit."""
 _USUAL = {"planted": "1,2,4", "reference": "20,60"}
 
 
-@click.command()
-@click.argument("study", nargs=-1)
-@click.option(
-    "--model",
-    default="planted",
-    show_default=True,
-    help="What is audited: answers in which differences are planted, or reference or reference/VARIANT (a name or "
-    "folder), a model that was trained on planted effects.",
-)
-@click.option(
-    "--repetitions",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Audits per condition and size; two and a half times as many where nothing is planted.",
-)
-@click.option(
-    "--sizes",
-    "--faces",
-    "sizes",
-    help="Sizes of an audit: how many times the smallest (1,2,4 by default); faces of the reference model (20,60).",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    help="Also write the tables here: .csv, or .md for people. May be given twice.",
-)
-@click.option(
-    "--keep",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder that keeps the audits: a calibration that was stopped resumes from it, and one with more repetitions "
-    "adds to it. Audits made by other code or libraries are not reused.",
-)
-@click.option(
-    "--processes", type=click.IntRange(0, 64), default=2, show_default=True, help="Audits that are made side by side."
-)
-@click.option("--outside", is_flag=True, help="Let studies' files name files that are not below their own folders.")
+@dataclass(frozen=True)
+class CalibrationDocument(Document):
+    """Audits whose bias is known: false findings, coverage, power."""
+
+    FORMAT: ClassVar[str] = "calibration"
+    model: str
+    """What was audited."""
+    studies: tuple[str, ...]
+    tables: Mapping[str, Sequence[Row]]
+    """The numbers by table, "summary" first; columns are those of the .csv files that --out writes."""
+
+
 def calibrate(
     study: tuple[str, ...],
     model: str,
@@ -68,14 +47,11 @@ def calibrate(
     keep: Path | None,
     processes: int,
     outside: bool,
-) -> None:
-    """Audit answers whose bias is known: false findings, coverage, and power beside a simple test.
-
-    STUDY: published studies, or files of your own; stylisticbias by default.
-    """
+) -> Output[CalibrationDocument]:
+    """Audit answers whose bias is known."""
     kind, _, variant = model.partition("/")
-    if model not in _WRITTEN and not (kind == "reference" and variant):
-        raise UnknownNameError("model to calibrate on", model, _WRITTEN)
+    if model not in _MODELS and not (kind == "reference" and variant):
+        raise UnknownNameError("model to calibrate on", model, _MODELS)
     names = study or (next(iter(studies.STUDIES)),)
     protocols = [studies.protocol(name, outside=outside) for name in names]
     numbers = _sizes(sizes or _USUAL[kind], kind)
@@ -91,13 +67,15 @@ def calibrate(
         declared = protocols[0].extras.reference
         if declared is None or len(protocols) > 1:
             others = [name for name, protocol in studies.STUDIES.items() if protocol.extras.reference]
-            raise ModelError(
+            raise SettingError(
                 f"The reference model is not audited by {' and '.join(protocol.name for protocol in protocols)}: leave "
                 f"out --model reference, or calibrate {listed(others, 'or')}."
             )
         progress = RichProgress(terminal(stderr=True))
         results = audited(protocols[0], declared(), variant, numbers, repetitions, _track, progress)
-    _show(results, out)
+    tables = {ending.lstrip("-") or "summary": frame.to_dicts() for ending, frame in results.frames.items()}
+    document = CalibrationDocument(model, tuple(protocol.name for protocol in protocols), tables)
+    return Output(document, _text(results, list(_written(results, out))))
 
 
 def _sizes(text: str, kind: str) -> tuple[int, ...]:
@@ -110,12 +88,8 @@ def _sizes(text: str, kind: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split(","))
 
 
-def _show(results: Calibrated, out: Sequence[Path]) -> None:
-    console = terminal()
-    for number, table in enumerate(results.tables):
-        if number:
-            console.print()
-        console.print(rich_table(table))
+def _written(results: Calibrated, out: Sequence[Path]) -> Iterator[Path]:
+    """Write the tables, each as its file's ending says."""
     for path in out:
         if path.suffix == ".md":
             files = {path: markdown("Calibration", results.tables)}
@@ -124,7 +98,16 @@ def _show(results: Calibrated, out: Sequence[Path]) -> None:
             files = {path.with_stem(path.stem + ending): text for ending, text in written.items()}
         for file, text in files.items():
             write_whole(file, text.encode())
-            say(f"Table: {file}")
+            yield file
+
+
+def _text(results: Calibrated, files: Sequence[Path]) -> Iterator[RenderableType]:
+    for number, table in enumerate(results.tables):
+        if number:
+            yield ""
+        yield rich_table(table)
+    for file in files:
+        yield f"Table: {file}"
 
 
 def _track(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:

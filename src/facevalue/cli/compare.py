@@ -1,28 +1,31 @@
 """`facevalue compare`: two runs of a study, cell by cell; real against synthetic pictures, or models."""
 
 import io
-import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import click
 import polars as pl
-from rich.console import Console
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_named
+from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import write_csv
+from facevalue.errors import SettingError
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.runs.compare import compare_runs
-from facevalue.runs.compared_cells import RunAgreement
+from facevalue.runs.compared_cells import RunAgreement, SharedUnits
 from facevalue.runs.model_differences import answer, digits_of
 from facevalue.store.files import write_whole
-from facevalue.terminal import terminal
 
 _TITLES = {
     "mean_signed_delta": "mean delta",
@@ -35,61 +38,80 @@ _LISTED = 20
 _NAMED = 5
 
 
-@click.command()
-@click.argument("first", metavar="[LABEL=]FIRST")
-@click.argument("second", metavar="[LABEL=]SECOND")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every cell included.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, min_open=True),
-    help="Largest difference that would not matter, in the unit of the measure: smaller ones may be called equivalent.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
-)
-def compare(first: str, second: str, as_json: bool, margin: float | None, out: Path | None) -> None:
-    """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
+@dataclass(frozen=True)
+class CompareDocument(Document):
+    """Two runs compared cell by cell: the second minus the first."""
 
-    The runs are of one study: of two models, before and after a change, or about other pictures. They are compared on
-    the people, pictures or sets that both were asked about. Mean |delta|, RMSE and largest |delta| are above zero even
-    if nothing differs: `chance` says how large.
-    """
+    FORMAT: ClassVar[str] = "compare"
+    first: str
+    second: str
+    """Names of the runs."""
+    measure: str
+    unit: str
+    units: SharedUnits
+    notes: tuple[str, ...]
+    """What else differs between the runs."""
+    cells_matched: int
+    cells_that_differ: int
+    only_first: Sequence[Row]
+    only_second: Sequence[Row]
+    """Labels of cells that only one of the two has a value for."""
+    overall: Sequence[Row]
+    """Statistics of all cells, by `statistic`, with interval and what chance gives."""
+    by: str
+    """Label by whose levels `overall` is taken apart in `by_level`; empty if by none."""
+    by_level: Sequence[Row]
+    cells: Sequence[Row]
+    """Labels of each cell, `first`, `second`, `delta` with intervals, p, q and `verdict`; docs/compare.md."""
+    also: Sequence[Row]
+    """Differences of what the study compares besides, and of missing answers: a table of estimates."""
+    further: Sequence[Mapping[str, Any]]
+    """What the study compares besides, as tables for people."""
+
+
+def compare(first: str, second: str, margin: float | None, out: Path | None) -> Output[CompareDocument]:
+    """Compare two runs cell by cell: the second minus the first."""
     if out is not None and out.suffix != ".csv":
-        raise click.UsageError(f"{out.name} is not a .csv file.")
+        raise SettingError(f"{out.name} is not a .csv file.")
     run_1, run_2 = open_named(first), open_named(second)
     agreement = compare_runs(run_1, run_2, margin)
     if out is not None:
         buffer = io.BytesIO()
         write_csv(agreement.cells, buffer)
         write_whole(out, buffer.getvalue())
-    if as_json:
-        click.echo(json.dumps(agreement.json(), indent=2))
-        return
-    show(agreement, terminal(), (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name))
+    names = (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name)
+    return Output(lambda: _document(agreement, names), text(agreement, names))
 
 
-def show(agreement: RunAgreement, console: Console, names: tuple[str, str]) -> None:
-    """Print a comparison for people."""
+def _document(agreement: RunAgreement, names: tuple[str, str]) -> CompareDocument:
+    values = agreement.json()
+    by = agreement.compared.beside
+    by_level, further = values.pop(f"by_{by}", ()), values.pop("further", ())
+    return CompareDocument(*names, **values, by=by, by_level=by_level, further=further)
+
+
+def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[RenderableType]:
+    """A comparison for people."""
     for note in (*agreement.notes, agreement.units.sentence):
-        console.print(note, highlight=False, markup=False)
+        yield Text(note)
     for name, only in zip(names, (agreement.only_first, agreement.only_second), strict=True):
         if only.height:
             few = _titled(only.head(_NAMED), agreement)
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
-            console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
+            yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
     within, facet = list(agreement.compared.within), agreement.compared.beside
     digits = digits_of(agreement)
-    console.print(answer(agreement, names), style="bold", highlight=False, markup=False)
+    yield Text(answer(agreement, names), style="bold")
     title = f"Over all: {names[1]} minus {names[0]}, {agreement.unit}"
-    console.print(_summary(agreement.overall, within, title, digits))
+    yield _summary(agreement.overall, within, title, digits)
     if agreement.beside.height:
-        console.print(_summary(agreement.beside, [*within, facet], f"By {facet}", digits))
+        yield _summary(agreement.beside, [*within, facet], f"By {facet}", digits)
     if agreement.also.height:
-        console.print(rich_table(_also(agreement)))
+        yield rich_table(_also(agreement))
     for table in agreement.further:
-        console.print(rich_table(table))
-    console.print(_by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2)))
+        yield rich_table(table)
+    yield _by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2))
 
 
 def _also(agreement: RunAgreement) -> Shown:

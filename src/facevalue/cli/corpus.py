@@ -1,9 +1,10 @@
 """`facevalue corpus`: gender words beside occupations and descriptors in a training corpus."""
 
-import json
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 import numpy as np
@@ -11,28 +12,36 @@ from rich.table import Table
 
 from facevalue.annotations.corpus_files import Passed, corpus_kind, corpus_texts
 from facevalue.annotations.corpus_terms import CorpusCounts, builtin, read_terms
+from facevalue.cli.output import Document, Output
+from facevalue.cli.schema import Row
 from facevalue.errors import DataError
 from facevalue.given import check_file
 from facevalue.measures.corpus_skew import corpus_skew
-from facevalue.terminal import say, terminal
 
 _ENDS = ("", "_low", "_high")
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--text", "column", default="", metavar="COLUMN",
-              help="Column of the text, or of lists of turns (LLaVA's 'conversations'). Not for .txt.")  # fmt: skip
-@click.option("--terms", type=click.Path(path_type=Path, dir_okay=False),
-              help="Terms of your own, as TOML; those of ModSCAN by default.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def corpus(files: tuple[Path, ...], column: str, terms: Path | None, as_json: bool) -> None:
-    """Count words of two genders in the texts of FILEs that name an occupation or a descriptor.
+@dataclass(frozen=True)
+class CorpusDocument(Document):
+    """Words of two genders beside occupations and descriptors in a corpus."""
 
-    FILEs are .jsonl, .json (a list), .txt (a text in each line), each also as .gz, or .parquet.
+    FORMAT: ClassVar[str] = "corpus"
+    files: tuple[str, ...]
+    records: int
+    """Records that were read."""
+    texts: int
+    """Texts in them."""
+    passed_over: Mapping[str, int]
+    """Records without a text that counts, by reason."""
+    male: int
+    female: int
+    """Words of each gender in all texts."""
+    instances: Sequence[Row]
+    """Each occupation and descriptor: texts that name it, words of each gender in them, skew with its interval."""
 
-    The skew of each is |m / (m + f) - 1/2|, with an interval; N/A without a word of either gender.
-    """
+
+def corpus(files: tuple[Path, ...], column: str, terms: Path | None) -> Output[CorpusDocument]:
+    """Count words of two genders in texts that name an occupation or a descriptor."""
     if not column and any(corpus_kind(path) != ".txt" for path in files):
         raise click.UsageError("Missing option '--text': which column holds the text.")
     counts = CorpusCounts(builtin() if terms is None else read_terms(terms))
@@ -43,17 +52,20 @@ def corpus(files: tuple[Path, ...], column: str, terms: Path | None, as_json: bo
             for texts in corpus_texts(path, column, passed):
                 counts.add(texts)
                 bar.update(min(passed.bytes, total) - bar.pos)
-    for reason, count in passed.reasons.items():
-        say(f"{count:,} skipped, {reason} (first: {passed.first[reason]}).", err=True)
+    warnings = [f"{count:,} skipped, {reason} (first: {passed.first[reason]})."
+                for reason, count in passed.reasons.items()]  # fmt: skip
     if not counts.texts:
-        raise DataError(f"There is no text in {', '.join(str(path) for path in files)}.")
+        raise DataError(" ".join([f"There is no text in {', '.join(str(path) for path in files)}.", *warnings]))
     rows = _rows(counts)
-    if as_json:
-        summary = {"files": [str(path) for path in files], "records": passed.records, "texts": counts.texts,
-                "passed_over": dict(passed.reasons), **counts.words, "instances": rows}  # fmt: skip
-        click.echo(json.dumps(summary, indent=2))
-    else:
-        _print(counts, rows)
+    document = CorpusDocument(
+        files=tuple(map(str, files)),
+        records=passed.records,
+        texts=counts.texts,
+        passed_over=dict(passed.reasons),
+        **counts.words,
+        instances=rows,
+    )
+    return Output(document, [_table(counts, rows)], warnings=warnings)
 
 
 def _rows(counts: CorpusCounts) -> list[dict[str, Any]]:
@@ -67,7 +79,7 @@ def _rows(counts: CorpusCounts) -> list[dict[str, Any]]:
     return rows
 
 
-def _print(counts: CorpusCounts, rows: list[dict[str, Any]]) -> None:
+def _table(counts: CorpusCounts, rows: list[dict[str, Any]]) -> Table:
     title = f"{counts.texts:,} texts with {counts.words['male']:,} male and {counts.words['female']:,} female words"
     table = Table(title=title)
     for name in ("kind", "instance", "texts", "male", "female", "share male", "skew"):
@@ -77,7 +89,7 @@ def _print(counts: CorpusCounts, rows: list[dict[str, Any]]) -> None:
         table.add_row(
             row["kind"], row["instance"], *word_counts, *(_interval(row, name) for name in ("share_male", "skew"))
         )
-    terminal().print(table)
+    return table
 
 
 def _interval(row: dict[str, Any], name: str) -> str:

@@ -1,17 +1,19 @@
 """`facevalue demo`: a whole audit of a model whose bias is known, without key or network."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-import click
-import polars as pl
+from rich.console import RenderableType
 from rich.progress import track
 from rich.table import Table
 
-from facevalue.cli.results import write_report
-from facevalue.cli.running import INTERRUPTED, execute
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
+from facevalue.cli.running import execute
 from facevalue.models import load
 from facevalue.protocol.offers import Demo
-from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings
 from facevalue.runs.prepared import Prepared
 from facevalue.runs.stored import StoredRun
@@ -20,16 +22,41 @@ from facevalue.store.files import ESTIMATES
 from facevalue.studies.offers import offering
 from facevalue.terminal import terminal
 
+if TYPE_CHECKING:
+    from facevalue.report.planted import PlantedEffect
+
 SHOWN = 8
 """Rows of the table, the largest planted effects first."""
 
 
-@click.command()
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default="demo", show_default=True, help="Where to write."
-)
-def demo(out: Path) -> int:
+@dataclass(frozen=True, slots=True)
+class DemoEffect:
+    """An effect that was planted, beside what the audit found."""
+
+    title: str
+    planted: float
+    estimated: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    found: bool
+
+
+@dataclass(frozen=True)
+class DemoDocument(Document):
+    """An audit of a model whose bias is known."""
+
+    FORMAT: ClassVar[str] = "demo"
+    run: str
+    report: str
+    model: str
+    effects: tuple[DemoEffect, ...]
+    """Largest planted first; empty where the demo was interrupted."""
+
+
+def demo(out: Path) -> Output[DemoDocument]:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
+    from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
     from facevalue.runs.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
     console = terminal(stderr=True)
@@ -42,33 +69,46 @@ def demo(out: Path) -> int:
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass
 
-    status = execute(Prepared(study, out / "run", RunSettings(exact=True)), load(offer.model))
-    if status == INTERRUPTED:
-        return status
-    write_report([StoredRun.open(out / "run")], out / "report.html")
-    console.print()
-    console.print(_found(study, offer, read_estimates(out / "run" / ESTIMATES, study, [offer.model])))
-    console.print(
-        "\nThat model says nothing about real people. To audit a real model, on any OpenAI-compatible server:\n"
-        f"  facevalue run {study.name} --model http://127.0.0.1:8000/v1#NAME --sample 20000",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-    return status
+    summary = execute(Prepared(study, out / "run", RunSettings(exact=True)), load(offer.model))
+    run, page = str(out / "run"), out / "report.html"
+    if summary.status is Exit.INTERRUPTED:
+        return Output(DemoDocument(run, "", offer.model, ()), status=summary.status)
+    from facevalue.report.of_runs import report  # noqa: PLC0415 - templates take their time
+    from facevalue.report.planted import planted  # noqa: PLC0415
 
-
-def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
-    """Make a table of what was planted in these very pictures, beside what the audit found."""
-    from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
-    from facevalue.report.formatting import interval, number  # noqa: PLC0415
-    from facevalue.report.planted import counted, planted  # noqa: PLC0415
-
+    written = report([StoredRun.open(out / "run")], page)
+    estimates = read_estimates(out / "run" / ESTIMATES, study, [offer.model])
     rows = planted(offer, study, EstimateIndex(estimates, measures=study.estimates.measures), offer.model)
+    effects = tuple(
+        DemoEffect(
+            row.title, row.effect, row.estimate.value, row.estimate.low, row.estimate.high, row.estimate.unit,
+            row.is_found,
+        )
+        for row in rows
+    )  # fmt: skip
+
+    def text() -> Iterator[RenderableType]:
+        yield from written.lines
+        yield f"Report: {page}"
+        yield ""
+        yield _table(offer, rows)
+        yield (
+            "\nThat model says nothing about real people. To audit a real model, on any OpenAI-compatible server:\n"
+            f"  facevalue run {study.name} --model http://127.0.0.1:8000/v1#NAME --sample 20000"
+        )
+
+    return Output(DemoDocument(run, str(page), offer.model, effects), text(), summary.status)
+
+
+def _table(offer: Demo, rows: "Sequence[PlantedEffect]") -> Table:
+    """Make a table of what was planted in these very pictures, beside what the audit found."""
+    from facevalue.report.formatting import interval, number  # noqa: PLC0415
+    from facevalue.report.planted import counted  # noqa: PLC0415
+
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=f"{counted(offer, rows)}\nMany audits of this model: facevalue calibrate --model {offer.model}",
+        caption=f"{counted(offer, list(rows))}\nMany audits of this model: facevalue calibrate --model {offer.model}",
         caption_justify="left",
         header_style="bold",
     )

@@ -2,20 +2,16 @@
 
 from pathlib import Path
 
-import click
-
+from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import SettingError
 from facevalue.places import is_url
 from facevalue.runs.mirror import copied
-from facevalue.terminal import say
 
 
-@click.command()
-@click.argument("run", metavar="URL")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def fetch(run: str, folder: Path) -> None:
-    """Bring the run under URL into a new FOLDER, which is a run folder like any other."""
+def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
+    """Bring the run under a URL into a new folder, which is a run folder like any other."""
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")
     copied(run, folder)
-    say(f"{folder}: facevalue report {folder}")
+    then = f"facevalue report {folder}"
+    return Output(WrittenFiles((str(folder),), then=then), [f"{folder}: {then}"])

@@ -1,12 +1,14 @@
 """`facevalue judge`: sorting of texts by a model, where no rule sorts them: entries of forms, lists of words."""
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-
-import click
+from typing import ClassVar
 
 from facevalue.answers.listed_words import ListKind
-from facevalue.cli.places import FolderPath
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.runs.judged import FOLDER
@@ -15,38 +17,64 @@ from facevalue.runs.judged_words import FOLDER as WORDS
 from facevalue.runs.judging import JudgedLists, JudgedTexts
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.stored import StoredRun
-from facevalue.terminal import say
 
 
-@click.command()
-@click.argument("run", type=FolderPath())
-@click.option(
-    "--model", required=True, metavar="MODEL", help="Model that judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."
-)
-@click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True,
-              help="Maximum number of requests in flight.")  # fmt: skip
-def judge(run: Path, model: str, concurrency: int) -> int:
-    """Have MODEL sort what no rule sorts, and keep its verdicts in RUN for `measure`, `report` and other commands.
+@dataclass(frozen=True)
+class JudgeDocument(Document):
+    """What a model sorted that no rule sorts."""
 
-    \b
-    own studies: open texts, each different one once, into the categories of [answer.judged]. Up to 100 with words for
-    groups are judged again, with these swapped and without them, to see how far these words move MODEL.
-    visbias: texts in forms that no rule sorts into a category, each different text once.
-    counterfactuals: words that a group's texts have more often than others'; which are stereotypes?
+    FORMAT: ClassVar[str] = "judge"
+    run: str
+    judge: str
+    """Model that judged; empty where there was nothing to judge."""
+    texts: int
+    """Different texts that no rule settles, or lists of words."""
+    requests: int
+    """What the model was asked now."""
+    verdicts: Mapping[str, int]
+    """Judgments of all texts or lists now, by kind."""
+    audited: int
+    """Texts judged besides with words for groups swapped or taken out, and again as they are."""
+    unanswered: int
+    """Requests without an answer; the same command asks them again."""
+    why_unanswered: str
+    folder: str
+    """Where the judgments are kept; empty where there are none."""
 
-    The same command retries failures.
-    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
-    outcome = judge_run(StoredRun.open(run), lambda: closing(load(model, ModelOptions(concurrency=concurrency))))
-    for line in _lists(outcome) if isinstance(outcome, JudgedLists) else _texts(outcome):
-        say(line)
-    if outcome.outcome is None:
-        return 0
-    if outcome.unanswered:
-        reason = f" ({outcome.reason})" if outcome.reason else ""
-        say(f"Without an answer: {outcome.unanswered:,}{reason}. The same command asks them again.", err=True)
-        return 1
-    say(f"Kept in {run / (WORDS if isinstance(outcome, JudgedLists) else FOLDER)}: facevalue report {run}")
-    return 0
+
+def judge(run: Path, model: str, concurrency: int) -> Output[JudgeDocument]:
+    """Have a model sort what no rule sorts, and keep its verdicts in the run."""
+    judged = judge_run(StoredRun.open(run), lambda: closing(load(model, ModelOptions(concurrency=concurrency))))
+    lists = isinstance(judged, JudgedLists)
+    lines = _lists(judged) if isinstance(judged, JudgedLists) else _texts(judged)
+    folder = "" if judged.outcome is None else str(run / (WORDS if lists else FOLDER))
+    audited = None if isinstance(judged, JudgedLists) else judged.audited
+    document = JudgeDocument(
+        run=str(run),
+        judge=judged.judge,
+        texts=judged.lists if isinstance(judged, JudgedLists) else judged.texts,
+        requests=judged.requests,
+        verdicts=_verdicts(judged),
+        audited=0 if audited is None else sum(audited.verdicts.values()),
+        unanswered=judged.unanswered,
+        why_unanswered=judged.reason or "",
+        folder=folder,
+    )
+    if judged.outcome is None:
+        return Output(document, lines)
+    if judged.unanswered:
+        reason = f" ({judged.reason})" if judged.reason else ""
+        warning = f"Without an answer: {judged.unanswered:,}{reason}. The same command asks them again."
+        return Output(document, lines, Exit.INCOMPLETE, [warning])
+    return Output(document, [*lines, f"Kept in {folder}: facevalue report {run}"])
+
+
+def _verdicts(judged: JudgedTexts | JudgedLists) -> dict[str, int]:
+    if judged.outcome is None:
+        return {}
+    if isinstance(judged, JudgedLists):
+        return {str(kind): judged.outcome.kinds[kind] for kind in ListKind}
+    return {kind.value: count for kind, count in judged.outcome.verdicts.items()}
 
 
 def _texts(judged: JudgedTexts) -> list[str]:

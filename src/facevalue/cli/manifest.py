@@ -3,24 +3,28 @@
 import io
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import polars as pl
 
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
 from facevalue.csv_text import write_csv
-from facevalue.errors import DataError
+from facevalue.errors import DataError, SettingError
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.manifest_check import CheckedManifest, check_manifest
-from facevalue.runs.upright import write_upright
+from facevalue.runs.manifest_check import check_manifest
+from facevalue.runs.manifest_use import ManifestUse
+from facevalue.runs.upright import Upright, write_upright
 from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
 from facevalue.store.files import write_whole
 from facevalue.studies import STUDIES
 from facevalue.studies import protocol as look_up
-from facevalue.terminal import say
 
 SHOWN = 20
 """Most rows that are listed of each kind of fault."""
@@ -32,107 +36,154 @@ BLOCKS = 6
 """Most blocks of a study that are shown."""
 OMISSIONS = 3
 """Most of what is left out that is shown."""
-_FOR = click.option(
-    "--for", "study", metavar="STUDY", help="Study that will show the pictures: its name, or your own file."
-)
 
 
-@click.group()
-def manifest() -> None:
-    """List your own pictures for a study: begin the list, check it.
+@dataclass(frozen=True)
+class GuessedManifest(Document):
+    """Manifest that was begun from names of folders and files."""
 
-    \b
-    facevalue manifest init pictures --for stylisticbias
-    facevalue manifest check pictures/manifest.csv --for stylisticbias
-    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    FORMAT: ClassVar[str] = "manifest-init"
+    file: str
+    pictures: int
+    levels: Mapping[str, Mapping[str, int]]
+    """Pictures by column and level, as guessed; "" where nothing could be guessed."""
+    missing: tuple[str, ...]
+    """Columns that the study needs and that could not be guessed."""
+    unknown: tuple[str, ...]
+    """Levels of a cue that are none of the study's."""
+    ambiguous: Mapping[str, int]
+    """Names that say two levels of a column, by column."""
+    left_out: Mapping[str, int]
+    """Files that are not in it, by reason."""
+    refused: tuple[Fault, ...]
+    """Why a run would refuse it as it is; empty if a run takes it."""
+    use: ManifestUse | None
+    """What the study would ask about the pictures; null without a study."""
+    then: str
+    """Command to give next."""
 
 
-@manifest.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@_FOR
-@click.option(
-    "--to", type=click.Path(path_type=Path, dir_okay=False), help="File to write; FOLDER/manifest.csv by default."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
-def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> int:
-    """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened.
+@dataclass(frozen=True)
+class CheckedManifestDocument(Document):
+    """What is wrong with a manifest and its pictures."""
 
-    Exit status: 0 if the list is written and a run would take it; 1 if something in it is still to be filled in.
-    """
+    FORMAT: ClassVar[str] = "manifest-check"
+    file: str
+    study: str
+    """Study that it was checked for; empty for any."""
+    pictures: int
+    identities: int
+    """0 if the file cannot be read."""
+    factors: tuple[str, ...]
+    use: ManifestUse | None
+    """What the study would ask about the pictures; null without a study."""
+    refused: tuple[Fault, ...]
+    """Why a run would refuse it; empty if a run takes it."""
+    doubtful: tuple[Fault, ...]
+    """What a run would take, and perhaps should not."""
+    upright: Upright | None
+    """What --fix wrote; null without it, and where no picture is turned."""
+    then: str
+    """Command to give next; empty where a run would refuse it."""
+
+
+def init(folder: Path, study: str | None, out: Path | None, overwrite: bool) -> Output[GuessedManifest]:
+    """Begin a manifest of the pictures in a folder, guessed from names of folders and files; no picture is opened."""
     protocol = None if study is None else _takes(study)
-    to = folder / "manifest.csv" if to is None else to
+    to = folder / "manifest.csv" if out is None else out
     guessed = guess(folder, COMMON if protocol is None else protocol.columns(), to)
     if to.suffix.lower() != ".csv":
-        raise DataError(f"{to.name} does not end in .csv, which is what is written.")
+        raise SettingError(f"{to.name} does not end in .csv, which is what is written.")
     if to.exists() and not overwrite:
-        raise DataError(f"{to} exists: name another file with --to, or replace it with --overwrite.")
+        raise DataError(f"{to} exists: name another file with --out, or replace it with --overwrite.")
     inside = folder.resolve().is_relative_to(to.resolve().parent)
     before = "" if not inside else folder.resolve().relative_to(to.resolve().parent).as_posix()
     for row in guessed.rows:
         row["path"] = row["path"] if before in ("", ".") else f"{before}/{row['path'].removeprefix('./')}"
-    out = io.BytesIO()
+    table = io.BytesIO()
     schema = dict.fromkeys(guessed.columns, pl.String())
     write_csv(
-        pl.DataFrame([[row.get(n) or None for n in guessed.columns] for row in guessed.rows], schema, orient="row"), out
+        pl.DataFrame([[row.get(n) or None for n in guessed.columns] for row in guessed.rows], schema, orient="row"),
+        table,
     )
-    write_whole(to, out.getvalue())
-    _tell(guessed, to, () if protocol is None else tuple(c.name for c in protocol.columns() if c.needed))
+    write_whole(to, table.getvalue())
     result = check_manifest(to, protocol, None if inside else folder, pictures=False)
-    _show_use(result, protocol, in_detail=False)
-    if result.faults:
-        say("A run would refuse it as it is:")
-        _list(result.faults)
+    needed = () if protocol is None else tuple(c.name for c in protocol.columns() if c.needed)
     rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]
-    look = "Fill it in" if result.faults else "Look through it"
-    say(f"{look}, then: facevalue manifest check {shlex.join([str(to), *rest])}")
-    return 1 if result.faults else 0
+    document = GuessedManifest(
+        file=str(to),
+        pictures=len(guessed.rows),
+        levels={name: Counter(row.get(name, "") for row in guessed.rows) for name in guessed.columns[1:]},
+        missing=tuple(n for n in needed if n not in guessed.columns and f"{n}_1" not in guessed.columns),
+        unknown=tuple(guessed.unknown),
+        ambiguous={name: count for name, (count, _) in guessed.unsure.items()},
+        left_out={reason: count for reason, (count, _) in guessed.left_out.items()},
+        refused=tuple(result.faults),
+        use=result.use,
+        then=f"facevalue manifest check {shlex.join([str(to), *rest])}",
+    )
+
+    def text() -> Iterator[str]:
+        yield from _guesses(guessed, to, needed, document.missing)
+        yield from _use(result.use, protocol, in_detail=False)
+        if result.faults:
+            yield "A run would refuse it as it is:"
+            yield from _listed(result.faults)
+        yield f"{'Fill it in' if result.faults else 'Look through it'}, then: {document.then}"
+
+    return Output(document, text(), Exit.REFUSED if result.faults else Exit.DONE)
 
 
-@manifest.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@_FOR
-@click.option(
-    "--root", type=click.Path(path_type=Path), help="The folder that paths are relative to; FILE's by default."
-)
-@click.option("--fix", is_flag=True, help="Write upright copies of pictures that EXIF turns, and a list with them.")
-def check(file: Path, study: str | None, root: Path | None, fix: bool) -> int:
-    """Say all that is wrong with a manifest and its pictures, by row; row 1 is the first below the header.
-
-    Reads it as a run does. Exit status: 0 if a run takes it, with or without warnings; 1 if it does not; 2 for wrong
-    usage.
-    """
+def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output[CheckedManifestDocument]:
+    """Say all that is wrong with a manifest and its pictures, as a run would."""
     protocol = None if study is None else _takes(study)
     result = check_manifest(file, protocol, root)
-    if result.pictures:
-        pictures = f"{result.pictures:,} {'picture' if result.pictures == 1 else 'pictures'}"
-        people = f"{result.identities:,} {'identity' if result.identities == 1 else 'identities'}"
-        say(f"{file}: {pictures} of {people}; factors: {', '.join(result.columns) or 'none'}")
-    _show_use(result, protocol)
-    if result.faults:
-        say("A run would refuse it:")
-        _list(result.faults)
-    if result.warnings:
-        say("A run would take this, and perhaps should not:")
-        _list(result.warnings)
-    if fix:
-        _fix(result, file, root)
-    if result.faults:
-        return 1
     rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
-    say(f"A run takes it. Next: facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}")
-    return 0
+    document = CheckedManifestDocument(
+        file=str(file),
+        study=study or "",
+        pictures=result.pictures,
+        identities=result.identities,
+        factors=tuple(result.columns),
+        use=result.use,
+        refused=tuple(result.faults),
+        doubtful=tuple(result.warnings),
+        upright=_fixed(result.turned, file, root) if fix else None,
+        then="" if result.faults else f"facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}",
+    )
+    return Output(document, _checked(document, protocol, root, fix=fix), Exit.REFUSED if result.faults else Exit.DONE)
 
 
-def _fix(result: CheckedManifest, file: Path, root: Path | None) -> None:
-    """Write upright copies of turned pictures, and say where."""
-    if not result.turned:
-        say("No picture is turned: nothing to fix.")
-        return
+def _fixed(turned: Sequence[str], file: Path, root: Path | None) -> Upright | None:
+    """Write upright copies of turned pictures, and a list with them; None where none is turned."""
+    if not turned:
+        return None
     place = root if root is not None else file.parent
-    upright = write_upright(read_manifest(file, root=root), result.turned, file, place)
-    copies = f"{upright.copies:,} upright {'copy' if upright.copies == 1 else 'copies'}"
-    rest = f" --root {shlex.quote(str(root))}" if root else ""
-    say(f"{copies} in {upright.folder}; the list that names them: {shlex.quote(str(upright.file))}{rest}")
+    return write_upright(read_manifest(file, root=root), turned, file, place)
+
+
+def _checked(
+    manifest: CheckedManifestDocument, protocol: Protocol | None, root: Path | None, *, fix: bool
+) -> Iterator[str]:
+    if manifest.pictures:
+        pictures = f"{manifest.pictures:,} {'picture' if manifest.pictures == 1 else 'pictures'}"
+        people = f"{manifest.identities:,} {'identity' if manifest.identities == 1 else 'identities'}"
+        yield f"{manifest.file}: {pictures} of {people}; factors: {', '.join(manifest.factors) or 'none'}"
+    yield from _use(manifest.use, protocol)
+    if manifest.refused:
+        yield "A run would refuse it:"
+        yield from _listed(manifest.refused)
+    if manifest.doubtful:
+        yield "A run would take this, and perhaps should not:"
+        yield from _listed(manifest.doubtful)
+    if (upright := manifest.upright) is not None:
+        copies = f"{upright.copies:,} upright {'copy' if upright.copies == 1 else 'copies'}"
+        rest = f" --root {shlex.quote(str(root))}" if root else ""
+        yield f"{copies} in {upright.folder}; the list that names them: {shlex.quote(str(upright.file))}{rest}"
+    elif fix:
+        yield "No picture is turned: nothing to fix."
+    if manifest.then:
+        yield f"A run takes it. Next: {manifest.then}"
 
 
 def _takes(study: str) -> Protocol:
@@ -149,68 +200,67 @@ def _lists_pictures(protocol: Protocol) -> bool:
     return any(setting.name == "manifest" for setting in protocol.settings)
 
 
-def _show_use(result: CheckedManifest, protocol: Protocol | None, *, in_detail: bool = True) -> None:
+def _use(use: ManifestUse | None, protocol: Protocol | None, *, in_detail: bool = True) -> Iterator[str]:
     """Say what a study would ask about the pictures: how many, in which parts, with what sample."""
-    use = result.use
     if use is None or protocol is None or not use.used:
         return
     which = f"{use.pictures:,}" if use.used == use.pictures else f"{use.used:,} of the {use.pictures:,}"
     sample = f": {use.sample}" if use.sample else ""
-    say(f"{protocol.name} would ask {use.requests:,} requests about {which} pictures{sample}.")
+    yield f"{protocol.name} would ask {use.requests:,} requests about {which} pictures{sample}."
     blocks = [block for block in use.blocks if block.pictures]
     if in_detail and len(blocks) > 1:
         for block in blocks[:BLOCKS]:
             pictures = f"{block.pictures:,} {'picture' if block.pictures == 1 else 'pictures'}"
-            say(f"  {block.name}: {pictures}, {block.requests:,} requests")
+            yield f"  {block.name}: {pictures}, {block.requests:,} requests"
         if len(blocks) > BLOCKS:
-            say(f"  and {len(blocks) - BLOCKS:,} more")
+            yield f"  and {len(blocks) - BLOCKS:,} more"
     if use.requests_about_others:
         alone = f" (leave them out: {use.alone})" if use.alone else ""
         names = list(dict.fromkeys(block.name for block in use.blocks if not block.pictures))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-        say(f"Besides, {use.requests_about_others:,} requests about none of them, of {listed}{alone}.")
+        yield f"Besides, {use.requests_about_others:,} requests about none of them, of {listed}{alone}."
     if use.left_out:
-        say("Left out, or less than the study asks for:")
+        yield "Left out, or less than the study asks for:"
         for omission in use.left_out[:OMISSIONS]:
-            say(f"  {omission.what}: {omission.why}")
+            yield f"  {omission.what}: {omission.why}"
         if len(use.left_out) > OMISSIONS:
-            say(f"  and {len(use.left_out) - OMISSIONS:,} more, which `facevalue plan` lists")
+            yield f"  and {len(use.left_out) - OMISSIONS:,} more, which `facevalue plan` lists"
 
 
-def _list(faults: Sequence[Fault]) -> None:
+def _listed(faults: Sequence[Fault]) -> Iterator[str]:
     for fault in faults:
         count = f" ({fault.count:,} {'row' if fault.count == 1 else 'rows'})" if fault.rows else ""
-        say(f"  {fault.what}{count}")
+        yield f"  {fault.what}{count}"
         if fault.rows and not any(text for _, text in fault.rows):
             more = f" and {fault.count - BARE:,} more" if fault.count > BARE else ""
             numbers = ", ".join(str(row) for row, _ in fault.rows[:BARE])
-            say(f"    {'row' if fault.count == 1 else 'rows'} {numbers}{more}")
+            yield f"    {'row' if fault.count == 1 else 'rows'} {numbers}{more}"
             continue
         for row, text in fault.rows[:SHOWN]:
-            say(f"    row {row}  {text}".rstrip())
+            yield f"    row {row}  {text}".rstrip()
         if fault.count > SHOWN:
-            say(f"    and {fault.count - SHOWN:,} more")
+            yield f"    and {fault.count - SHOWN:,} more"
 
 
-def _tell(guess: Guess, to: Path, needed: Sequence[str]) -> None:
-    """Say what was guessed, and what could not be."""
+def _guesses(guess: Guess, to: Path, needed: Sequence[str], missing: Sequence[str]) -> Iterator[str]:
+    """What was guessed, and what could not be."""
     total = len(guess.rows)
-    say(f"{to}: {total:,} {'picture' if total == 1 else 'pictures'}. Guessed from names:")
+    yield f"{to}: {total:,} {'picture' if total == 1 else 'pictures'}. Guessed from names:"
     for name in guess.columns[1:]:
         levels = Counter(row.get(name, "") for row in guess.rows)
         empty = levels.pop("", 0)
         commonest = ", ".join(f"{level} {count:,}" for level, count in levels.most_common(LEVELS))
         more = f" and {len(levels) - LEVELS:,} more" if len(levels) > LEVELS else ""
         blank = f"; empty for {empty:,}" if empty else ""
-        say(f"  {name}: {commonest}{more}{blank}" if levels else f"  {name}: could not be guessed; fill it in")
-    missing = [name for name in needed if name not in guess.columns and f"{name}_1" not in guess.columns]
+        guessed = f"{commonest}{more}{blank}" if levels else "could not be guessed; fill it in"
+        yield f"  {name}: {guessed}"
     if missing:
-        say(f"Needed, but could not be guessed: {', '.join(missing)}.")
+        yield f"Needed, but could not be guessed: {', '.join(missing)}."
     if guess.unknown:
         listed = ", ".join(guess.unknown[:LEVELS]) + (" ..." if len(guess.unknown) > LEVELS else "")
         also = ", ".join(name for name in needed if any(not r.get(name) for r in guess.rows))
-        say(f"Unknown to the study, so taken as cues of your own: {listed}. Fill in their {also or 'levels'}.")
+        yield f"Unknown to the study, so taken as cues of your own: {listed}. Fill in their {also or 'levels'}."
     for name, (count, example) in guess.unsure.items():
-        say(f"Ambiguous, so left empty: {name} of {count:,}, such as {example}.")
+        yield f"Ambiguous, so left empty: {name} of {count:,}, such as {example}."
     for reason, (count, example) in guess.left_out.items():
-        say(f"Left out, {reason}: {count:,}, such as {example}.")
+        yield f"Left out, {reason}: {count:,}, such as {example}."

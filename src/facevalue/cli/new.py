@@ -2,32 +2,19 @@
 
 from pathlib import Path
 
-import click
-
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.cli.output import Output, WrittenFiles
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
 from facevalue.store.files import write_whole
 from facevalue.studies import DECLARED, EXAMPLES, STUDIES, file_text
-from facevalue.terminal import say
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--like", default=EXAMPLES[0], show_default=True, metavar="NAME",
-    help=f"What to start from: {', '.join(EXAMPLES)}, or a published study, to choose its settings.",
-)  # fmt: skip
-def new(file: Path, like: str) -> None:
-    """Write FILE, a commented study to edit and run.
-
-    \b
-    facevalue new my-study.toml
-    facevalue plan my-study.toml
-    facevalue run my-study.toml --model http://127.0.0.1:8000/v1#NAME
-    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+def new(file: Path, like: str | None) -> Output[WrittenFiles]:
+    """Write a commented study to edit and run; `like` is an example or a published study."""
+    like = like or EXAMPLES[0]
     if file.suffix != ".toml":
-        raise DataError(f"{file.name} does not end in .toml, which tells the file of a study from the name of one.")
+        raise SettingError(f"{file.name} does not end in .toml, which tells the file of a study from the name of one.")
     if file.exists():
         raise DataError(f"{file} already exists: name another file.")
     if like in (*EXAMPLES, *DECLARED):
@@ -37,7 +24,8 @@ def new(file: Path, like: str) -> None:
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
-    say(f"{file}: edit it, then plan it with facevalue plan {file}")
+    then = f"facevalue plan {file}"
+    return Output(WrittenFiles((str(file),), then=then), [f"{file}: edit it, then plan it with {then}"])
 
 
 def published(protocol: Protocol) -> str:

@@ -1,14 +1,25 @@
-"""Options that planning and running a study share."""
+"""Options that several commands share."""
+
+from pathlib import Path
 
 import click
 
+from facevalue.cli.params import InterventionName
+
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask about this many requests only; all by default.")
-SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Seed of the sample.")
+SAMPLE_SEED = click.Option(
+    ["--sample-seed", "seed"],
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Which sample, and in which order it is asked. (--seeds: seeds that replies are drawn with.)",
+)
 EXACT = click.Option(
     ["--exact"], is_flag=True, help="Read option probabilities instead of sampling; each prompt is asked once."
 )
 WITH = click.Option(
     ["--with", "interventions"],
+    type=InterventionName(),
     multiple=True,
     metavar="NAME|FILE.toml",
     help="Ask everything a second time with this intervention, and report the change: no-image, blank-image, cipher, "
@@ -17,4 +28,16 @@ WITH = click.Option(
 PRICES = (
     click.Option(["--price-in"], type=click.FloatRange(0), help="Price per million prompt tokens."),
     click.Option(["--price-out"], type=click.FloatRange(0), help="Price per million reply tokens."),
+)
+MARGIN = click.Option(
+    ["--margin"],
+    multiple=True,
+    metavar="MEASURE=SIZE",
+    help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
+)
+PICTURES = click.Option(
+    ["--pictures"],
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="FOLDER",
+    help="Folder with your own pictures; the path stored in the run folder is not trusted.",
 )

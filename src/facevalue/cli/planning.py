@@ -1,54 +1,128 @@
 """The cost of a study, made and shown."""
 
-import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import click
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from facevalue.api.rehearsed import rehearse
+from facevalue.cli.output import Document, Output
 from facevalue.protocol.expected_precision import Precision
 from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import LeftOut
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_pictures
-from facevalue.runs.plan import Plan
+from facevalue.runs.plan import BlockPlan, Plan
 from facevalue.runs.plan import plan as make_plan
+from facevalue.runs.power import Detection
 from facevalue.studies import available
 from facevalue.studies.offers import listed
-from facevalue.terminal import say, terminal
 from facevalue.types import OptionValue
-
-if TYPE_CHECKING:
-    from facevalue.runs.power import Detection
 
 _LOOKED_AT = 20_000
 """Pictures up to which a plan looks at each: some seconds."""
 
 
+@dataclass(frozen=True)
+class PlannedBlocks:
+    """Blocks of a study."""
+
+    stimuli: int
+    trials: int
+    """Pictures, and requests about them, seeds included."""
+    blocks: tuple[BlockPlan, ...]
+
+
+@dataclass(frozen=True)
+class PlanDocument(Document):
+    """What a study takes in requests, tokens and cost, and what it can detect."""
+
+    FORMAT: ClassVar[str] = "plan"
+    study: str
+    stimuli: int
+    """Pictures of the whole study that are judged, the baseline not counted."""
+    trials: int
+    """Requests about them, seeds included."""
+    counted: Mapping[str, Mapping[str, int]]
+    """Trials by what the study counts by, such as {"paradigm": {"decision": 2446}}."""
+    blocks: tuple[BlockPlan, ...]
+    baseline: PlannedBlocks
+    """What serves as reference alone."""
+    added: PlannedBlocks
+    """References that the published protocol doesn't have."""
+    shown: PlannedBlocks | None
+    """What of the blocks the pictures at hand show; null where that is all."""
+    left_out: tuple[LeftOut, ...]
+    """What is not shown, and why."""
+    requests: int
+    """Requests of the sample; all of them without one."""
+    pictures: int
+    """Pictures in the sample."""
+    prompt_tokens: int
+    completion_tokens: int
+    """Estimates for the sample."""
+    cost: float | None
+    """In the currency of the prices; null if none were given."""
+    detection: Detection | None
+    """What the plan can detect; null unless it was asked for by --sample, --detect, --pilot or --compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedBlock:
+    """A row of requests that a paper counts."""
+
+    name: str
+    images: int
+    prompts: int
+    seeds: int
+    models: int
+    interventions: int
+    trials: int
+    """Requests: the product of the others."""
+
+
+@dataclass(frozen=True)
+class PaperPlanDocument(Document):
+    """What a paper says it asked (`plan --paper-table`)."""
+
+    FORMAT: ClassVar[str] = "paper-plan"
+    study: str
+    title: str
+    blocks: tuple[CountedBlock, ...]
+    total: int
+    """Requests of all rows."""
+    distinct: int
+    """Requests, each counted once."""
+    notes: tuple[str, ...]
+    """Where the paper disagrees with itself, or leaves out what the count needs."""
+
+
 def plan(
     protocol: Protocol,
     options: dict[str, OptionValue],
-    as_json: bool,
     detect: float | None,
     compare: bool,
     pilot: Path | str | None,
     interventions: tuple[str, ...],
     paper_table: str | None,
     **choices: Any,
-) -> None:
+) -> Output[PlanDocument | PaperPlanDocument]:
     """Show what a study takes, or what its paper says it took."""
     if paper_table is not None:
-        _show_printed(_printed(protocol, paper_table), as_json)
-        return
-    study = protocol.study(options)
+        printed = _printed(protocol, paper_table)
+        return Output(_paper_document(protocol.name, printed), _printed_text(printed))
+    study, warnings = protocol.study(options), []
     if study.manifest.height <= _LOOKED_AT or "path" not in study.manifest.columns:
         check_pictures(study)
     else:
-        say(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.", err=True)
+        warnings.append(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.")
     study = intervened(study, chosen(interventions))
     study_plan = make_plan(study, **choices)
     rehearse(protocol, study, exact=choices["exact"])
@@ -61,17 +135,52 @@ def plan(
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
         run = None if pilot is None else StoredRun.open(pilot)
         power = detection(study, requests=study_plan.asked, effect=detect, pilot=run, compare=compare, **shared)
-    if as_json:
-        extra = {} if power is None else {"detection": power.json()}
-        click.echo(json.dumps({**study_plan.json(), **extra}, indent=2))
-        return
-    show(study_plan, sampled=choices["sample"] is not None)
-    if study.planned.unshown:
-        terminal().print(study.planned.unshown, style="bold", highlight=False)
-    if power is not None:
-        from facevalue.runs.power import planned  # noqa: PLC0415 - slow to import
 
-        _show_detection(power, planned(study, compare=compare))
+    def text() -> Iterator[RenderableType]:
+        yield from _text(study_plan, sampled=choices["sample"] is not None)
+        if study.planned.unshown:
+            yield Text(study.planned.unshown, style="bold")
+        if power is not None:
+            from facevalue.runs.power import planned  # noqa: PLC0415 - slow to import
+
+            yield from _detection(power, planned(study, compare=compare))
+
+    return Output(_document(study_plan, power), text(), warnings=warnings)
+
+
+def _document(plan: Plan, power: Detection | None) -> PlanDocument:
+    def together(blocks: Sequence[BlockPlan]) -> PlannedBlocks:
+        return PlannedBlocks(
+            sum(block.stimuli for block in blocks), sum(block.trials for block in blocks), tuple(blocks)
+        )
+
+    return PlanDocument(
+        study=plan.study,
+        stimuli=plan.stimuli,
+        trials=plan.trials,
+        counted=plan.counted,
+        blocks=plan.blocks,
+        baseline=together(plan.baseline),
+        added=together(plan.added),
+        shown=None if plan.shown_blocks is None else together(plan.shown_blocks),
+        left_out=plan.left_out,
+        requests=plan.asked,
+        pictures=plan.shown,
+        prompt_tokens=plan.prompt_tokens,
+        completion_tokens=plan.completion_tokens,
+        cost=plan.cost,
+        detection=power,
+    )
+
+
+def _paper_document(study: str, printed: PrintedPlan) -> PaperPlanDocument:
+    blocks = tuple(
+        CountedBlock(
+            block.name, block.images, block.prompts, block.seeds, block.models, block.interventions, block.trials
+        )
+        for block in printed.blocks
+    )
+    return PaperPlanDocument(study, printed.title, blocks, printed.total, printed.distinct, printed.notes)
 
 
 def _printed(protocol: Protocol, name: str) -> PrintedPlan:
@@ -87,11 +196,7 @@ def _printed(protocol: Protocol, name: str) -> PrintedPlan:
     return plans[name]()
 
 
-def _show_printed(printed: PrintedPlan, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(printed.json(), indent=2))
-        return
-    console = terminal()
+def _printed_text(printed: PrintedPlan) -> Iterator[RenderableType]:
     table = Table(title=printed.title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("block", overflow="fold")
     factors = [name for name in ("images", "prompts", "seeds", "models", "interventions")
@@ -103,57 +208,44 @@ def _show_printed(printed: PrintedPlan, as_json: bool) -> None:
     table.add_section()
     for label, count in (("total", printed.total), ("distinct", printed.distinct)):
         table.add_row(label, *[""] * len(factors), f"{count:,}", style="bold")
-    console.print(table)
-    for note in printed.notes:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    yield table
+    yield from printed.notes
 
 
-def _show_detection(power: "Detection", precision: Precision) -> None:
-    console = terminal()
+def _detection(power: Detection, precision: Precision) -> Iterator[RenderableType]:
     items = f"{power.items:,.0f}" if power.items >= 100 else f"{power.items:.3g}"
     per = f"{power.clusters:,} {precision.cluster} with {items} {precision.item} each"
     detects = f"this detects {power.what} {_from(power.detectable)}"
     if power.detectable is None:
         detects = f"this may miss {power.what} of any size"
-    console.print(f"\nWith {per}, {detects}.", highlight=False)
+    yield Text(f"\nWith {per}, {detects}.")
     if len(power.reaches) > 1:
         for reach in power.reaches:
             rest = "rests" if reach.tests == 1 else "rest"
             line = f"  {reach.tests} of {power.tests} {rest} on {reach.clusters:,} {precision.cluster}: "
-            console.print(line + _from(reach.detectable), highlight=False)
+            yield Text(line + _from(reach.detectable))
     if power.effect is not None:
-        console.print(
-            f"To detect {power.effect:g}: {power.needed:,} {precision.cluster}, about {power.requests:,} requests",
-            style="bold",
-            highlight=False,
-        )
+        takes = f"{power.needed:,} {precision.cluster}, about {power.requests:,} requests"
+        yield Text(f"To detect {power.effect:g}: {takes}", style="bold")
         for reach in power.reaches[:-1]:
             if reach.needed is not None and reach.needed != power.needed:
-                few = f"  {reach.needed:,} {precision.cluster} are enough for {reach.tests} of the {power.tests}"
-                console.print(few, highlight=False)
+                yield Text(f"  {reach.needed:,} {precision.cluster} are enough for {reach.tests} of the {power.tests}")
         if power.sample is not None:
-            console.print(
-                f"Or, with the {precision.cluster} of this plan: --sample {power.sample}",
-                style="bold",
-                highlight=False,
-            )
-    console.print(
+            yield Text(f"Or, with the {precision.cluster} of this plan: --sample {power.sample}", style="bold")
+    yield Text(
         f"80% power; two-sided level {power.level:.4f}, that is {power.level * power.tests:.2f} (of .05 for the page) "
         f"over {power.tests} tests; SD between {precision.cluster} {power.sd:.3f} ({power.source}).",
         style="dim",
-        highlight=False,
     )
     if power.advice:
-        console.print(power.advice, highlight=False)
+        yield Text(power.advice)
 
 
 def _from(effect: float | None) -> str:
     return "may be missed at any size" if effect is None else f"of {effect:.3f} or more"
 
 
-def show(plan: Plan, sampled: bool) -> None:
-    """Print a plan for people."""
-    console = terminal()
+def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
     table = Table(title=f"{plan.study}: what the whole study takes", title_justify="left", header_style="bold")
     table.add_column("block")
     table.add_column("stimuli", justify="right")
@@ -164,29 +256,22 @@ def show(plan: Plan, sampled: bool) -> None:
     table.add_row("judged", f"{plan.stimuli:,}", f"{plan.trials:,}", style="bold")
     for block in (*plan.baseline, *plan.added):
         table.add_row(block.name, f"{block.stimuli:,}", f"{block.trials:,}", style="dim")
-    console.print(table)
+    yield table
     for name, counts in plan.counted.items():
         listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
-        console.print(f"By {name}: {listed}.", highlight=False)
+        yield Text(f"By {name}: {listed}.")
     if plan.shown_blocks is not None:
         stimuli = sum(block.stimuli for block in plan.shown_blocks)
         trials = sum(block.trials for block in plan.shown_blocks)
-        console.print(
-            f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:", highlight=False
-        )
+        yield Text(f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:")
     elif plan.left_out:
-        console.print("Pictures at hand that are left out:", highlight=False)
+        yield "Pictures at hand that are left out:"
     for omission in plan.left_out:
-        line = Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
-        console.print(line)
+        yield Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
     scope = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
     base = ", base images included," if plan.baseline and not sampled else ""
     about = f"about {plan.shown:,} pictures" if plan.shown else "without a picture"
-    console.print(f"{scope}{base} takes {plan.asked:,} requests {about}.", highlight=False)
-    console.print(
-        f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.",
-        highlight=False,
-        style="dim",
-    )
+    yield Text(f"{scope}{base} takes {plan.asked:,} requests {about}.")
+    yield Text(f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.", style="dim")
     if plan.cost is not None:
-        console.print(f"Cost, roughly: {plan.cost:,.2f}.", highlight=False)
+        yield Text(f"Cost, roughly: {plan.cost:,.2f}.")

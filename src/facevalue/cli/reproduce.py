@@ -1,39 +1,38 @@
 """`facevalue reproduce`: published figures beside recomputed ones, cell by cell."""
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import ClassVar
 
 import click
+from rich.console import RenderableType
 from rich.table import Table
 
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
 from facevalue.protocol.reproduction import Cell, Reproduction, Value
-from facevalue.studies.offers import listed, offered, offering
-from facevalue.terminal import say, terminal
+from facevalue.studies.offers import offered
 
 _SHOWN = {False: "differs", None: "-", True: "same"}
 
 
-def _help() -> str:
-    return (
-        f"Recompute what the paper of STUDY prints: {listed(list(offering('reproduce')), 'or')}.\n\n"
-        "Exits with 0 if every cell is the same or differs for a known reason."
-    )
+@dataclass(frozen=True)
+class ReproduceDocument(Document):
+    """What a paper prints beside what was recomputed."""
+
+    FORMAT: ClassVar[str] = "reproduce"
+    study: str
+    titles: Mapping[str, str]
+    """What each table is about, by its number."""
+    cells: tuple[Cell, ...]
+    """In the order of the tables."""
+    unexplained: int
+    """Cells that differ for no known reason."""
 
 
-def _data() -> str:
-    offers = [(name, offer) for name, protocol in offering("reproduce").items() if (offer := protocol.extras.reproduce)]
-    released = [name for name, offer in offers if offer.released]
-    others = [f"{offer.checks} ({name})" for name, offer in offers if offer.checks]
-    return listed([f"the released answers ({listed(released)})", *others], "or")
-
-
-@click.command(help=_help())
-@click.argument("study")
-@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of {_data()}.")
-@click.option("--json", "as_json", is_flag=True, help="Print cells as JSON.")
-def reproduce(study: str, data: Path | None, as_json: bool) -> int:
+def reproduce(study: str, data: Path | None) -> Output[ReproduceDocument]:
     """Recompute published figures."""
     paper = offered(study, "reproduce", "paper to recompute").extras.reproduce
     assert paper is not None
@@ -42,26 +41,18 @@ def reproduce(study: str, data: Path | None, as_json: bool) -> int:
     if data is not None and not (paper.released or paper.checks):
         raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
     reproduction = paper.cells(data)
-    if as_json:
-        click.echo(json.dumps(reproduction.json(), indent=1, ensure_ascii=False))
-        for notice in reproduction.notices:
-            say(notice, err=True)
-    else:
-        _print(reproduction)
-    return 0 if reproduction.explained else 1
+    unexplained = sum(cell.unexplained for cell in reproduction.cells)
+    document = ReproduceDocument(study, reproduction.titles, reproduction.cells, unexplained)
+    status = Exit.DONE if reproduction.explained else Exit.REFUSED
+    return Output(document, _text(reproduction, unexplained), status, reproduction.notices)
 
 
-def _print(reproduction: Reproduction) -> None:
-    console = terminal()
+def _text(reproduction: Reproduction, unexplained: int) -> Iterator[RenderableType]:
     for name, group in groupby(reproduction.cells, key=lambda cell: cell.table):
         cells = sorted(group, key=lambda cell: list(_SHOWN).index(cell.same))
-        console.print(_table(f"{reproduction.titles[name]}: {_counts(cells)}", cells))
-    for notice in reproduction.notices:
-        console.print(notice, markup=False, highlight=False, soft_wrap=True)
+        yield _table(f"{reproduction.titles[name]}: {_counts(cells)}", cells)
     line = f"In all: {_counts(reproduction.cells)}"
-    unexplained = sum(cell.unexplained for cell in reproduction.cells)
-    line += f", {unexplained} for no known reason." if unexplained else "."
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    yield line + (f", {unexplained} for no known reason." if unexplained else ".")
 
 
 def _counts(cells: Iterable[Cell]) -> str:

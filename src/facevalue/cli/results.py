@@ -1,11 +1,19 @@
 """`facevalue measure`, `report` and `export`: results of runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import click
+import polars as pl
+from rich.console import RenderableType
+from rich.text import Text
 
-from facevalue.cli.places import Place, place
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output, WrittenFiles
+from facevalue.cli.params import place
+from facevalue.cli.schema import Columns
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.places import is_url
@@ -13,58 +21,132 @@ from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_table
-from facevalue.terminal import say, terminal
-
-_MARGIN = click.option(
-    "--margin", multiple=True, metavar="MEASURE=SIZE",
-    help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
-)  # fmt: skip
-
-PICTURES = click.option(
-    "--pictures", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="FOLDER",
-    help="Folder with your own pictures; the path stored in the run folder is not trusted.",
-)  # fmt: skip
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="[LABEL=]RUN...")
-@click.option(
-    "--to", type=click.Path(path_type=Path, dir_okay=False), help="Also write the estimates here (.csv, .parquet)."
-)
-@click.option("--explain", metavar="MEASURE", help="Explain a measure: equation, unit, source.")
-@_MARGIN
-def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> int:
-    """Estimate from the answers in RUNS: every measure with n, interval and method.
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """Replies of a run."""
 
-    LABEL=RUN calls a run by another name, so that two runs of one model stand side by side: before=RUN1 after=RUN2.
-    The estimates of a single run are kept in its folder as estimates.parquet.
-    """
+    run: str
+    """Folder or URL."""
+    model: str
+    """As in the estimates: its own name, or that given by LABEL= or --name."""
+    asked: int
+    """Requests with a stored outcome, re-asks not counted."""
+    failed: int
+    """Of these, how many failed; they are asked again when the run is resumed."""
+    valid: int
+    """Replies with a valid answer."""
+    missing: Mapping[str, int]
+    """Replies without a valid answer, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow:
+    """An estimate: columns as in estimates.parquet, labels apart. Null is "not measurable", and `method` says why."""
+
+    labels: Mapping[str, str]
+    """What it is of: levels by label, such as {"variation": "sunglasses"}."""
+
+
+@dataclass(frozen=True)
+class MeasureDocument(Document):
+    """Every measure of runs, with n, interval and method."""
+
+    FORMAT: ClassVar[str] = "measure"
+    study: str
+    runs: tuple[MeasuredRun, ...]
+    estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
+    """docs/inference.md explains each column."""
+
+
+@dataclass(frozen=True)
+class ExplainedMeasure(Document):
+    """Definition of a measure (`measure --explain`)."""
+
+    FORMAT: ClassVar[str] = "explained-measure"
+    name: str
+    title: str
+    equation: str
+    unit: str
+    cluster: str
+    """What was sampled."""
+    paired: bool
+    signed: bool
+    """Whether it has a direction; an unsigned one is shown beside its noise floor."""
+    source: str
+    beside: str
+    """A measure of another name with a meaning that all studies share; empty if there is none."""
+    unbounded: str
+    """Why it has no bounds for missing answers; empty if it has."""
+
+
+@dataclass(frozen=True)
+class ReportDocument(Document):
+    """A report that was written, with the whole page."""
+
+    FORMAT: ClassVar[str] = "report"
+    report: str
+    """The HTML file."""
+    url: str
+    """Where it was put in object storage; empty for runs in folders."""
+    page: Mapping[str, Any]
+    """Everything that the page shows of estimates, as docs/report.md describes it."""
+
+
+def measure(
+    runs: tuple[str, ...], out: Path | None, explain: str | None, margin: tuple[str, ...]
+) -> Output[MeasureDocument | ExplainedMeasure]:
+    """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
     if explain is not None:
-        _explain(opened[0].measures, explain)
-        return 0
-    if to is not None:
-        check_table(to)
+        explained = _explained(opened[0].measures, explain)
+        return Output(explained, _explanation(explained))
+    if out is not None:
+        check_table(out)
     from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.runs.kept_estimates import taken  # noqa: PLC0415
 
     estimates, tallies = taken(opened, _margins(margin), again=True)
-    if to is not None:
-        write_estimates(estimates, to)
-    from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
-    from facevalue.report.answer import ReplyCounts  # noqa: PLC0415
-    from facevalue.report.sections import page_of  # noqa: PLC0415
+    if out is not None:
+        write_estimates(estimates, out)
 
-    exact = any(run.facts.exact for run in opened)
-    replies = [
-        ReplyCounts(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0)) for tally in tallies.values()
+    def text() -> Iterator[RenderableType]:
+        from facevalue.report import summary  # noqa: PLC0415 - templates are not needed for machines
+        from facevalue.report.answer import ReplyCounts  # noqa: PLC0415
+        from facevalue.report.sections import page_of  # noqa: PLC0415
+
+        exact = any(run.facts.exact for run in opened)
+        replies = [
+            ReplyCounts(tally.asked - tally.failed, tally.valid, tally.na.get("refused", 0))
+            for tally in tallies.values()
+        ]
+        page = page_of(opened[0].study)
+        yield summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies)
+
+    def document() -> MeasureDocument:
+        measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
+        return MeasureDocument(opened[0].study.name, measured, list(_rows(estimates)))
+
+    warnings = [
+        f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"
+        for run in opened
+        if (tally := tallies[str(run.folder)]).failed
     ]
-    page = page_of(opened[0].study)
-    terminal().print(summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies))
-    for run in opened:
-        if (tally := tallies[str(run.folder)]).failed:
-            say(f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}")
-    return _status(tallies)
+    return Output(document, text(), _status(tallies), warnings)
+
+
+def _rows(estimates: pl.DataFrame) -> Iterator[Mapping[str, object]]:
+    from facevalue.measures.estimates import FIXED, label_columns  # noqa: PLC0415
+
+    labels = label_columns(estimates)
+    for row in estimates.iter_rows(named=True):
+        levels = {name: row[name] for name in labels if row[name] is not None}
+        yield {"labels": levels, **{name: row[name] for name in FIXED}}
+
+
+def _measured(run: StoredRun, tally: ReplyTally) -> MeasuredRun:
+    return MeasuredRun(run.place, run.model, tally.asked, tally.failed, tally.valid, tally.na)
 
 
 def open_named(text: str, pictures: Path | None = None) -> StoredRun:
@@ -75,91 +157,76 @@ def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     return StoredRun.open(place(folder), pictures=pictures).called(label)
 
 
-def _status(tallies: Mapping[str, ReplyTally]) -> int:
-    """0 if anything was measurable, 1 if no model gave a valid answer."""
-    return 0 if any(tally.valid for tally in tallies.values()) else 1
+def _status(tallies: Mapping[str, ReplyTally]) -> Exit:
+    """Whether anything was measurable, or no model gave a valid answer."""
+    return Exit.DONE if any(tally.valid for tally in tallies.values()) else Exit.REFUSED
 
 
 _ALIKE = "missing_share, which has one meaning in every study; this one is the protocol's own"
 
 
-def _explain(measures: tuple[Measure, ...], name: str) -> None:
+def _explained(measures: tuple[Measure, ...], name: str) -> ExplainedMeasure:
     from facevalue.measures.missing_answers import PUBLISHED  # noqa: PLC0415 - scipy.stats takes a second to import
 
     definitions = {m.name: m for m in measures}
     if name not in definitions:
         raise UnknownNameError("measure", name, definitions)
     definition = definitions[name]
-    console = terminal()
-    console.print(f"[bold]{definition.name}[/bold]: {definition.title}", highlight=False)
+    return ExplainedMeasure(
+        name=definition.name,
+        title=definition.title,
+        equation=definition.equation,
+        unit=definition.unit,
+        cluster=definition.cluster,
+        paired=definition.paired,
+        signed=definition.signed,
+        source=definition.source,
+        beside=_ALIKE if name in PUBLISHED else "",
+        unbounded=definition.unbounded,
+    )
+
+
+def _explanation(measure: ExplainedMeasure) -> Iterator[RenderableType]:
+    yield Text.assemble((measure.name, "bold"), f": {measure.title}")
     for label, text in (
-        ("equation", definition.equation),
-        ("unit", definition.unit),
-        ("cluster", definition.cluster),
-        ("paired", "yes" if definition.paired else "no"),
-        ("signed", "yes" if definition.signed else "no: shown beside its noise floor"),
-        ("source", definition.source),
-        *((("beside", _ALIKE),) if name in PUBLISHED else ()),
-        *((("bounds", f"none for missing answers: {definition.unbounded}"),) if definition.unbounded else ()),
+        ("equation", measure.equation),
+        ("unit", measure.unit),
+        ("cluster", measure.cluster),
+        ("paired", "yes" if measure.paired else "no"),
+        ("signed", "yes" if measure.signed else "no: shown beside its noise floor"),
+        ("source", measure.source),
+        ("beside", measure.beside),
+        ("bounds", measure.unbounded and f"none for missing answers: {measure.unbounded}"),
     ):
-        console.print(f"  {label:9} {text}", highlight=False, markup=False)
+        if text:
+            yield Text(f"  {label:9} {text}")
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="[LABEL=]RUN...")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write; report.html in the run folder by default, and beside a run in object storage.",
-)
-@click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
-@_MARGIN
-@PICTURES
 def report(
-    runs: tuple[str, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
-) -> int:
-    """Write the report of RUNS as one HTML file that needs no network.
-
-    With several runs of one study, models are compared; LABEL=RUN calls a run by another name (before=RUN1 after=RUN2).
-    Runs of one model that ask different parts of it are put together. Ratings of statements (`facevalue questionnaire`)
-    are shown beside what they are about.
-    """
+    runs: tuple[str, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None
+) -> Output[ReportDocument]:
+    """Write the report of runs."""
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [open_named(run, pictures) for run in runs]
-    status = write_report(opened, out or opened[0].folder / REPORT, _margins(margin), data)
+    path = out or opened[0].folder / REPORT
+    from facevalue.report.of_runs import report as write  # noqa: PLC0415 - templates take their time
+
+    written = write(opened, path, _margins(margin))
+    lines, url = [*written.lines, f"Report: {path}"], ""
     if out is None and opened[0].url:
         published(opened[0].url, opened[0].folder / REPORT)
-        say(f"Also: {opened[0].url}/{REPORT}")
-    return status
+        url = f"{opened[0].url}/{REPORT}"
+        lines.append(f"Also: {url}")
+    return Output(lambda: ReportDocument(str(path), url, written.page()), lines, _status(written.tallies))
 
 
-def write_report(
-    runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
-) -> int:
-    """Write the report and say where it is. Returns the exit status."""
-    from facevalue.report.of_runs import report as write  # noqa: PLC0415
-
-    written = write(runs, out, margins, data)
-    for line in written.lines:
-        say(line)
-    say(f"Report: {out}")
-    if data is not None:
-        say(f"JSON: {data}")
-    return _status(written.tallies)
-
-
-@click.command()
-@click.argument("run", type=Place())
-@click.option(
-    "--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet, .csv or .jsonl file."
-)
-def export(run: Path | str, to: Path) -> None:
-    """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
+def export(run: Path | str, out: Path) -> Output[WrittenFiles]:
+    """Write one wide table of a run."""
     from facevalue.runs.export import export as write_table  # noqa: PLC0415
 
-    rows = write_table(StoredRun.open(run), to)
-    say(f"{rows:,} responses: {to}")
+    rows = write_table(StoredRun.open(run), out)
+    return Output(WrittenFiles((str(out),), rows), [f"{rows:,} responses: {out}"])
 
 
 def _margins(texts: tuple[str, ...]) -> dict[str, float]:

@@ -1,14 +1,17 @@
 """Running a study from the command line, and resuming it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 
 from facevalue.api.rehearsed import rehearse
+from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
+from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
 from facevalue.models import Model, load
 from facevalue.models.base import ModelOptions
@@ -24,8 +27,51 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:
     from facevalue.cluster.settings import ClusterSettings
 
-INTERRUPTED = 130
 _OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "name")
+
+
+@dataclass(frozen=True)
+class RunDocument(Document):
+    """Session of a run: how far it came."""
+
+    FORMAT: ClassVar[str] = "run"
+    run: str
+    """Folder or URL."""
+    study: str
+    model: str
+    measurable: bool
+    """Whether any reply has a valid answer, as far as that is known."""
+    requests: int
+    """Requests of the whole run, without re-asks."""
+    asked: int
+    """Responses stored by this session, re-asks included."""
+    skipped: int
+    """Requests that an earlier session had stored."""
+    errors: int
+    """Of those asked: failed; the next session asks them again."""
+    na: int
+    """Of those asked: answered, but without a valid answer."""
+    refused: int
+    """Of those asked: declined by a signal of the server or model."""
+    reasked: int
+    """Of those asked: re-asks of trials without a valid answer."""
+    seconds: float
+    """From the first request to the last shard."""
+    prompt_tokens: int
+    completion_tokens: int
+    """Of those asked, as far as the model says."""
+    cost: float | None
+    """What those tokens cost; null if no price was given."""
+    complete: bool
+    """Whether every request of the run has now been asked; errors may be among them."""
+    interrupted: bool
+    """Whether Ctrl-C or SIGTERM ended the session; the same command resumes the run."""
+    failure: str
+    """What most of those that failed failed with; empty if none did."""
+    stopped: str
+    """Which of the run's limits ended the session; empty if none did."""
+    cached: float | None
+    """Share of the prompt tokens that the server had in its cache; null if it doesn't say."""
 
 
 def run(
@@ -39,8 +85,8 @@ def run(
     cluster: str | None,
     cluster_config: Path | None,
     **values: Any,
-) -> int:
-    """Prepare, load, ask, and say how it went: the exit status."""
+) -> Output[RunDocument]:
+    """Prepare, load, ask, and say how it went."""
     settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
     with logged(log):
         target = _cluster(cluster, cluster_config, out)
@@ -72,12 +118,12 @@ def _cluster(address: str | None, config: Path | None, out: Path | str | None) -
     return read_settings(address, config)
 
 
-def execute(prepared: Prepared, model: Model) -> int:
+def execute(prepared: Prepared, model: Model) -> Output[RunDocument]:
     """Run in this process, and say in a few lines how it went."""
     return _ran(prepared, model.name, partial(begin, prepared, model))
 
 
-def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]) -> int:
+def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]) -> Output[RunDocument]:
     console = terminal(stderr=True)
     if warning := prepared.warning(model):
         _say(console, warning, "yellow")
@@ -85,21 +131,30 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
         _say(console, cost)
     folder = prepared.folder
     summary = begin(RichProgress(console))
+    status = _status(prepared, summary, console)
+    if status is Exit.DONE or (status is Exit.INCOMPLETE and summary.errors < summary.requests):
+        _say(console, f"Report: facevalue report {folder}")
+    facts = {field.name: getattr(summary, field.name) for field in fields(RunSummary) if field.name != "warnings"}
+    document = RunDocument(str(folder), prepared.study.name, model, status is not Exit.REFUSED, **facts)
+    return Output(document, status=status)
+
+
+def _status(prepared: Prepared, summary: RunSummary, console: Console) -> Exit:
+    """Say what is left to do, if anything; the exit status."""
     if summary.interrupted:
         console.print("The same command resumes.")
-        return INTERRUPTED
+        return Exit.INTERRUPTED
     if summary.stopped:
         _say(console, "Resume with the same command and another limit.", "yellow")
     if summary.errors:
         _say(console, failures(summary.errors, summary.asked, summary.failure), "yellow")
         if summary.errors == summary.requests:
-            return 1
-    if summary.requests and not _valid(folder, summary):
+            return Exit.INCOMPLETE
+    if summary.requests and not _valid(prepared.folder, summary):
         _say(console, "No reply had a valid answer: nothing is measurable. Look at the replies:", "yellow")
-        _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
-        return 1
-    _say(console, f"Report: facevalue report {folder}")
-    return 0 if summary.complete and not summary.errors else 1
+        _say(console, f"  facevalue export {prepared.folder} --out replies.csv", "yellow")
+        return Exit.REFUSED
+    return Exit.DONE if summary.complete and not summary.errors else Exit.INCOMPLETE
 
 
 def _valid(folder: Path | str, summary: RunSummary) -> bool:

@@ -2,39 +2,52 @@
 
 import io
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import polars as pl
 
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
 from facevalue.csv_text import write_csv
-from facevalue.errors import RunError
+from facevalue.errors import SettingError
 from facevalue.models.detectors import load_detector
 from facevalue.runs.scene_check import check_scenes
 from facevalue.stimuli.scene_folders import read_scenes
 from facevalue.store.files import write_whole
-from facevalue.terminal import say
 
 
-@click.group()
-def scenes() -> None:
-    """Check folders of scenes for people."""
+@dataclass(frozen=True, slots=True)
+class CheckedScene:
+    """Pictures of a scene."""
+
+    scene: str
+    pictures: int
+    kept: int
+    """Pictures that show nobody."""
+    peopled: int
+    broken: int
+    """Pictures that cannot be read."""
 
 
-@scenes.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--detector", required=True, metavar="FOLDER", type=click.Path(path_type=Path),
-              help="An object detector of transformers that has a label 'person'. Nothing is downloaded.")  # fmt: skip
-@click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .csv file.")
-@click.option("--threshold", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True,
-              help="Lowest score at which a person counts.")  # fmt: skip
-def check(folder: Path, detector: Path, to: Path, threshold: float) -> int:
-    """Look for people in the pictures of DIR, which holds a folder per scene, and list which are kept, with scores.
+@dataclass(frozen=True)
+class ScenesDocument(Document):
+    """Scenes that were looked at for people."""
 
-    Ends with status 1 if a scene keeps no picture.
-    """
-    if to.suffix != ".csv":
-        raise RunError(f"{to.name} is no .csv file: a check is written as CSV.")
+    FORMAT: ClassVar[str] = "scenes"
+    scenes: tuple[CheckedScene, ...]
+    detector: str
+    file: str
+    """Scores of every picture."""
+
+
+def check(folder: Path, detector: Path, out: Path, threshold: float) -> Output[ScenesDocument]:
+    """Look for people in the pictures of scenes, and list which are kept, with scores."""
+    if out.suffix != ".csv":
+        raise SettingError(f"{out.name} is no .csv file: a check is written as CSV.")
     table = read_scenes(folder)
     people_detector = load_detector(detector)
     rows: list[dict[str, object]] = []
@@ -44,13 +57,17 @@ def check(folder: Path, detector: Path, to: Path, threshold: float) -> int:
     checked = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
     buffer = io.BytesIO()
     write_csv(checked, buffer)
-    write_whole(to, buffer.getvalue())
-    lost = False
+    write_whole(out, buffer.getvalue())
+    scenes = []
     for (scene,), pictures in checked.group_by("scene", maintain_order=True):
-        clear, broken = (pictures["kept"] == "true").sum(), pictures["score"].null_count()
-        damaged = f", {broken:,} cannot be read" if broken else ""
-        peopled = pictures.height - clear - broken
-        say(f"{scene}: {clear:,} of {pictures.height:,} kept; {peopled:,} show a person{damaged}.")
-        lost = lost or not clear
-    say(f"Scores of {people_detector.name}: {to}")
-    return int(lost)
+        clear, broken = int((pictures["kept"] == "true").sum()), pictures["score"].null_count()
+        scenes.append(CheckedScene(str(scene), pictures.height, clear, pictures.height - clear - broken, broken))
+    document = ScenesDocument(tuple(scenes), people_detector.name, str(out))
+    return Output(document, _lines(document), Exit.DONE if all(scene.kept for scene in scenes) else Exit.REFUSED)
+
+
+def _lines(checked: ScenesDocument) -> Iterator[str]:
+    for scene in checked.scenes:
+        damaged = f", {scene.broken:,} cannot be read" if scene.broken else ""
+        yield f"{scene.scene}: {scene.kept:,} of {scene.pictures:,} kept; {scene.peopled:,} show a person{damaged}."
+    yield f"Scores of {checked.detector}: {checked.file}"

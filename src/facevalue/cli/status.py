@@ -2,97 +2,162 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar, Literal
 
-import click
 import polars as pl
 
-from facevalue.cli.places import Place
+from facevalue.cli.output import Document, Output
 from facevalue.errors import RunError
 from facevalue.runs.rich_progress import duration
 from facevalue.store.lock import RunLock
-from facevalue.store.manifest import read_manifest
+from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_responses
 from facevalue.store.remote import STATUS, listed_units, read_run
 from facevalue.store.shards import shard_paths
-from facevalue.terminal import say
 
 _SILENT = 60.0  # seconds after which a driver that writes its status every few seconds may be dead
 _NODES = 20  # named at most
 
 
-@click.command()
-@click.argument("run", type=Place())
-def status(run: Path | str) -> int:
-    """Show how far RUN is: what is done, how fast, what failed where, and which process runs it."""
-    for line in _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run):
-        say(line)
-    return 0
+@dataclass(frozen=True)
+class StatusDocument(Document):
+    """How far a run is."""
+
+    FORMAT: ClassVar[str] = "status"
+    run: str
+    """Folder or URL."""
+    study: str
+    model: str
+    """As it was asked for."""
+    state: Literal["running", "silent", "stopped"]
+    """silent: the process that runs it has reported nothing for a minute, and may be dead."""
+    complete: bool
+    """Whether every request has been asked."""
+    completed_at: datetime | None
+    """When that was; null until then."""
+    replies: int
+    """Requests with a reply, valid or not."""
+    requests: int
+    """Requests of the run."""
+    process: str
+    """What runs it, or ran it last, for people; empty where that is not known."""
+    units: int | None = None
+    """Units stored, of a run in object storage; null in a folder, as all below."""
+    answers_per_second: float | None = None
+    cost: float | None = None
+    """Cost of this session; null where no price is known."""
+    units_given_up: int | None = None
+    """Units that failed too often; the same command retries them."""
+    workers_by_node: Mapping[str, int] = field(default_factory=dict)
+    failures_by_node: Mapping[str, int] = field(default_factory=dict)
+    """Requests that failed."""
+    units_lost_by_node: Mapping[str, int] = field(default_factory=dict)
+    """Units whose worker was lost."""
 
 
-def _of_objects(objects: Objects) -> Iterator[str]:
+def status(run: Path | str) -> Output[StatusDocument]:
+    """Say how far a run is."""
+    document = _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run)
+    return Output(document, _lines(document))
+
+
+def _of_objects(objects: Objects) -> StatusDocument:
     run, _ = read_run(objects)
-    units = len(listed_units(objects))
     status = _told(objects)
-    yield f"{objects.url}: {run.study} on {run.model}"
-    answered, rate = _number(status, "answered"), _number(status, "answers_per_second")
-    replies = run.counts.ok + run.counts.refused + run.counts.truncated if answered is None else answered
-    yield f"{_share(replies, run.counts.requests)}, {units:,} units stored"
-    if run.end is not None:
-        yield f"Complete since {run.end:%Y-%m-%d %H:%M} UTC."
-    state = status.get("state")
-    if state == "running" and rate:
-        left = max(run.counts.requests - replies, 0) / rate
-        yield f"{rate:,.3g} answers/s, {duration(left)} to go"
-    if (cost := _number(status, "cost")) is not None:
-        yield f"cost of this session: {cost:,.2f}"
-    for label, key in (
-        ("workers", "workers_by_node"),
-        ("failed requests", "failures_by_node"),
-        ("lost workers", "units_lost_by_node"),
-    ):
-        if counts := _counts(status.get(key)):
-            yield f"{label}: {counts}"
-    if given_up := _number(status, "units_given_up"):
-        yield f"units given up: {given_up:,.0f}; the same command retries them"
-    yield from _driver(status, state)
+    answered, given_up = _number(status, "answered"), _number(status, "units_given_up")
+    stored = run.counts.ok + run.counts.refused + run.counts.truncated
+    state, process = _driver(status)
+    return StatusDocument(
+        run=objects.url,
+        study=run.study,
+        model=run.model,
+        state=state,
+        complete=run.end is not None,
+        completed_at=run.end,
+        replies=stored if answered is None else round(answered),
+        requests=run.counts.requests,
+        process=process,
+        units=len(listed_units(objects)),
+        answers_per_second=_number(status, "answers_per_second"),
+        cost=_number(status, "cost"),
+        units_given_up=None if given_up is None else round(given_up),
+        workers_by_node=_counts(status.get("workers_by_node")),
+        failures_by_node=_counts(status.get("failures_by_node")),
+        units_lost_by_node=_counts(status.get("units_lost_by_node")),
+    )
 
 
-def _driver(status: Mapping[str, object], state: object) -> Iterator[str]:
+def _driver(status: Mapping[str, object]) -> tuple[Literal["running", "silent", "stopped"], str]:
+    """State of the process that last wrote its status, and a sentence on it."""
     driver = status.get("driver")
     last = _time(status.get("at"))
     if not isinstance(driver, dict) or last is None:
-        return
+        return "stopped", ""
     ago = max((datetime.now(UTC) - last).total_seconds(), 0)
     process = f"process {driver.get('pid')} on {driver.get('host')}"
-    if state != "running":
-        yield f"Not running: {process} ended {duration(ago)} ago."
-    elif ago > _SILENT:
-        yield f"Perhaps ended: {process} has reported nothing for {duration(ago)}. Resume with the same command."
-    else:
-        yield f"Running: {process} reported {duration(ago)} ago."
+    if status.get("state") != "running":
+        return "stopped", f"Not running: {process} ended {duration(ago)} ago."
+    if ago > _SILENT:
+        return "silent", (
+            f"Perhaps ended: {process} has reported nothing for {duration(ago)}. Resume with the same command."
+        )
+    return "running", f"Running: {process} reported {duration(ago)} ago."
 
 
-def _of_folder(folder: Path) -> Iterator[str]:
+def _of_folder(folder: Path) -> StatusDocument:
     run = read_manifest(folder)
-    yield f"{folder}: {run.study} on {run.model}"
+    state: Literal["running", "stopped"]
+    try:
+        with RunLock(folder):
+            state, process = "stopped", "Not running."
+    except RunError as error:
+        state, process = "running", str(error).partition(". ")[0] + "."
+    return StatusDocument(
+        run=str(folder),
+        study=run.study,
+        model=run.model,
+        state=state,
+        complete=run.end is not None,
+        completed_at=run.end,
+        replies=_replies(folder, run),
+        requests=run.counts.requests,
+        process=process,
+    )
+
+
+def _replies(folder: Path, run: RunManifest) -> int:
     repeats = 1 if run.exact else len(run.seeds)
     answered = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
     rows = scan_responses(folder).filter(answered).select(pl.len())
-    yield _share(collected(folder, rows).item() if shard_paths(folder) else 0, run.counts.requests)
-    if run.end is not None:
-        yield f"Complete since {run.end:%Y-%m-%d %H:%M} UTC."
-    try:
-        with RunLock(folder):
-            yield "Not running."
-    except RunError as error:
-        yield str(error).partition(". ")[0] + "."
+    return int(collected(folder, rows).item()) if shard_paths(folder) else 0
 
 
-def _share(replies: float, requests: int) -> str:
-    return f"{replies:,.0f}/{requests:,} requests ({replies / requests if requests else 1.0:.0%})"
+def _lines(status: StatusDocument) -> Iterator[str]:
+    yield f"{status.run}: {status.study} on {status.model}"
+    share = status.replies / status.requests if status.requests else 1.0
+    units = "" if status.units is None else f", {status.units:,} units stored"
+    yield f"{status.replies:,}/{status.requests:,} requests ({share:.0%}){units}"
+    if status.completed_at is not None:
+        yield f"Complete since {status.completed_at:%Y-%m-%d %H:%M} UTC."
+    if status.state != "stopped" and (rate := status.answers_per_second):
+        yield f"{rate:,.3g} answers/s, {duration(max(status.requests - status.replies, 0) / rate)} to go"
+    if status.cost is not None:
+        yield f"cost of this session: {status.cost:,.2f}"
+    for label, counts in (
+        ("workers", status.workers_by_node),
+        ("failed requests", status.failures_by_node),
+        ("lost workers", status.units_lost_by_node),
+    ):
+        if counts:
+            yield f"{label}: {_listed(counts)}"
+    if status.units_given_up:
+        yield f"units given up: {status.units_given_up:,}; the same command retries them"
+    if status.process:
+        yield status.process
 
 
 def _told(objects: Objects) -> Mapping[str, object]:
@@ -117,10 +182,14 @@ def _time(value: object) -> datetime | None:
         return None
 
 
-def _counts(value: object) -> str:
-    if not isinstance(value, dict):
-        return ""
-    counts = [(str(node), count) for node, count in value.items() if isinstance(count, int)]
-    counts.sort(key=lambda pair: (-pair[1], pair[0]))
+def _counts(value: object) -> dict[str, int]:
+    """Counts by node, the largest first."""
+    counts = [(str(node), count) for node, count in value.items() if isinstance(count, int)] if isinstance(
+        value, dict) else []  # fmt: skip
+    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
     rest = len(counts) - _NODES
-    return ", ".join(f"{node} {count:,}" for node, count in counts[:_NODES]) + (f" and {rest} more" if rest > 0 else "")
+    largest = list(counts.items())[:_NODES]
+    return ", ".join(f"{node} {count:,}" for node, count in largest) + (f" and {rest} more" if rest > 0 else "")

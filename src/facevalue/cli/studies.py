@@ -1,59 +1,89 @@
 """`facevalue studies`: the studies that are known."""
 
-import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
-import click
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.protocol import Protocol
+from facevalue.cli.output import Document, Output
 from facevalue.studies import available
 from facevalue.studies import protocol as look_up
-from facevalue.terminal import say, terminal
 
 
-@click.command()
-@click.argument("study", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-def studies(study: str | None, as_json: bool) -> None:
-    """List the studies: what each asks, needs, and offers besides plan, run, measure, report and compare.
+@dataclass(frozen=True, slots=True)
+class DescribedStudy:
+    """What a study asks, is from, takes and lacks."""
 
-    With STUDY, a name or a file: its paper, too, and what of that is left out.
-    """
+    name: str
+    title: str
+    """What it asks, in a sentence."""
+    paper: str
+    needs: str
+    """What its user brings, such as pictures."""
+    left_out: str
+    """What of the paper it does not have; empty if nothing is known to be left out."""
+    note: str
+    """Content note: stereotypes and slurs that it shows."""
+    offers: tuple[str, ...]
+    """Commands beyond those that every study has."""
+
+
+@dataclass(frozen=True)
+class StudiesDocument(Document):
+    """Studies that can be run."""
+
+    FORMAT: ClassVar[str] = "studies"
+    studies: tuple[DescribedStudy, ...]
+    unavailable: Mapping[str, str]
+    """Studies of other packages that cannot be imported, and why."""
+
+
+def studies(study: str | None) -> Output[StudiesDocument]:
+    """List the studies, or describe one."""
     protocols, missing = available() if study is None else ({study: look_up(study)}, {})
-    if as_json:
-        listed = [
-            {"name": protocol.name, "title": protocol.title, **_described(protocol)} for protocol in protocols.values()
-        ]
-        click.echo(json.dumps({"studies": listed, "unavailable": missing}, indent=2))
-        return
-    table = Table(box=None, pad_edge=False, show_header=study is None)
+    described = tuple(
+        DescribedStudy(
+            name=protocol.name,
+            title=protocol.title,
+            paper=protocol.citation,
+            needs=protocol.needs,
+            left_out=protocol.left_out,
+            note=protocol.content_note,
+            offers=tuple(protocol.extras.commands),
+        )
+        for protocol in protocols.values()
+    )
+    document = StudiesDocument(described, missing)
+    return Output(document, _listed(document) if study is None else _described(described[0]))
+
+
+def _table(*, heading: bool) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=heading)
     table.add_column("study", style="bold", no_wrap=True)
     table.add_column("what it asks, and needs")
-    if study is not None:
-        protocol = protocols[study]
-        table.add_row(protocol.name, Text(protocol.title))
-        for label, text in _described(protocol).items():
-            if text:
-                table.add_row(label.replace("_", " "), Text(text if isinstance(text, str) else ", ".join(text)))
-        terminal().print(table)
-        return
+    return table
+
+
+def _described(study: DescribedStudy) -> Iterator[RenderableType]:
+    table = _table(heading=False)
+    table.add_row(study.name, Text(study.title))
+    for field in fields(DescribedStudy)[2:]:
+        if value := getattr(study, field.name):
+            text = value if isinstance(value, str) else ", ".join(value)
+            table.add_row(field.name.replace("_", " "), Text(text))
+    yield table
+
+
+def _listed(document: StudiesDocument) -> Iterator[RenderableType]:
+    table = _table(heading=True)
     table.add_column("also offers")
-    for protocol in protocols.values():
-        needs = f"\nNeeds {protocol.needs}." if protocol.needs and not protocol.needs.startswith("nothing") else ""
-        table.add_row(protocol.name, Text(protocol.title + needs), ", ".join(protocol.extras.commands))
-    for name, reason in missing.items():
+    for study in document.studies:
+        needs = f"\nNeeds {study.needs}." if study.needs and not study.needs.startswith("nothing") else ""
+        table.add_row(study.name, Text(study.title + needs), ", ".join(study.offers))
+    for name, reason in document.unavailable.items():
         table.add_row(name, Text(f"Unavailable: {reason}"), "")
-    terminal().print(table)
-    say("\nfacevalue studies NAME: its paper, and what of that is left out.")
-
-
-def _described(protocol: Protocol) -> dict[str, str | list[str]]:
-    """What a study is from, takes and lacks, by label."""
-    return {
-        "paper": protocol.citation,
-        "needs": protocol.needs,
-        "left_out": protocol.left_out,
-        "note": protocol.content_note,
-        "offers": list(protocol.extras.commands),
-    }
+    yield table
+    yield "\nfacevalue studies NAME: its paper, and what of that is left out."

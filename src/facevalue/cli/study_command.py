@@ -1,18 +1,19 @@
 """Commands that take a study: each study's own settings become options, with help and suggestions."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from facevalue.errors import DataError
-from facevalue.places import is_study_file
-from facevalue.protocol.settings import Setting
-from facevalue.studies import available, protocol
-from facevalue.studies import names as study_names
-from facevalue.types import OptionValue
+from facevalue.cli import completion
+from facevalue.cli.command import Printing
+from facevalue.cli.exits import Exit
+from facevalue.cli.params import NameList
 
-Action = Callable[..., int | None]
+if TYPE_CHECKING:
+    from facevalue.protocol.settings import Setting
+
 _OF_STUDIES = {"max_tokens"}
 """Options that give way to a study's own setting of that name."""
 
@@ -25,9 +26,12 @@ _OUTSIDE = click.Option(
 
 
 class StudyGroup(click.Group):
-    """One subcommand per study, with the study's settings as options beside those of the action."""
+    """One subcommand per study, with the study's settings as options beside those of the action.
 
-    def __init__(self, name: str, action: Action, common: Sequence[click.Parameter], help: str) -> None:
+    `action`: as of `Printing`; called with the protocol, the settings and the common options. `common`: makes these.
+    """
+
+    def __init__(self, name: str, action: str, common: Callable[[], Sequence[click.Parameter]], help: str) -> None:
         super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
         self._action = action
         self._common = common
@@ -39,12 +43,20 @@ class StudyGroup(click.Group):
         ctx.meta[_OUTSIDE.opts[0]] = _OUTSIDE.opts[0] in args
         return super().resolve_command(ctx, args)
 
+    def documents(self) -> tuple[type, ...]:
+        """Types of the documents that the command prints with `--json`."""
+        return Printing(self.name or "", self._action).documents()
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all studies."""
-        return study_names()
+        from facevalue.studies import names  # noqa: PLC0415 - the list of commands needs no studies
+
+        return names()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List studies with their titles, and why one is unavailable."""
+        from facevalue.studies import available  # noqa: PLC0415
+
         protocols, missing = available()
         lines = [(name, protocol.title) for name, protocol in protocols.items()]
         with formatter.section("Studies"):
@@ -52,29 +64,42 @@ class StudyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
+        from facevalue.errors import DataError  # noqa: PLC0415
+        from facevalue.places import is_study_file  # noqa: PLC0415
+        from facevalue.studies import protocol  # noqa: PLC0415
+
         study = protocol(cmd_name, outside=bool(ctx.meta.get(_OUTSIDE.opts[0])))
         names = {setting.name for setting in study.settings}
-        common = [param for param in self._common if param.name not in names & _OF_STUDIES]
+        common = [param for param in self._common() if param.name not in names & _OF_STUDIES]
         common += [_OUTSIDE] if is_study_file(cmd_name) else []
         options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
         if taken := sorted(names & options):
             raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")
-
-        def callback(**values: Any) -> int | None:
-            options: dict[str, OptionValue] = {name: values.pop(name) for name in names}
-            return self._action(study, options, **values)
-
         params = [*common, *(_option(setting) for setting in study.settings)]
-        return click.Command(cmd_name, params=params, callback=callback, help=f"{self.help}\n\n{study.title}")
+        return _StudyCommand(cmd_name, self._action, params, f"{self.help}\n\n{study.title}", bound=(study,))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of studies, none of which is imported, and files of one's own."""
+        options = [] if incomplete and incomplete[0].isalnum() else click.Command.shell_complete(self, ctx, incomplete)
+        return options + completion.studies(incomplete)
 
 
-def _option(setting: Setting) -> click.Option:
+class _StudyCommand(Printing):
+    """A command of one study, whose settings are given to the action together."""
+
+    def _act(self, **values: Any) -> Exit:
+        (study,) = self._bound
+        settings = {setting.name: values.pop(setting.name) for setting in study.settings}
+        return super()._act(options=settings, **values)
+
+
+def _option(setting: "Setting") -> click.Option:
     kind: click.ParamType[Any] | type
     default: Any = setting.default
     if setting.choices:
         kind = click.Choice(setting.choices)
     elif isinstance(default, list):
-        kind, default = _NameList(), ",".join(default)
+        kind, default = NameList(setting.levels), ",".join(default)
     else:
         kind = type(default)
     return click.Option(
@@ -85,14 +110,3 @@ def _option(setting: Setting) -> click.Option:
         show_default=bool(default) or (isinstance(default, int | float) and kind is not bool),
         help=setting.help,
     )
-
-
-class _NameList(click.ParamType[list[str]]):
-    """A list of names, separated by commas."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        if isinstance(value, list):
-            return value
-        return [name.strip() for name in str(value).split(",") if name.strip()]

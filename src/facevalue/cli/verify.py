@@ -1,32 +1,70 @@
 """`facevalue verify`: integrity of run folders."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
-import click
-
-from facevalue.cli.places import Place
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Document, Output
+from facevalue.errors import DataError, RunError
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify as check
-from facevalue.terminal import say
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=Place())
-def verify(runs: tuple[Path | str, ...]) -> int:
-    """Check RUNS: settings, table of pictures and every shard by its digest, every row by the design.
+@dataclass(frozen=True, slots=True)
+class VerifiedRun:
+    """Integrity of one run."""
 
-    Ends with an error at the first file that is missing, damaged, or of another run.
-    """
-    status = 0
-    for run in runs:
+    run: str
+    """Folder or URL, as it was given."""
+    state: Literal["sound", "whole", "damaged"]
+    """sound: all is as it was written; whole: all files are, but some rows cannot count; damaged: see `fault`."""
+    replies: int | None
+    """Replies that count; null where the run is damaged."""
+    shards: int | None
+    """Files they lie in; null where the run is damaged."""
+    digests: bool | None
+    """Whether the format has digests: without them, damage that leaves a file readable is not seen."""
+    odd: tuple[str, ...] = ()
+    """Of each file with rows that cannot count, how many, and one of them."""
+    fault: str = ""
+    """The first file that is missing, damaged, or of another run; empty if none is."""
+
+
+@dataclass(frozen=True)
+class VerifyDocument(Document):
+    """Integrity of run folders."""
+
+    FORMAT: ClassVar[str] = "verify"
+    runs: tuple[VerifiedRun, ...]
+    """Each run, in the order given."""
+
+
+def verify(runs: Sequence[Path | str]) -> Output[VerifyDocument]:
+    """Check runs, each to its end or to the first file that is damaged."""
+    verified = tuple(map(_verified, runs))
+    warnings = [f"{line} `facevalue run` sets them aside and asks again." for run in verified for line in run.odd]
+    warnings += [run.fault for run in verified if run.fault]
+    status = Exit.DONE if all(run.state == "sound" for run in verified) else Exit.REFUSED
+    return Output(VerifyDocument(verified), _lines(verified), status, warnings)
+
+
+def _verified(run: Path | str) -> VerifiedRun:
+    try:
         if isinstance(run, str):
             mirrored(run, again=True)
         sound = check(StoredRun.open(run))
-        note = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
-        for line in sound.odd:
-            say(f"{line} `facevalue run` sets them aside and asks again.", err=True)
-            status = 1
-        state = "whole" if sound.odd else "sound"
-        say(f"{run}: {state}. {sound.replies:,} replies that count in {sound.shards:,} shards.{note}")
-    return status
+    except (RunError, DataError) as error:
+        return VerifiedRun(str(run), "damaged", None, None, None, fault=str(error))
+    state: Literal["sound", "whole"] = "whole" if sound.odd else "sound"
+    return VerifiedRun(str(run), state, sound.replies, sound.shards, sound.digests, sound.odd)
+
+
+def _lines(runs: Sequence[VerifiedRun]) -> Iterator[str]:
+    for run in runs:
+        if run.state == "damaged":
+            continue
+        note = "" if run.digests else " Its format has no digests: damage that leaves a file readable is not seen."
+        yield f"{run.run}: {run.state}. {run.replies:,} replies that count in {run.shards:,} shards.{note}"

@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from facevalue.addresses import split_address
-from facevalue.errors import ModelError
+from facevalue.errors import ModelSpecError
 
 
 class Target(NamedTuple):
@@ -33,18 +33,18 @@ def target_of(spec: str) -> Target:
             if "password" in str(error)
             else "Write one such as http://localhost:8000/v1."
         )
-        raise ModelError(f"{name_shown} {error}. {hint}") from None
+        raise ModelSpecError(f"{name_shown} {error}. {hint}") from None
     if address.query or address.fragment:
-        raise ModelError(
+        raise ModelSpecError(
             f"{name_shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
         )
     if not model:
-        raise ModelError(f"No model is named: write {example}.")
+        raise ModelSpecError(f"No model is named: write {example}.")
     if not model.isprintable():
-        raise ModelError(f"The model's name holds control characters: write {example}.")
+        raise ModelSpecError(f"The model's name holds control characters: write {example}.")
     key = os.environ.get(variable, "").strip()
     if variable == "OPENAI_API_KEY" and not key:
-        raise ModelError(f"{spec!r} needs a key: set the environment variable {variable}.")
+        raise ModelSpecError(f"{spec!r} needs a key: set the environment variable {variable}.")
     if not (key.isascii() and all(33 <= ord(c) <= 126 for c in key)):
-        raise ModelError(f"{variable} holds characters that no key has, such as blanks.")
+        raise ModelSpecError(f"{variable} holds characters that no key has, such as blanks.")
     return Target(url.rstrip("/"), model, variable)

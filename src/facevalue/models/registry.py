@@ -5,7 +5,7 @@ and a callable that takes what the user typed and `ModelOptions`, and returns a 
 """
 
 from facevalue import plugins
-from facevalue.errors import FaceValueError, ModelError, UnknownNameError
+from facevalue.errors import FaceValueError, ModelSpecError, UnknownNameError
 from facevalue.models.base import Model, ModelOptions, checked_model
 from facevalue.plugins import Plugin
 from facevalue.printable import first_line
@@ -44,7 +44,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
 
         return HFModel(spec, options)
     if not name and kind in KINDS and spec != "reference":
-        raise ModelError(f"{spec!r} names no model: write {kind}/{KINDS[kind]}.")
+        raise ModelSpecError(f"{spec!r} names no model: write {kind}/{KINDS[kind]}.")
     ours = kind in KINDS or spec.startswith(("http://", "https://"))
     others = {} if ours else plugins.plugins(plugins.MODELS, KINDS)
     if kind in others:
@@ -90,7 +90,7 @@ def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
 def _check_vllm(spec: str, options: ModelOptions) -> None:
     """Refuse what only vLLM can be told."""
     if options.tensor_parallel is not None and not spec.startswith("vllm/"):
-        raise ModelError(f"--tensor-parallel is for models that vLLM runs (vllm/NAME); {spec} is none.")
+        raise ModelSpecError(f"--tensor-parallel is for models that vLLM runs (vllm/NAME); {spec} is none.")
 
 
 def _check_served(spec: str, options: ModelOptions) -> None:
@@ -100,7 +100,7 @@ def _check_served(spec: str, options: ModelOptions) -> None:
     ]
     if options_given:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in options_given)
-        raise ModelError(
+        raise ModelSpecError(
             f"{names} {'is' if len(options_given) == 1 else 'are'} for models behind a server; {spec} is none."
         )
 
@@ -112,6 +112,6 @@ def _check_remote(spec: str, options: ModelOptions) -> None:
     if names_given:
         names = " and ".join(f"--{name}" for name in names_given)
         verb = "is" if len(names_given) == 1 else "are"
-        raise ModelError(
+        raise ModelSpecError(
             f"{names} {verb} for models on this machine that PyTorch runs (hf/PATH_OR_ID); {spec} is none."
         )

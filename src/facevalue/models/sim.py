@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from facevalue.design import mix
-from facevalue.errors import ModelError, UnknownNameError
+from facevalue.errors import ModelSpecError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
 from facevalue.models._sim_text import Writer, is_comparison, is_form, is_list, is_statement, names_words, scenario_of
 from facevalue.models.base import Capabilities
@@ -173,7 +173,7 @@ class SimModel:
                 "simulated model", f"sim/{preset}", (f"sim/{preset_name}" for preset_name in PRESETS)
             )
         if seed and not seed.isdigit():
-            raise ModelError(f"The seed in 'sim/{name}' is not a whole number: write sim/{preset}@7.")
+            raise ModelSpecError(f"The seed in 'sim/{name}' is not a whole number: write sim/{preset}@7.")
         self.name = f"sim/{name}"
         self.planted = replace(PRESETS[preset], seed=int(seed or 0))
         self._respondent = Respondent(self.planted)

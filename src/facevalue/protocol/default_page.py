@@ -85,7 +85,7 @@ _UNSCORED = (
 )
 
 
-_NO_PEOPLE = "Nobody has sorted texts yet: facevalue questionnaire RUN --sorted NAME --to FILE.csv."
+_NO_PEOPLE = "Nobody has sorted texts yet: facevalue questionnaire RUN --sorted NAME --out FILE.csv."
 _BY_PEOPLE = "What people alone say, and the judge of the same texts"
 _CHECKS = (
     (ALPHAS, "Agreement beyond chance (Krippendorff's alpha)", "Alpha", _NO_PEOPLE),

@@ -29,7 +29,7 @@ _TOLD = {
 }
 NEXT_STEPS = {
     _UNJUDGED: "No text has been sorted yet: `facevalue judge RUN --model MODEL` does that.",
-    _UNSCORED: "No text has been scored yet: `facevalue annotate RUN --with SCORER` does that.",
+    _UNSCORED: "No text has been scored yet: `facevalue annotate RUN --scorer SCORER` does that.",
 }
 """What is said where all texts lack a score for that reason."""
 

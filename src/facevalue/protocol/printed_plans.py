@@ -1,7 +1,6 @@
 """Requests that papers count, from the numbers in their designs."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from facevalue.given import shipped
 
@@ -46,17 +45,6 @@ class PrintedPlan:
     def total(self) -> int:
         """Requests of all rows."""
         return sum(block.trials for block in self.blocks)
-
-    def json(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        blocks = [{**asdict(block), "trials": block.trials} for block in self.blocks]
-        return {
-            "title": self.title,
-            "blocks": blocks,
-            "total": self.total,
-            "distinct": self.distinct,
-            "notes": list(self.notes),
-        }
 
 
 def printed_plan(package: str, name: str) -> PrintedPlan:

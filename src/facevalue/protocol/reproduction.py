@@ -6,8 +6,8 @@ is three digits whose decimal point is lost (2.20, 22.0 or 220). What is shown a
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 Value = float | int | str | tuple[str, ...] | None
 
@@ -54,10 +54,6 @@ class Reproduction:
     def explained(self) -> bool:
         """Whether every cell that differs has a known reason."""
         return not any(cell.unexplained for cell in self.cells)
-
-    def json(self) -> dict[str, list[dict[str, Any]]]:
-        """Everything as plain data: `{"cells": [{"table", "row", "column", "published", "recomputed", ...}]}`."""
-        return {"cells": [asdict(cell) for cell in self.cells]}
 
 
 class PrintedNumber(NamedTuple):

@@ -39,6 +39,8 @@ class Setting:
         What runs did that were made before there was this setting; None where that is the default.
     earlier:
         What it was called in runs that were made before it was renamed; empty if it never was.
+    levels:
+        Names that a list may hold, for the shell to complete; empty where they are not known before a study is built.
     published:
         Default of the published study, where a file that is like it states another; else None.
     place:
@@ -58,6 +60,7 @@ class Setting:
     excludes: tuple[str, ...] = ()
     formerly: OptionValue | None = None
     earlier: str = ""
+    levels: tuple[str, ...] = ()
     published: OptionValue | None = None
     place: str = ""
 

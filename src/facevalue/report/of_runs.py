@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from facevalue.report.blocks.as_json import page_json
+from facevalue.report.built import built
 from facevalue.report.collect import gather
+from facevalue.report.data import ReportData
 from facevalue.report.html import write, write_json
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
@@ -19,6 +22,12 @@ class WrittenReport(NamedTuple):
     """Tally of the replies of each run, by its folder."""
     lines: Sequence[str]
     """Lines to print for people."""
+    data: ReportData
+    """Everything that it shows."""
+
+    def page(self) -> dict[str, Any]:
+        """Everything that it shows of estimates, as JSON has it; see docs/report.md."""
+        return page_json(built(self.data))
 
 
 def report(
@@ -33,4 +42,4 @@ def report(
     if data is not None:
         write_json(data, page)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
-    return WrittenReport(tallies, [*notes, *answers])
+    return WrittenReport(tallies, [*notes, *answers], page)

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from facevalue.csv_text import write_csv
-from facevalue.errors import RunError
+from facevalue.errors import RunError, SettingError
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 
@@ -21,7 +21,7 @@ def export(run: StoredRun, path: Path) -> int:
     Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
     """
     if path.suffix not in _WRITERS:
-        raise RunError(f"{path.name} is not .parquet, .csv or .jsonl: the file's ending chooses the format.")
+        raise SettingError(f"{path.name} is not .parquet, .csv or .jsonl: the file's ending chooses the format.")
     aside = path.with_name(f".{path.name}.part")
     try:
         rows = _WRITERS[path.suffix](run, aside)

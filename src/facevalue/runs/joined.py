@@ -92,7 +92,7 @@ def _check_scores(run: StoredRun, reference: StoredRun) -> None:
             lacking, has = (reference, run) if score else (run, reference)
             raise RunError(
                 f"{has.folder} has scores called {name!r}, and {lacking.folder} has none: "
-                f"facevalue annotate {lacking.folder} --with {scored.scorer} --name {name}"
+                f"facevalue annotate {lacking.folder} --scorer {scored.scorer} --name {name}"
             )
         if score and reference_score and score.by != reference_score.by:
             raise RunError(

@@ -1,8 +1,7 @@
 """Plans: what a run takes in stimuli, trials, tokens and cost."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -98,44 +97,6 @@ class Plan:
         }  # fmt: skip
         facts |= {} if self.cost is None else {"cost": f"{self.cost:,.2f}"}
         return html_table(facts | {f"left out: {left.what}": left.why for left in self.left_out})
-
-    def json(self) -> dict[str, Any]:
-        """The plan for machines."""
-
-        def listed(blocks: tuple[BlockPlan, ...]) -> list[dict[str, Any]]:
-            return [
-                {"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials, **_plural(b.counted)}
-                for b in blocks
-            ]
-
-        def apart(blocks: tuple[BlockPlan, ...]) -> dict[str, Any]:
-            stimuli, trials = (sum(getattr(b, name) for b in blocks) for name in ("stimuli", "trials"))
-            return {"stimuli": stimuli, "trials": trials, "blocks": listed(blocks)}
-
-        sample_facts: dict[str, Any] = {}
-        if self.shown_blocks is not None:
-            sample_facts["shown"] = {
-                "stimuli": sum(b.stimuli for b in self.shown_blocks),
-                "trials": sum(b.trials for b in self.shown_blocks),
-                **_plural(_added([b.counted for b in self.shown_blocks])),
-                "blocks": listed(self.shown_blocks),
-            }
-        if self.left_out:
-            sample_facts["left_out"] = [asdict(level) for level in self.left_out]
-        return {
-            "study": self.study,
-            "stimuli": self.stimuli,
-            "trials": self.trials,
-            **_plural(self.counted),
-            "blocks": listed(self.blocks),
-            **sample_facts,
-            "baseline": apart(self.baseline),
-            **({"added": apart(self.added)} if self.added else {}),
-            "requests": self.asked,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "cost": self.cost,
-        }
 
 
 def plan(
@@ -245,7 +206,3 @@ def _added(blocks: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]
             for level, n in counts.items():
                 total[level] = total.get(level, 0) + n
     return out
-
-
-def _plural(counted: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    return {f"{name}s": counts for name, counts in counted.items()}

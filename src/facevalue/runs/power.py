@@ -1,7 +1,6 @@
 """Power before spending: how many units detect an effect, and what a plan can detect."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,10 +61,6 @@ class Detection:
     """Where it is from."""
     advice: str
     """What the design cannot tell apart, and what it would take; empty if nothing."""
-
-    def json(self) -> dict[str, Any]:
-        """For machines."""
-        return asdict(self)
 
 
 def detection(

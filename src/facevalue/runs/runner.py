@@ -254,5 +254,5 @@ class _FolderSession(RunSession):
             return ""
         return (
             f"{replies:,} of {self._requests:,} replies were drawn, as over 1% of their probability could not be read: "
-            f"'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
+            f"'facevalue export {self._folder} --out replies.csv' shows which (no probabilities, and why)."
         )

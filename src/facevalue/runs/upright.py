@@ -2,8 +2,9 @@
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import PIL.Image
 import PIL.ImageOps
@@ -17,12 +18,16 @@ from facevalue.store.files import write_whole
 _SAVED: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}, "PNG": {}}
 
 
-class Upright(NamedTuple):
-    """What was written: the list, the folder of the copies, and how many there are."""
+@dataclass(frozen=True, slots=True)
+class Upright:
+    """Upright copies that were written."""
 
     file: Path
+    """The list that names them."""
     folder: Path
+    """Where they are."""
     copies: int
+    """How many there are."""
 
 
 def write_upright(frame: pl.DataFrame, turned: Sequence[str], file: Path, root: Path) -> Upright:

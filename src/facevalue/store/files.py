@@ -5,7 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
-from facevalue.errors import RunError
+from facevalue.errors import RunError, SettingError
 
 MANIFEST = "run.toml"
 STIMULI = "manifest.parquet"
@@ -70,6 +70,6 @@ def unwritable(path: Path, error: OSError) -> RunError:
 
 
 def check_table(path: Path) -> None:
-    """Raise a `RunError` unless its ending says how to write a table."""
+    """Raise a `SettingError` unless its ending says how to write a table."""
     if path.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")
+        raise SettingError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")

@@ -1,34 +1,27 @@
-"""`facevalue run`: its options."""
+"""Commands that ask a model, and say how far that is."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from facevalue.cli.options import EXACT, PRICES, SAMPLE, SEED, WITH
-from facevalue.cli.places import Place
+from facevalue.cli.command import Printing
+from facevalue.cli.options import EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
+from facevalue.cli.params import ModelSpec, RunPlace
 from facevalue.cli.study_command import StudyGroup
-from facevalue.models.base import EFFORTS
 
 
-def _run(*protocol_and_options: Any, **values: Any) -> int:
-    from facevalue.cli.running import run  # noqa: PLC0415 - help needs nothing of it
+def _run_options() -> tuple[click.Parameter, ...]:
+    from facevalue.models.base import EFFORTS  # noqa: PLC0415 - the list of commands needs no models
 
-    return run(*protocol_and_options, **values)
-
-
-run = StudyGroup(
-    "run",
-    _run,
-    (
-        click.Option(["--model"], required=True, metavar="MODEL",
+    return (
+        click.Option(["--model"], required=True, type=ModelSpec(), metavar="MODEL",
                      help="Model to ask: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
                      "reference/VARIANT or sim/default."),
-        click.Option(["--out"], type=Place(), metavar="RUN",
+        click.Option(["--out"], type=RunPlace(), metavar="RUN",
                      help="The run's folder, or a URL: s3://BUCKET/PREFIX, gs://, az:// or file://. "
                      "runs/STUDY-MODEL by default. An existing one is resumed."),
         SAMPLE,
-        SEED,
+        SAMPLE_SEED,
         EXACT,
         WITH,
         click.Option(["--preregister"], type=click.Path(path_type=Path, dir_okay=False),
@@ -69,6 +62,31 @@ run = StudyGroup(
         click.Option(["--tensor-parallel"], type=click.IntRange(1), metavar="GPUS",
                      help="vllm/: GPUs that share the model."),
         click.Option(["--compile"], is_flag=True, help="hf/: compile the model first; for long runs."),
+    )  # fmt: skip
+
+
+run = StudyGroup(
+    "run", "running:run", _run_options, help="Ask a model; the same command resumes a run that was stopped."
+)
+
+status = Printing(
+    "status",
+    "status:status",
+    (click.Argument(["run"], type=RunPlace()),),
+    "Show how far RUN is: what is done, how fast, what failed where, and which process runs it.",
+    short_help="Show how far a run is, and which process runs it.",
+)
+
+fetch = Printing(
+    "fetch",
+    "fetch:fetch",
+    (
+        click.Argument(["run"], metavar="URL"),
+        click.Option(["--out", "folder"], required=True, type=click.Path(path_type=Path, file_okay=False),
+                     help="A new folder."),
     ),
-    help="Ask a model; the same command resumes a run that was stopped.",
+    "Bring the run under URL into a new folder, which is a run folder like any other.",
+    short_help="Bring a run from object storage into a folder.",
 )  # fmt: skip
+
+COMMANDS = (run, status, fetch)

@@ -1,0 +1,65 @@
+"""A command: options that are declared without importing what it does, and `--json`."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, get_args, get_type_hints
+
+import click
+
+from facevalue.cli.exits import Exit
+from facevalue.cli.output import Output, write
+
+JSON = "as_json"
+
+
+class Printing(click.Command):
+    """A command whose action returns an `Output`, which is printed for people or as JSON.
+
+    Parameters
+    ----------
+    name:
+        As typed.
+    action:
+        "module:function" within `facevalue.cli`, imported when the command runs. The type that it returns, such as
+        `Output[PlanDocument]`, is the command's schema.
+    params, help:
+        As of `click.Command`. `help` may be a function where it takes imports.
+    bound:
+        Arguments that precede those of the command line.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        action: str,
+        params: Sequence[click.Parameter] = (),
+        help: str | Callable[[], str] = "",
+        bound: Sequence[Any] = (),
+        **more: Any,
+    ) -> None:
+        self._action, self._bound, self._help = action, bound, help
+        printed = click.Option(["--json", JSON], is_flag=True, help="Print one JSON document (facevalue schema NAME).")
+        text = help if isinstance(help, str) else None
+        super().__init__(name, params=[*params, printed], callback=self._act, help=text, **more)
+
+    def action(self) -> Callable[..., Output[Any]]:
+        """Import what the command does."""
+        module, _, function = self._action.partition(":")
+        implementation: Callable[..., Output[Any]] = getattr(import_module(f"facevalue.cli.{module}"), function)
+        return implementation
+
+    def documents(self) -> tuple[type, ...]:
+        """Types of the documents that the command prints with `--json`."""
+        (returned,) = get_args(get_type_hints(self.action())["return"])
+        return get_args(returned) or (returned,)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, made now where it takes imports."""
+        if callable(self._help):
+            self.help = inspect.cleandoc(self._help())
+        super().format_help_text(ctx, formatter)
+
+    def _act(self, **values: Any) -> Exit:
+        as_json = values.pop(JSON)
+        return write(self.action()(*self._bound, **values), as_json=as_json)

@@ -1,0 +1,137 @@
+"""Commands to begin with: which studies there are, a study and pictures of one's own, what they cost."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.cli.command import Printing
+from facevalue.cli.options import EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
+from facevalue.cli.params import RunPlace, StudyName
+from facevalue.cli.study_command import StudyGroup
+
+_FOR = click.Option(
+    ["--for", "study"],
+    type=StudyName(),
+    metavar="STUDY",
+    help="Study that will show the pictures: its name, or your own file.",
+)
+
+studies = Printing(
+    "studies",
+    "studies:studies",
+    (click.Argument(["study"], required=False, type=StudyName()),),
+    """List the studies: what each asks, needs, and offers besides plan, run, measure, report and compare.
+
+    With STUDY, a name or a file: its paper, too, and what of that is left out.
+    """,
+    short_help="List the studies.",
+)
+
+
+def _new_help() -> str:
+    from facevalue.studies import EXAMPLES  # noqa: PLC0415 - only for its own help
+
+    return f"""Write FILE, a commented study to edit and run.
+
+    \b
+    facevalue new my-study.toml
+    facevalue plan my-study.toml
+    facevalue run my-study.toml --model http://127.0.0.1:8000/v1#NAME
+
+    NAME is what to start from: {", ".join(EXAMPLES)}, or a published study, to choose its settings.
+    """
+
+
+new = Printing(
+    "new",
+    "new:new",
+    (
+        click.Argument(["file"], type=click.Path(path_type=Path, dir_okay=False)),
+        click.Option(["--like"], type=StudyName(examples=True), metavar="NAME", help="What to start from."),
+    ),
+    _new_help,
+    short_help="Write a file to start your own study from.",
+)
+
+manifest = click.Group(
+    "manifest",
+    help="""List your own pictures for a study: begin the list, check it.
+
+    \b
+    facevalue manifest init pictures --for stylisticbias
+    facevalue manifest check pictures/manifest.csv --for stylisticbias
+    """,
+    short_help="List your own pictures for a study, and check the list.",
+    commands=[
+        Printing(
+            "init",
+            "manifest:init",
+            (
+                click.Argument(["folder"], type=click.Path(path_type=Path)),
+                _FOR,
+                click.Option(["--out"], type=click.Path(path_type=Path, dir_okay=False),
+                             help="File to write; FOLDER/manifest.csv by default."),
+                click.Option(["--overwrite"], is_flag=True, help="Replace the file if it exists."),
+            ),
+            """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files.
+
+            No picture is opened. Exit status: 0 if a run would take the list; 1 if something is still to be filled in.
+            """,
+        ),
+        Printing(
+            "check",
+            "manifest:check",
+            (
+                click.Argument(["file"], type=click.Path(path_type=Path)),
+                _FOR,
+                click.Option(["--root"], type=click.Path(path_type=Path),
+                             help="The folder that paths are relative to; FILE's by default."),
+                click.Option(["--fix"], is_flag=True,
+                             help="Write upright copies of pictures that EXIF turns, and a list with them."),
+            ),
+            """Say all that is wrong with a manifest and its pictures, by row; row 1 is the first below the header.
+
+            Reads it as a run does. Exit status: 0 if a run takes it, with or without warnings; 1 if it does not; 2 for
+            wrong usage.
+            """,
+        ),
+    ],
+)  # fmt: skip
+
+
+def _plan_options() -> tuple[click.Parameter, ...]:
+    from facevalue.models.base import IMAGE_TOKENS  # noqa: PLC0415 - the list of commands needs no models
+
+    return (
+        SAMPLE,
+        SAMPLE_SEED,
+        EXACT,
+        WITH,
+        click.Option(["--image-tokens"], type=click.IntRange(0), default=IMAGE_TOKENS, show_default=True,
+                     help="Tokens that the model spends on one picture."),
+        *PRICES,
+        click.Option(["--detect"], type=float, metavar="SHIFT",
+                     help="Also show how many units detect this shift with 80% power."),
+        click.Option(["--compare"], is_flag=True,
+                     help="Plan for the difference between two such runs, as `facevalue compare` finds it."),
+        click.Option(["--pilot"], type=RunPlace(),
+                     help="A run to take the spread from, instead of a stated default."),
+        click.Option(["--paper-table"], metavar="NAME",
+                     help="Show instead what the study's paper says it asked, where that is known."),
+    )  # fmt: skip
+
+
+plan = StudyGroup("plan", "planning:plan", _plan_options, help="Show what a study costs before anything is spent.")
+
+demo = Printing(
+    "demo",
+    "demo:demo",
+    (
+        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), default="demo", show_default=True,
+                     help="Where to write."),
+    ),
+    "Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds.",
+    short_help="Run a whole audit without key or network.",
+)  # fmt: skip
+
+COMMANDS = (studies, new, manifest, plan, demo)

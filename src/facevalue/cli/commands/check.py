@@ -1,0 +1,78 @@
+"""Commands that check: run folders, papers' figures, and the instrument itself."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.cli.command import Printing
+from facevalue.cli.params import AuditedModel, RunPlace, StudyName
+
+verify = Printing(
+    "verify",
+    "verify:verify",
+    (click.Argument(["runs"], nargs=-1, required=True, type=RunPlace()),),
+    """Check RUNS: settings, table of pictures and every shard by its digest, every row by the design.
+
+    Names of each run the first file that is missing, damaged, or of another run.
+    """,
+    short_help="Check that run folders hold what was written.",
+)
+
+
+def _reproduce_help() -> str:
+    from facevalue.studies.offers import listed, offering  # noqa: PLC0415 - studies are imported to ask them
+
+    offers = {name: offer for name, protocol in offering("reproduce").items() if (offer := protocol.extras.reproduce)}
+    released = listed([name for name, offer in offers.items() if offer.released])
+    checks = [f"{offer.checks} ({name})" for name, offer in offers.items() if offer.checks]
+    return f"""Recompute what the paper of STUDY prints: {listed(list(offers), "or")}.
+
+    --data is the folder of {listed([f"the released answers ({released})", *checks], "or")}.
+
+    Exits with 0 if every cell is the same or differs for a known reason.
+    """
+
+
+reproduce = Printing(
+    "reproduce",
+    "reproduce:reproduce",
+    (
+        click.Argument(["study"], type=StudyName("reproduce")),
+        click.Option(["--data"], type=click.Path(path_type=Path),
+                     help="Folder of the authors' data, for the studies named above."),
+    ),
+    _reproduce_help,
+    short_help="Recompute published figures, cell by cell.",
+)  # fmt: skip
+
+calibrate = Printing(
+    "calibrate",
+    "calibrate:calibrate",
+    (
+        click.Argument(["study"], nargs=-1, type=StudyName()),
+        click.Option(["--model"], type=AuditedModel(), default="planted", show_default=True,
+                     help="What is audited: answers in which differences are planted, or reference or "
+                     "reference/VARIANT (a name or folder), a model that was trained on planted effects."),
+        click.Option(["--repetitions"], type=click.IntRange(1), default=10, show_default=True,
+                     help="Audits per condition and size; two and a half times as many where nothing is planted."),
+        click.Option(["--sizes", "--faces", "sizes"],
+                     help="Sizes of an audit: how many times the smallest (1,2,4 by default); faces of the reference "
+                     "model (20,60)."),
+        click.Option(["--out"], type=click.Path(path_type=Path, dir_okay=False), multiple=True,
+                     help="Also write the tables here: .csv, or .md for people. May be given twice."),
+        click.Option(["--keep"], type=click.Path(path_type=Path, file_okay=False),
+                     help="Folder that keeps the audits: a calibration that was stopped resumes from it, and one with "
+                     "more repetitions adds to it. Audits made by other code or libraries are not reused."),
+        click.Option(["--processes"], type=click.IntRange(0, 64), default=2, show_default=True,
+                     help="Audits that are made side by side."),
+        click.Option(["--outside"], is_flag=True,
+                     help="Let studies' files name files that are not below their own folders."),
+    ),
+    """Audit answers whose bias is known: false findings, coverage, and power beside a simple test.
+
+    STUDY: published studies, or files of your own; stylisticbias by default.
+    """,
+    short_help="Audit models whose bias is known.",
+)  # fmt: skip
+
+COMMANDS = (verify, reproduce, calibrate)

@@ -1,0 +1,102 @@
+"""Commands that read runs: estimates, report, comparison, table of answers."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.cli.command import Printing
+from facevalue.cli.options import MARGIN, PICTURES
+from facevalue.cli.params import MeasureName, NamedRun, RunPlace
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="[LABEL=]RUN...", type=NamedRun())
+
+measure = Printing(
+    "measure",
+    "results:measure",
+    (
+        _RUNS,
+        click.Option(["--out"], type=_FILE, help="Also write the estimates here (.csv, .parquet)."),
+        click.Option(["--explain"], type=MeasureName(), metavar="MEASURE",
+                     help="Explain a measure: equation, unit, source."),
+        MARGIN,
+    ),
+    """Estimate from the answers in RUNS: every measure with n, interval and method.
+
+    LABEL=RUN calls a run by another name, so that two runs of one model stand side by side: before=RUN1 after=RUN2.
+    The estimates of a single run are kept in its folder as estimates.parquet.
+    """,
+    short_help="Estimate from a run's answers.",
+)  # fmt: skip
+
+report = Printing(
+    "report",
+    "results:report",
+    (
+        _RUNS,
+        click.Option(["--out"], type=_FILE,
+                     help="Where to write; report.html in the run folder by default, and beside a run in object "
+                     "storage."),
+        MARGIN,
+        PICTURES,
+    ),
+    """Write the report of RUNS as one HTML file that needs no network. With --json, print the whole page as JSON, too.
+
+    With several runs of one study, models are compared; LABEL=RUN calls a run by another name (before=RUN1 after=RUN2).
+    Runs of one model that ask different parts of it are put together. Ratings of statements (`facevalue questionnaire`)
+    are shown beside what they are about.
+    """,
+    short_help="Write the report of one or several runs.",
+)  # fmt: skip
+
+compare = Printing(
+    "compare",
+    "compare:compare",
+    (
+        click.Argument(["first"], metavar="[LABEL=]FIRST", type=NamedRun()),
+        click.Argument(["second"], metavar="[LABEL=]SECOND", type=NamedRun()),
+        click.Option(["--margin"], type=click.FloatRange(0, min_open=True),
+                     help="Largest difference that would not matter, in the unit of the measure: smaller ones may be "
+                     "called equivalent."),
+        click.Option(["--out"], type=_FILE, help="Also write every cell here, as a .csv file."),
+    ),
+    """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
+
+    The runs are of one study: of two models, before and after a change, or about other pictures. They are compared on
+    the people, pictures or sets that both were asked about. Mean |delta|, RMSE and largest |delta| are above zero even
+    if nothing differs: `chance` says how large.
+    """,
+    short_help="Compare two runs of a study cell by cell.",
+)  # fmt: skip
+
+export = Printing(
+    "export",
+    "results:export",
+    (
+        click.Argument(["run"], type=RunPlace()),
+        click.Option(["--out"], required=True, type=_FILE, help="A .parquet, .csv or .jsonl file."),
+    ),
+    "Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer.",
+    short_help="Write one wide table of every answer.",
+)
+
+attention = Printing(
+    "attention",
+    "attention:attention",
+    (
+        click.Argument(["run"], type=RunPlace()),
+        click.Option(["--trials"], required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`."),
+        click.Option(["--model"], metavar="hf/PATH", help="Another local model than that of the run."),
+        click.Option(["--out", "folder"], required=True, type=click.Path(path_type=Path, file_okay=False),
+                     help="Where to write."),
+        PICTURES,
+    ),
+    """Show where a local model looks in the pictures of some trials of RUN.
+
+    For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
+    option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
+    """,
+    short_help="Show where a local model looks when it answers.",
+)  # fmt: skip
+
+COMMANDS = (measure, report, compare, export, attention)

@@ -1,0 +1,115 @@
+"""Completion by the shell: studies, models, run folders and the like that begin with what was typed.
+
+Nothing here may take long: no file of answers is opened, and no module is imported that computes.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from click.shell_completion import CompletionItem
+
+_PACKAGE = Path(__file__).parents[1]
+_RUNS = Path("runs")
+_RUN_FILE = "run.toml"
+_MOST = 200
+"""Folders that are looked at."""
+_ADDRESSES = ("http://127.0.0.1:8000/v1#", "https://", "openai/", "hf/", "vllm/", "replay/")
+SIMULATED = ("default", "null", "strong", "first", "refuser", "mumbler")
+"""Simulated models (`models.sim.PRESETS`, which takes a second to import)."""
+_WITH_PATHS = ("hf/", "replay/", "reference/")
+_SCORERS = ("lexical", "hf-text/", "perspective/", "openai-moderation", "judge/")
+
+
+def starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """The names that begin with what was typed."""
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def runs(incomplete: str) -> list[CompletionItem]:
+    """Run folders, those in `runs` first; folders where there is no such run."""
+    typed = Path(incomplete)
+    parent = typed if incomplete.endswith("/") else typed.parent
+    folders = list(_folders(parent))
+    if not incomplete:
+        folders = [*_folders(_RUNS), *folders]
+    paths = [str(folder) for folder in folders if (folder / _RUN_FILE).is_file()]
+    return starting(paths, incomplete) or [CompletionItem(incomplete, type="dir")]
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(path for path in parent.iterdir() if path.is_dir())
+    except OSError:
+        return
+    yield from entries[:_MOST]
+
+
+def studies(incomplete: str, offers: str = "", *, examples: bool = False) -> list[CompletionItem]:
+    """Names of studies, and files of one's own where a study need offer nothing."""
+    from facevalue.studies import EXAMPLES, names  # noqa: PLC0415 - only when a study is completed
+
+    if offers:
+        from facevalue.studies.offers import offering  # noqa: PLC0415
+
+        return starting(offering(offers), incomplete)
+    known_names = [*names(), *(EXAMPLES if examples else ())]
+    return starting(known_names, incomplete) + _paths(incomplete, ".toml")
+
+
+def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> list[CompletionItem]:
+    """Folders, and files of an ending, below what was typed."""
+    typed = Path(incomplete)
+    parent = typed if incomplete.endswith("/") else typed.parent
+    try:
+        entries = sorted(parent.iterdir())[:_MOST]
+    except OSError:
+        return []
+    paths = [f"{path}/" if path.is_dir() else str(path) for path in entries if not path.name.startswith(".")]
+    wanted_paths = [path for path in paths if path.endswith("/") or path.endswith(suffix)]
+    return starting([prefix + path for path in wanted_paths], prefix + incomplete)
+
+
+def models(incomplete: str) -> list[CompletionItem]:
+    """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models."""
+    for kind in _WITH_PATHS:
+        if incomplete.startswith(kind) and incomplete not in (kind, "reference/"):
+            return starting(reference_models(), incomplete) + _paths(incomplete.removeprefix(kind), prefix=kind)
+    from facevalue import plugins  # noqa: PLC0415
+
+    others = (f"{kind}/" for kind in plugins.plugins(plugins.MODELS, ()))
+    simulated = (f"sim/{name}" for name in SIMULATED)
+    return starting(dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *others]), incomplete)
+
+
+def reference_models() -> Sequence[str]:
+    """The reference model and the variants that come with it."""
+    variants = _PACKAGE / "models" / "reference" / "variants"
+    return ["reference", *sorted(f"reference/{path.name}" for path in variants.glob("*") if path.is_dir())]
+
+
+def scorers(incomplete: str) -> list[CompletionItem]:
+    """Kinds of scorers; after "judge/", models."""
+    if incomplete.startswith("judge/"):
+        judges = models(incomplete.removeprefix("judge/"))
+        return [CompletionItem(f"judge/{item.value}") for item in judges]
+    return starting(_SCORERS, incomplete)
+
+
+def interventions(incomplete: str) -> list[CompletionItem]:
+    """Interventions that come with FaceValue, and files."""
+    shipped = tomllib.loads((_PACKAGE / "prompts" / "interventions.toml").read_text(encoding="utf-8"))
+    names = [table["name"] for table in shipped["intervention"]]
+    return starting(names, incomplete) + _paths(incomplete, ".toml")
+
+
+def measures(incomplete: str, runs: Sequence[str]) -> list[CompletionItem]:
+    """Measures of a run that has been measured or reported."""
+    from facevalue.store.files import ESTIMATES  # noqa: PLC0415
+
+    path = Path(runs[0].rpartition("=")[2] if runs else ".") / ESTIMATES
+    if not path.is_file():
+        return []
+    from pyarrow import parquet  # noqa: PLC0415 - reads one column
+
+    return starting(sorted(set(parquet.read_table(path, columns=["measure"])["measure"].to_pylist())), incomplete)

@@ -1,0 +1,180 @@
+"""Kinds of arguments: what the shell completes, and what is checked as soon as it is typed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from facevalue.cli import completion
+from facevalue.errors import SettingError
+from facevalue.places import is_url
+
+
+class RunPlace(click.ParamType[Path | str]):
+    """A run's folder, or its URL as it was typed."""
+
+    name = "run"
+
+    def convert(self, value: Path | str, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
+        """Tell a folder from a URL."""
+        return place(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete run folders."""
+        return completion.runs(incomplete)
+
+
+class RunFolder(RunPlace):
+    """The folder of a run that is written into."""
+
+    def convert(self, value: Path | str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Refuse a URL."""
+        if is_url(value):
+            raise SettingError(
+                f"{value} is in object storage, and this command writes into a run folder: 'facevalue fetch {value} "
+                "--out FOLDER' brings the run into one."
+            )
+        return Path(value)
+
+
+class _Text(click.ParamType[str]):
+    """A text that the shell may complete."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value)
+
+
+class NamedRun(_Text):
+    """RUN, or LABEL=RUN to call it by another name."""
+
+    name = "run"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete run folders, after a label too."""
+        label, separator, folder = incomplete.partition("=")
+        if not separator:
+            return completion.runs(incomplete)
+        return [
+            CompletionItem(f"{label}={item.value}", type=item.type, help=item.help) for item in completion.runs(folder)
+        ]
+
+
+class StudyName(_Text):
+    """A study: its name, or the file of one's own.
+
+    Parameters
+    ----------
+    offers:
+        Command that the study must offer; any study where it is empty.
+    examples:
+        Whether the examples that come with FaceValue are meant, too.
+    """
+
+    name = "study"
+
+    def __init__(self, offers: str = "", *, examples: bool = False) -> None:
+        self._offers, self._examples = offers, examples
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete names of studies and files."""
+        return completion.studies(incomplete, self._offers, examples=self._examples)
+
+
+class ModelSpec(_Text):
+    """A model to ask."""
+
+    name = "model"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete kinds of models, models that come with FaceValue, and folders of local ones."""
+        return completion.models(incomplete)
+
+
+class AuditedModel(_Text):
+    """What a calibration audits."""
+
+    name = "model"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete planted answers and variants of the reference model."""
+        return completion.starting(["planted", *completion.reference_models()], incomplete)
+
+
+class ScorerSpec(_Text):
+    """A scorer of texts."""
+
+    name = "scorer"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete kinds of scorers, and models that judge."""
+        return completion.scorers(incomplete)
+
+
+class InterventionName(_Text):
+    """An intervention: its name, or a file."""
+
+    name = "intervention"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete names and files."""
+        return completion.interventions(incomplete)
+
+
+class MeasureName(_Text):
+    """A measure of the study of a run."""
+
+    name = "measure"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the measures that the estimates of the first run name."""
+        return completion.measures(incomplete, ctx.params.get("runs") or ())
+
+
+class CommandName(_Text):
+    """A command of FaceValue's."""
+
+    name = "command"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete names of commands."""
+        root = ctx.find_root()
+        assert isinstance(root.command, click.Group)
+        return completion.starting(root.command.list_commands(root), incomplete)
+
+
+class NameList(click.ParamType[list[str]]):
+    """A list of names, separated by commas.
+
+    Parameters
+    ----------
+    levels:
+        Names that it may hold, as far as they are known.
+    """
+
+    name = "names"
+
+    def __init__(self, levels: tuple[str, ...] = ()) -> None:
+        self._levels = levels
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Read a list."""
+        if isinstance(value, list):
+            return value
+        return [name.strip() for name in str(value).split(",") if name.strip()]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the last name of the list."""
+        before, comma, last = incomplete.rpartition(",")
+        chosen = before.split(",")
+        names = [name for name in self._levels if name not in chosen]
+        return [
+            CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in completion.starting(names, last)
+        ]
+
+
+def place(text: Path | str) -> Path | str:
+    """A folder, or a URL."""
+    return text if isinstance(text, str) and is_url(text) else Path(text)
