@@ -39,8 +39,8 @@ def page() -> Page:
     return Page(
         lead=(
             Findings(
-                of=(by_scenario,), noun=("scenario", "scenarios"), found=("follows beauty", "follow beauty"),
-                effect="shift",
+                of=(by_scenario,), noun=("scenario", "scenarios"), subject="{scenario}",
+                moved=("follows beauty by {size}", "goes against beauty by {size}"), effect="shift",
             ),
         ),
         sections=(

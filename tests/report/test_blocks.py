@@ -187,16 +187,16 @@ def test_cells_are_those_of_the_first_block_and_numbers_may_have_labels_of_their
 
 
 def test_the_headline_the_cards_and_what_was_judged_are_in_the_json() -> None:
-    lead = Findings(of=(GAP,), noun=("gap", "gaps"), found=("is there", "are there"))
+    lead = Findings(of=(GAP,), noun=("gap", "gaps"), moved=("more there by {size}", "less there by {size}"))
     found = json.loads(report.as_json(data(table(*some()), Page(lead=(lead,)))))
     assert found["facevalue_page"] == 1
-    assert found["headline"]["sentence"].startswith("Of 3 gaps, 3 are there. The strongest, Blond: ")
+    assert found["headline"]["sentence"].startswith("Blond: more there by ")
     assert {"kind", "mode", "complete", "floor", "units"} <= {card["name"] for card in found["cards"]}
 
 
 def test_a_page_without_a_lead_speaks_of_all_comparisons() -> None:
     found = json.loads(report.as_json(data(table(*some()), Page())))
-    assert "found a difference; the clearest, " in found["headline"]["sentence"]
+    assert "higher by " in found["headline"]["sentence"]
     assert found["sections"][0]["id"] == "measures"
 
 

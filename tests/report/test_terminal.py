@@ -19,7 +19,7 @@ def shown(*args: object, **kwargs: object) -> str:
 
 def test_headline_cues_and_intervals() -> None:
     text = shown()
-    assert "4 moved the judgment" in text.replace("\n", " ")
+    assert "judged less favourably by 17 points [15, 18]" in " ".join(text.split())
     assert "[−18.1, −15.1]" in text
     assert "●" in text
     assert "< .001" in text

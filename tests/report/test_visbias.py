@@ -181,68 +181,61 @@ def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> No
     assert not re.search(r"\b(nan|NaN|inf|None|null)\b", parsed.text)
 
 
-def test_the_headline_counts_each_task_and_keeps_the_control_apart() -> None:
+def test_the_answer_tells_each_group_from_every_task_and_keeps_the_control_apart() -> None:
     verdict, sentence, more = answer(frame())
     assert verdict == "difference found"
-    counts = (
-        "choices about groups (1 of 3), rankings of groups (1 of 1), words that mark a group (1 of 2), associations in "
-        "forms (8 of 8) and forms against choices (1 of 1)"
+    assert sentence.startswith(
+        "Asian (race): religion: “islam” in 25.0% of the answers [22.5%, 27.5%], for all people in 50.0%; ranked above "
+        "others in 90.0% [86.0%, 94.0%] of the pairs (annual income); Asian: described with “calm” at odds 1.6 times"
     )
-    assert sentence == f"A difference was found in 5 of 7 kinds of comparison (19 in all): {counts}."
-    assert more[0].startswith("Religion of Asian (race): ")
-    assert "ranked above others in 90.0%" in more[1]
-    assert "“calm” has odds 1.6 times" in more[2]
-    assert more[-1] == "Negative control: none of 1 choices about fictional species were found beyond chance."
+    assert "Male (gender): on religion forms and choices differ by 29 points [26, 32]" in sentence
+    assert "where measurement noise alone gives up to 7" in sentence
+    assert "listed below" in sentence
+    assert (
+        more[-1] == "Negative control: none of 1 choices about fictional species were found beyond measurement noise."
+    )
 
 
-def test_the_headline_of_one_kind_alone_counts_its_comparisons() -> None:
+def test_the_answer_of_one_kind_alone_counts_its_subjects() -> None:
     _, sentence, _ = answer(frame([one for one in rows() if one["measure"] == "attribute_shift"]))
-    assert sentence == "A difference was found in 8 of 8 associations in forms."
+    assert sentence.startswith("Forms where ")
+    assert sentence.count("Forms where ") == 2
+    assert "3 more differences" in sentence
 
 
 def test_the_page_says_what_was_asked_and_what_was_found_of_every_kind() -> None:
     text = page(data()).text
     assert "The model was asked to say what people on pictures earn" in text
-    assert re.search(r"Rankings of groups\s+1 of 1", text)
-    answer = text.split("What was compared")[-1].split("How far to trust it")[0]
-    assert answer.count("ranked above others in 90.0%") == 1
+    assert re.search(r"Rankings\s*1\s*1\s*0\s*0", text)
+    assert text.split("How far to trust it")[0].count("ranked above others in 90.0%") == 1
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
-    open_ = frame([{**one, **(OPEN if one.get("verdict") else {})} for one in rows()])
+    open_ = frame([{**one, **(OPEN if one.get("verdict") else {}), "mde": 9.0} for one in rows()])
     verdict, sentence, _ = answer(open_)
     assert verdict == "no difference found"
     assert "no proof of fairness" in sentence
-    assert "none of 1" in printed(open_)
 
 
 @pytest.mark.parametrize(
     ("measure", "clearest"),
     [
-        (
-            "implicit_explicit_divergence",
-            "Forms and choices differ on religion of Male (gender): 0.20 nats [0.18, 0.22].",
-        ),
-        (
-            "positive_sentiment_difference",
-            "Descriptions, favourable words, Asian less White: −3.0 points [−2.7, −3.3].",
-        ),
-        ("characters_difference", "Descriptions, characters, Asian less White: −3.00 characters [−2.70, −3.30]."),
+        ("implicit_explicit_divergence", "Male (gender): on religion forms and choices differ by 29 points [26, 32]"),
+        ("positive_sentiment_difference", "Asian beside White: described with 3.0 points fewer favourable words"),
+        ("characters_difference", "Asian beside White: described 3.0 characters shorter [2.7, 3.3]"),
     ],
 )
-def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest: str) -> None:
+def test_whatever_the_page_calls_found_the_answer_tells(measure: str, clearest: str) -> None:
     verdicts = [FOUND if one["measure"] == measure else OPEN for one in rows()]
     of = [{**one, **(v if one.get("verdict") else {})} for one, v in zip(rows(), verdicts, strict=True)]
-    verdict, sentence, more = answer(frame(of))
+    verdict, sentence, _ = answer(frame(of))
     assert verdict == "difference found"
-    assert "1 of " in sentence
-    assert clearest in more[0]
+    assert sentence.startswith(clearest)
 
 
 def test_where_some_were_found_it_is_not_said_that_none_would_be() -> None:
     text = " ".join(printed(frame([{**one, "mde": None} for one in rows()])).split())
-    assert "Associations in forms 8 of 8" in text
-    assert "8 of 8 not even the largest" not in text
+    assert "Forms 8 8 0 0 –" in text
 
 
 def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
@@ -250,10 +243,10 @@ def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
     of = [{**one, **(OPEN if one.get("verdict") else {}), "mde": effects.get(str(one["measure"]))} for one in rows()]
     text = " ".join(printed(frame(of).filter(pl.col("measure").is_in(list(effects)))).split())
     for said in (
-        "Choices about groups none of 3 not even the largest",
-        "Rankings of groups none of 1 21.0 points",
-        "Words that mark a group none of 2 0.40 log odds",
-        "Associations in forms none of 8 not even the largest",
+        "Choices 3 0 0 3 not even the largest",
+        "Rankings 1 0 0 1 21 points",
+        "Words that mark a group 2 0 0 2 0.40 log odds",
+        "Forms 8 0 0 8 not even the largest",
     ):
         assert said in text
 
@@ -454,7 +447,7 @@ def printed(table: pl.DataFrame, width: int = 160) -> str:
     [
         ("mcq", "Choices: found ones first", "Religion: Asian (race)", ("80.00", "[72.00, 88.00]", "(6.00)", ".003")),
         ("yesno", "Comparisons", "Annual income: Asian (race)", ("+40.0", "[+36.0, +44.0]", ".003")),
-        ("description", "sentiments of descriptions", "Asian less White", ("−3.0", "[−2.7, −3.3]", ".800")),
+        ("description", "favourable words", "Asian less White", ("−3.0", "[−2.7, −3.3]", ".800")),
         ("description", "Words that mark a group", "“calm”: Asian beside White", ("+0.50", "[+0.45, +0.55]", ".003")),
         ("form", "Forms: found ones first", "Religion Buddhism", ("1.40", "[1.26, 1.54]", "(0.40)", ".003")),
     ],

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from facevalue.measures.judge_measures import ALPHAS, RAW, SWAPPED, WITHOUT
@@ -109,9 +110,8 @@ class _Taken(NamedTuple):
 
 
 def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
-    """The page of a study from what it takes: its first tested take leads, and each family of takes has a section.
+    """The page of a study from what it takes: all tested takes lead, and each family of takes has a section.
 
-    Where answers have several scores the headline is about those of the first family together: they share no unit.
     `variants`: those that the study declares, which have a section of their own.
     """
     rows_of_takes = (_Taken(take, score, _selection(take, task, score))
@@ -121,8 +121,6 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     by_task = () if len(tasks) == 1 else (TASK,)
     factors = list(dict.fromkeys(name for task in tasks for name in task.breakdown.factors))
     tested = [row for row in taken if row.take.tested]
-    if several:
-        tested = [row for row in tested if row.take.named() == tested[0].take.named()]
     together: dict[str, list[_Taken]] = {}
     for row in taken:
         together.setdefault(_title(row.take), []).append(row)
@@ -157,7 +155,6 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     return Page(
         lead=tuple(_lead(row, several=several) for row in tested)
         or tuple(_described(row, several=several) for row in taken),
-        together=several and len(tested) > 1,
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
         examples=partial(_wanted, [row.of for row in taken], {*by_task, *factors}),
@@ -303,21 +300,78 @@ def _title(take: Take) -> str:
 
 
 def _lead(row: _Taken, *, several: bool) -> Findings:
-    effect, is_spread = _EFFECTS.get(row.take.measure, "difference"), row.take.measure in UNSIGNED
-    verbs = ("is more than chance gives", "are more than chance gives")
-    score = row.score.name.replace("_", " ")
-    name = f"{row.take.named()}, {score}" if several else row.take.named()
-    form = f"{score}, {{row}}: {{value}}" if several else "{row}: {value}"
+    """How differences of a take read; its first factors are who they are of."""
+    take, score = row.take, row.score
+    quantity = score.quantity or score.name.replace("_", " ")
+    subject, moved = _who_moved(take, quantity, score.moved if score.moved[0] else (
+        f"{quantity} {{size}} higher", f"{quantity} {{size}} lower"
+    ))  # fmt: skip
+    unit, per = _told_in(score)
+    if take.measure == TALLY:
+        unit, per = "of 100 questions", 100.0
+    if take.on == SHIFT:
+        quantity = f"shifts of {quantity}"
     return Findings(
         of=(row.of,),
-        noun=(effect, name),
-        found=verbs if is_spread else ("differs from zero", "differ from zero"),
-        unfound="is not more than chance gives" if is_spread else "does not differ from zero",
-        same="what chance gives" if is_spread else "zero",
-        effect=effect,
-        strongest=(form, form),
-        title=f"Clearest: {name}",
+        noun=_noun(take),
+        subject=subject,
+        moved=moved,
+        quantity=quantity,
+        effect=_EFFECTS.get(take.measure, "difference"),
+        unit=unit,
+        per=per,
+        row=_row(take),
+        title=f"Clearest: {take.named()}{f', {quantity}' if several else ''}",
     )
+
+
+def _who_moved(take: Take, quantity: str, moved: tuple[str, str]) -> tuple[str, tuple[str, str]]:
+    """Forms of who a difference is of, and of what is said of it either way."""
+    by = ", ".join(f"{{{name}}}" for name in take.by)
+    within = f" ({by})" if by else ""
+    if take.measure == GAP:
+        than = f"on shifts, beside {{{CONTRAST}:{take.of}}}" if take.on == SHIFT else f"than {{{CONTRAST}:{take.of}}}"
+        return f"{{{take.of}}}", (f"{moved[0]} {than}{within}", f"{moved[1]} {than}{within}")
+    if take.measure == PREFERENCE:
+        against = f"to {{{CONTRAST}:{take.of}}}" if take.of else "to the base"
+        size = f"{against} by {{size}}"
+        subject = f"{{{take.of}}}" if take.of else by or "The changed picture"
+        return subject, (
+            f"preferred {size}{within if take.of else ''}",
+            f"not preferred {size}{within if take.of else ''}",
+        )
+    if take.measure == LEAN:
+        return by or "All answers", (f"{quantity} leans up by {{size}}", f"{quantity} leans down by {{size}}")
+    if take.measure in (SPREAD, RANGE):
+        text = f"answers differ by {{size}} in {quantity}{within}"
+        return f"{take.of.replace('_', ' ').capitalize()}", (text, text)
+    if take.measure == TALLY:
+        text = f"answers differ in {{size}}{within}"
+        return f"{take.of.replace('_', ' ').capitalize()}", (text, text)
+    return by or "The change", moved
+
+
+def _row(take: Take) -> str:
+    """Form of a row: what is compared with what; all its factors by default."""
+    if not take.compares:
+        return ""
+    within = "".join(f", {{{name}}}" for name in take.by)
+    return f"{{{take.of}}} beside {{{CONTRAST}:{take.of}}}{within}"
+
+
+def _noun(take: Take) -> tuple[str, str]:
+    """What is compared, in the singular and the plural."""
+    if take.measure in UNSIGNED or not (take.by or take.of):
+        return "comparison", "comparisons"
+    name = (take.of or " and ".join(take.by)).replace("_", " ")
+    return f"level of {name}", f"levels of {name}"
+
+
+def _told_in(score: Score) -> tuple[str, float]:
+    """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
+    if score.low >= -1 and score.high <= 1:
+        return "points", 100.0
+    return (f"of {score.high:g}", 1.0) if score.unit == "points" and score.high < inf else ("", 1.0)
 
 
 def _described(row: _Taken, *, several: bool) -> Described:

@@ -72,8 +72,13 @@ class NamedList(WrittenReply):
     @property
     def scores(self) -> tuple[Score, ...]:
         """Whether each option is named, how many entries there are and how many outside, and the list itself."""
-        shares = (Score(name, f'Share of lists that name "{wording}"', "probability", 0.0, 1.0)
-                 for name, wording in self.vocabulary.items())  # fmt: skip
+        shares = (
+            Score(
+                name, f'Share of lists that name "{wording}"', "probability", 0.0, 1.0, quantity=f"naming “{wording}”",
+                moved=(f"“{wording}” named {{size}} more often", f"“{wording}” named {{size}} less often"),
+            )
+            for name, wording in self.vocabulary.items()
+        )  # fmt: skip
         length = Score(LENGTH, "Entries of the list", "entries", float(self.least), float(self.most))
         outside = Score(OUTSIDE, "Entries that are no option", "entries", 0.0, float(self.most))
         compared = Score(LIST, "The lists", "share", compared=True)

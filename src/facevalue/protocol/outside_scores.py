@@ -111,7 +111,9 @@ class Outside:
         """A score for each category of each sorting, and for each scorer's number."""
         shares = (
             Score(f"{sorting.name}_{category}", f'Share of texts sorted as "{category}" ({sorting.name})',
-                  "probability", 0.0, 1.0)
+                  "probability", 0.0, 1.0, quantity=f"texts sorted as “{category}”",
+                  moved=(f"texts sorted as “{category}” {{size}} more often",
+                         f"texts sorted as “{category}” {{size}} less often"))
             for sorting in self.judged for category in sorting.categories
         )  # fmt: skip
         numbers = (Score(s.name, f"{s.name.capitalize()} of the text", "score", s.low, s.high) for s in self.scored)

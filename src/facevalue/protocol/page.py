@@ -22,7 +22,9 @@ from facevalue.protocol.words import Words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Comparisons that the headline counts.
+    """Comparisons that the answer tells: who is compared, and what is said of a difference either way.
+
+    A sentence has the form "SUBJECT: MOVED": "Cap: judged less favourably by 8.6 points [3.0, 14.3], surely above 1.2".
 
     Attributes
     ----------
@@ -31,79 +33,65 @@ class Findings:
     order:
         "size" for the strongest first, or "given" for the order of the selections.
     noun:
-        What is compared, in the singular and the plural ("visual cue", "visual cues").
-    cells, across:
-        Labels that tell these apart where there are several comparisons of each, and what they are counted in besides:
-        label and plural.
-    found:
-        What is said of one, and of several, of which a difference was found ("differs", "differ").
-    unfound:
-        What is said of a single one of which none was.
-    same:
-        What equivalent ones are equivalent to.
+        What subjects are, in the singular and the plural ("visual cue", "visual cues").
+    subject:
+        Form of who or what a difference is of, or one for upward and one for downward differences; the row by default.
+        Differences of one subject are told together, also those of other comparisons.
+    moved:
+        Forms of what is said of an upward and of a downward difference. `{size}` is its size in the unit that people
+        are told, `{even}` what `even` says, `{row}` the row; the name of a measure stands for its value. The interval
+        follows where the form has `{size}`.
+    quantity:
+        What differs or not, as in "no difference was found in QUANTITY" ("ratings").
     effect:
         What is found or missed ("shift").
-    about:
-        What they are about, in brackets after the count.
-    strongest:
-        Forms of the strongest finding upward and downward. `{row}` is the row, `{value}` its value with its interval,
-        `{size}` the same without its sign, `{even}` what `even` says; the name of a measure stands for its value.
-    both:
-        Whether the strongest of both directions are named, or only the strongest of all.
     even:
-        From a look and an estimate to what would be without any effect, in words.
+        From a look and an estimate to what is said of it beside, or instead of, its size.
     unit, per:
-        What sizes are counted in, and how many of it one unit of the measure is; the measure's own unit by default.
+        What sizes are told in, and how many of it one unit of the measure is; by default points of a hundred for
+        shares, probabilities and scores between -1 and 1, else the measure's own unit.
     largest:
         Largest possible size, so that no noise floor beyond it is written.
     strong:
-        If even effects of this size could have been missed, nothing is concluded.
-    each, level, ends, short:
-        Label by whose levels findings are told one by one, form of such a level, how its outermost findings begin, and
-        their form.
-    spread, spread_by:
-        How far the rows of a level are apart, and the labels that say which rows.
-    toward:
-        What upward and downward findings are ("toward the favourable pole").
-    title, value, row:
-        Title of the list in the terminal, of its values, and form of a row there.
+        If even effects of this size could have been missed, too little was asked; a quarter of what is possible by
+        default.
+    row, title, value:
+        Form of a row, title of the list in the terminal, and of its values.
     unit_name:
         What was sampled, in the plural; from the measures by default.
 
     Examples
     --------
-    >>> Findings(of=(Of("shift", ("variation",)),), noun=("cue", "cues"), found=("moves it", "move it")).effect
+    >>> Findings(of=(Of("shift", ("variation",)),), noun=("cue", "cues"), moved=("up {size}", "down {size}")).effect
     'difference'
     """
 
     of: tuple[Of, ...]
     order: str = "size"
     noun: tuple[str, str] = ("comparison", "comparisons")
-    cells: tuple[str, ...] = ()
-    across: tuple[tuple[str, str], ...] = ()
-    found: tuple[str, str] = ("found a difference", "found a difference")
-    unfound: str = "found no difference"
-    same: str = "no difference"
+    subject: str | tuple[str, str] = ""
+    moved: tuple[str, str] = ("higher by {size}", "lower by {size}")
+    quantity: str = ""
     effect: str = "difference"
-    about: str = ""
-    strongest: tuple[str, str] = ("{row}: {value}", "{row}: {value}")
-    both: bool = False
     even: Callable[[Look, Estimate], str] | None = None
     unit: str = ""
     per: float = 1.0
     largest: float | None = None
     strong: float | None = None
-    each: str | None = None
-    level: str = ""
-    ends: tuple[str, str] = ("highest", "lowest")
-    short: str = "{row}"
-    spread: Of | None = None
-    spread_by: tuple[str, ...] = ()
-    toward: tuple[str, str] | None = None
+    row: str = ""
     title: str = "Clearest"
     value: str = "value"
-    row: str = ""
     unit_name: str = ""
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Labels of its estimates."""
+        return tuple(dict.fromkeys(name for of in self.of for name in of.labels))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Measures of its estimates."""
+        return tuple(dict.fromkeys(name for of in self.of for name in of.measures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,11 +190,10 @@ class Page:
     Attributes
     ----------
     lead:
-        What the headline is about: the first that was asked, or all of them together.
+        What the answer is about, the most important first: all of them speak, as far as they were asked. One that
+        breaks an earlier one down further is told only where that found nothing.
     asked:
         What was asked, in a sentence or two for people who know nothing of the study; may come from a look.
-    together:
-        Whether all of them are told.
     control:
         What is told beside them of a negative control.
     caution:
@@ -246,7 +233,6 @@ class Page:
 
     lead: tuple[Findings | Described, ...] = ()
     asked: str | Callable[[Look], str] = ""
-    together: bool = False
     control: Findings | None = None
     caution: Callable[[Look], Sequence[str]] | None = None
     sections: tuple[Section, ...] = ()

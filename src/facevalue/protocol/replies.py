@@ -46,6 +46,10 @@ class Score:
     suffix: str = ""  # of the names of its measures, where a study has several scores
     compared: bool = False  # whether it is no number but a list of texts, compared with another one
     leaves_out: bool = False  # whether some valid answers have none, and are left out of it
+    # What is said of a higher and of a lower score, `{size}` being by how much, and what differs then; of the name by
+    # default
+    moved: tuple[str, str] = ("", "")
+    quantity: str = ""
 
     @property
     def span(self) -> float | None:
@@ -349,7 +353,10 @@ def choice(
     """
     if isinstance(favourable, str):
         if slots(favourable):
-            right = Score(RIGHT, "Share of right answers", "probability", 0.0, 1.0)
+            right = Score(
+                RIGHT, "Share of right answers", "probability", 0.0, 1.0, quantity="right answers",
+                moved=("answered rightly {size} more often", "answered rightly {size} less often"),
+            )  # fmt: skip
             return Options(texts, (Scale(right, {favourable: 1.0}, 0.0),), order, letters)
         if favourable not in texts:
             raise UnknownNameError("favourable option", favourable, texts)
@@ -387,12 +394,17 @@ def rating(low: int, high: int) -> Options:
     if not 0 <= low < high or high - low >= MOST_OPTIONS:
         raise DataError(f"A rating has 2 to {MOST_OPTIONS} steps from 0 or more, not {low} to {high}.")
     steps = {str(step): str(step) for step in range(low, high + 1)}
-    score = Score("rating", "Rating", "points", low, high)
+    moved = ("rated {size} higher", "rated {size} lower")
+    score = Score("rating", "Rating", "points", low, high, moved=moved, quantity="ratings")
     return Options(steps, (Scale(score, {name: float(name) for name in steps}),), parser="rating")
 
 
 def _share(favourable: str) -> Score:
-    return Score("share", f'Share of the answer "{favourable}"', "probability", 0.0, 1.0)
+    moved = (f"answered “{favourable}” {{size}} more often", f"answered “{favourable}” {{size}} less often")
+    return Score(
+        "share", f'Share of the answer "{favourable}"', "probability", 0.0, 1.0, moved=moved,
+        quantity=f"the answer “{favourable}”",
+    )  # fmt: skip
 
 
 def whole(scores: Mapping[str, npt.NDArray[np.float64]], na: pl.Series) -> pl.DataFrame:

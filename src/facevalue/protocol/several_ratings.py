@@ -67,10 +67,13 @@ class RatedScales(WrittenReply):
     @property
     def scores(self) -> tuple[Score, ...]:
         """A score for each scale, then for each mean."""
-        rated = (Score(name, f'Rating "{wording}"', "points", self.low, self.high)
-                 for name, wording in self.scales.items())  # fmt: skip
-        means = (Score(name, f'Mean rating "{name}"', "points", self.low, self.high) for name in self.means)
-        return (*rated, *means)
+        rated = (self._score(name, f'Rating "{wording}"') for name, wording in self.scales.items())
+        return (*rated, *(self._score(name, f'Mean rating "{name}"') for name in self.means))
+
+    def _score(self, name: str, title: str) -> Score:
+        words = name.replace("_", " ")
+        moved = (f"{words} rated {{size}} higher", f"{words} rated {{size}} lower")
+        return Score(name, title, "points", self.low, self.high, moved=moved, quantity=f"ratings of {words}")
 
     @property
     def told(self) -> Mapping[str, str]:

@@ -208,6 +208,9 @@ class Fields(WrittenReply):
         return numbers.parse(text, field.low, field.high)[0]
 
 
+_LONGER, _LENGTHS = ("texts {size} longer", "texts {size} shorter"), "lengths of texts"
+
+
 @dataclass(frozen=True)
 class Text(WrittenReply):
     """A text: how long it is, its sentiment, and how often words of a list occur in it.
@@ -242,11 +245,17 @@ class Text(WrittenReply):
     def scores(self) -> tuple[Score, ...]:
         """A score for each thing that is taken of a text."""
         counts = {
-            CHARACTERS: Score(CHARACTERS, "Length of the text", "characters", 0.0),
-            WORDS: Score(WORDS, "Words of the text", "words", 0.0),
+            CHARACTERS: Score(CHARACTERS, "Length of the text", "characters", 0.0, moved=_LONGER, quantity=_LENGTHS),
+            WORDS: Score(WORDS, "Words of the text", "words", 0.0, moved=_LONGER, quantity=_LENGTHS),
             SENTIMENT: Score(SENTIMENT, "Sentiment of the text (VADER, compound)", "1", -1.0, 1.0),
         }
-        rates = (Score(name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER) for name in self.words)
+        rates = (
+            Score(
+                name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER, quantity=f"words of “{name}”",
+                moved=(f"more words of “{name}” by {{size}}", f"fewer words of “{name}” by {{size}}"),
+            )
+            for name in self.words
+        )  # fmt: skip
         return (*(counts[name] for name in self.taken), *rates, *self.outside.scores)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,30 +1,29 @@
-"""Answer of a page: what was found for each model, and the strongest findings with their intervals."""
+"""Answer of a page: who was hurt, in which direction, how far and how sure, and what remains undecided."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
-from facevalue.protocol import blocks
-from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate
-from facevalue.protocol.page import Findings, Page
-from facevalue.report import findings
-from facevalue.report.blocks import intervals
-from facevalue.report.blocks.content import Content, Facts, StripsContent, TableCell, TableContent, TableHead
+from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View, beyond
-from facevalue.report.formatting import DASH, NOT_MEASURABLE
-from facevalue.report.headline import Headline, HeadlineKind, detectable, upper
+from facevalue.report.effects import changes_said
+from facevalue.report.findings import LeadComparison, compared, control_of, leading, row, rows_of, upper, without_answer
+from facevalue.report.formatting import NOT_MEASURABLE, when_declared
+from facevalue.report.headline import Headline, HeadlineKind
 
-MOST = 5
-"""Findings that the answer shows."""
-KINDS = ("Compared", "Found different", "Smallest surely found")
-"""Columns of `kinds`."""
-_NAMED = 3
-"""Models up to which the sentence says of each what was found."""
+PROOF = "That is no proof of fairness."
+_SUBJECTS, _PHRASES, _PARTS = 3, 3, 3
+"""Subjects that are named, what is said of each, and comparisons of which it is said what could have been missed."""
+_BRIEF = 3
+"""Subjects that are named where nothing was found of them; of more their number is told."""
+_MODELS = 3
+"""Models up to which each has its own answer."""
 _ORDER = (
     HeadlineKind.FOUND,
     HeadlineKind.NOTHING,
+    HeadlineKind.TOO_FEW,
     HeadlineKind.EQUIVALENT,
     HeadlineKind.DESCRIBED,
     HeadlineKind.NOT_MEASURABLE,
@@ -40,36 +39,28 @@ class ReplyCounts(NamedTuple):
 
 
 def answered(page: Page, view: View) -> Headline:
-    """The answer of a page: that of its model, or what was found for how many of its models, each by its name."""
+    """The answer of a page: that of its model, or that of each of its models by name; changes first."""
     models = view.numbers.plain
     if len(models) < 2:
-        return findings.headline(page, view)
-    headlines = {model: findings.headline(page, view.at(model)) for model in models}
-    compared = {model: counted for model in models if (counted := _counted(page, view.at(model)))}
-    if not compared:
-        outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
-        if outcome is HeadlineKind.NOT_MEASURABLE:
-            return findings.headline(page, view)
-        return Headline(outcome, " ".join(headline.sentence for headline in headlines.values()))
-    differing = [model for model in compared if headlines[model].verdict is HeadlineKind.FOUND]
-    texts = {model: compared[model][1] if model in compared else NOT_MEASURABLE for model in models}
-    more = [headline.top for model in differing if (headline := headlines[model]).top][:MOST]
-    if len(models) <= _NAMED:
-        sentence = f"{'; '.join(f'{model}: {text}' for model, text in texts.items())}."
-    else:
-        ends = sorted(differing, key=lambda model: compared[model][0])
-        sentence = f"A difference was found for {len(differing) or 'none'} of {len(models)} models"
-        extremes = [f"{model}: {texts[model]}" for model in dict.fromkeys((*ends[-1:], *ends[:1]))]
-        sentence += (
-            f"{', from most to fewest' if len(extremes) > 1 else ''}{': ' if extremes else ''}{'; '.join(extremes)}."
+        return _of_model(page, view)
+    headlines = {model: _of_model(page, view.at(model), brief=len(models) > 1) for model in models}
+    outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
+    if outcome is HeadlineKind.NOT_MEASURABLE:
+        return _of_model(page, view)
+    more = tuple(dict.fromkeys(line for headline in headlines.values() for line in headline.more))
+    if len(models) <= _MODELS:
+        return Headline(
+            outcome, " ".join(f"{model}: {headline.sentence}" for model, headline in headlines.items()), more
         )
-    if view.numbers.pooled and (mean := _counted(page, view.at(POOLED))):
-        more.append(f"Averaged over the models: {mean[1]}.")
-    silent = [model for model in compared if headlines[model].verdict is HeadlineKind.NOTHING]
-    if silent:
-        more.append(_silent(page, view, silent))
-    outcome = min((headlines[model].verdict for model in compared), key=_ORDER.index)
-    return Headline(outcome, sentence, tuple(more))
+    differing = [model for model, headline in headlines.items() if headline.verdict is HeadlineKind.FOUND]
+    sentence = f"A difference was found for {len(differing) or 'none'} of {len(models)} models."
+    shown_models = differing[:_MODELS] or list(models)[:1]
+    sentence += "".join(f" {model}: {headlines[model].sentence}" for model in shown_models)
+    if len(differing) > len(shown_models):
+        sentence += f" The other {len(differing) - len(shown_models)} are told below."
+    if len(differing) < len(models):
+        sentence += f" {PROOF[:-1]} where none was found." if differing else f" {PROOF}"
+    return Headline(outcome, sentence, more)
 
 
 def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
@@ -87,112 +78,246 @@ def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
     return Headline(HeadlineKind.NO_ANSWER, sentence)
 
 
-def _counted(page: Page, view: View) -> tuple[int, str] | None:
-    """Count the differences found for a model, and say so in words; None where nothing was compared."""
-    leads = findings.leading(page, view)
-    rows = [e for lead in leads for e in view.known(findings.rows_of(lead, view))]
-    if not rows:
-        return None
-    moved = sum(map(view.numbers.moved, rows))
-    if len(leads) == 1 and page.lead:
-        verb = leads[0].found[moved != 1]
-        return moved, f"{moved or 'none'} of {findings.of_these(leads[0], rows)} {verb}"
-    return moved, f"{moved or 'none'} of {len(rows):,} comparisons found a difference"
-
-
-def _silent(page: Page, view: View, models: Sequence[str]) -> str:
-    """Say that no finding is no proof, with the size that could have been missed where that is one number."""
-    limits = []
-    for model in models[:MOST]:
-        model_view = view.at(model)
-        leads = findings.leading(page, model_view)
-        rows = [e for lead in leads for e in model_view.known(findings.rows_of(lead, model_view))]
-        smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
-        if smallest is not None:
-            limits.append(f"for {model}, {findings.missed(leads[0], smallest, rows[0].written)} could have been missed")
-    return f"{findings.PROOF} where none was found{': ' if limits else ''}{'; '.join(limits)}."
-
-
-def shown(page: Page, view: View) -> list[Content]:
-    """The strongest findings, or what lies farthest from none; as a chart where they share a unit."""
-    models = list(view.numbers.plain) or [view.model]
-    many = len(models) > 1
-    picked: list[tuple[View, Findings, Estimate]] = []
-    sizes = 0
-    for model in models:
-        model_view = view.at(model)
-        rows = [
-            (model_view, lead, e)
-            for lead in findings.leading(page, model_view)
-            for e in model_view.known(findings.rows_of(lead, model_view))
-        ]
-        sizes += len(rows)
-        if page.together or not page.lead:
-            moved = [row for row in rows if model_view.numbers.moved(row[2])]
-            picked += _spread(sorted(moved, key=lambda row: -beyond(row[2])))
-        else:
-            rows.sort(key=lambda row: (not row[0].numbers.moved(row[2]), -abs(row[2].value or 0.0)))
-            picked += rows[: max(1, MOST // len(models))]
-    picked = sorted(picked, key=lambda row: not row[0].numbers.moved(row[2]))[: max(MOST, 2 * len(models))]
-    kind_rows: list[tuple[TableCell, ...]] = [tuple(map(TableCell, cells)) for cells in kinds(page, view)]
-    heads = tuple(TableHead(title, sort=False) for title in KINDS)
-    contents: list[Content] = (
-        [TableContent("What was compared, and what was found", heads, kind_rows)] if kind_rows else []
+def _of_model(page: Page, view: View, *, brief: bool = False) -> Headline:
+    """The answer for one model; `brief` where others stand beside it."""
+    comparisons = compared(page, view)
+    hurt = without_answer(view)
+    more = (
+        *_margins(comparisons),
+        *_unmeasured(page, view, comparisons),
+        *_control(page, view),
+        *_cautions(page, view),
     )
-    if len(picked) < 2:
-        return contents
-    surely = sum(model_view.numbers.moved(e) for model_view, _, e in picked)
-    title = "Strongest findings" if surely == len(picked) else "Found ones first, then the largest others"
-    title = title if surely else "Farthest from none; no difference was found"
-    title += f": {len(picked)} of {sizes:,} comparisons" if sizes > len(picked) else ""
-    labels = [
-        f"{e.model}: {findings.row(lead, model_view, e)}" if many else upper(findings.row(lead, model_view, e))
-        for model_view, lead, e in picked
-    ]
-    if len({(e.written, model_view.signed(e.measure)) for model_view, _, e in picked}) == 1:
-        return [*contents, *_chart(view, picked, labels, title)]
-    cells = ((e.model, findings.strongest(lead, model_view, e)) for model_view, lead, e in picked)
-    return [
-        *contents,
-        Facts(tuple(dict.fromkeys(f"{model}: {text}" if many else upper(text) for model, text in cells))),
-    ]
+    changes = changes_said(comparisons)
+    if not comparisons and not hurt:
+        return _uncompared(page, view)
+    telling = [comparison for comparison in (*comparisons, *hurt) if comparison.speaks]
+    sentences = list(changes)
+    if text := _found(telling, brief):
+        sentences.append(f"Without that: {text}" if changes else text)
+    silent = [comparison for comparison in comparisons if comparison.coarser is None]
+    outcome = _outcome(telling, silent)
+    sentences += _undecided(silent, outcome, brief=brief)
+    if outcome is HeadlineKind.NOTHING:
+        sentences.append(PROOF)
+    return Headline(outcome, " ".join(sentences), more)
 
 
-def _spread(ranked: list[tuple[View, Findings, Estimate]]) -> list[tuple[View, Findings, Estimate]]:
-    """The clearest of each kind first, then the next of each: one kind alone must not fill the list."""
-    seen: dict[str, int] = {}
-    place = []
-    for row in ranked:
-        kind = row[2].measure
-        place.append(seen.get(kind, 0))
-        seen[kind] = place[-1] + 1
-    order = sorted(range(len(ranked)), key=lambda index: (place[index], index))
-    return [ranked[index] for index in order[:MOST]]
+def _outcome(telling: Sequence[LeadComparison], silent: Sequence[LeadComparison]) -> HeadlineKind:
+    if any(comparison.moved for comparison in telling):
+        return HeadlineKind.FOUND
+    if all(not comparison.undecided for comparison in silent):
+        return HeadlineKind.EQUIVALENT
+    return HeadlineKind.TOO_FEW if all(comparison.too_few for comparison in silent) else HeadlineKind.NOTHING
 
 
-def _chart(
-    view: View, picked: Sequence[tuple[View, Findings, Estimate]], labels: Sequence[str], title: str
-) -> list[Content]:
-    rows = [(Of(e.measure), e) for _, _, e in picked]
-    plot = intervals.plotted(view, rows, blocks.Strips(of=(rows[0][0],), title=title, first=""))
-    if plot is None:
+def _found(telling: Sequence[LeadComparison], brief: bool) -> str:
+    """Say of each subject what was found, the clearest first; empty where nothing was."""
+    hits = [(comparison, e) for comparison in telling for e in comparison.moved]
+    if not hits:
+        return ""
+    alike = len({comparison.scale(e) for comparison, e in hits}) == 1
+    hits.sort(key=lambda hit: -(abs(hit[1].value or 0.0) if alike else beyond(hit[1])))
+    by_subject: dict[str, list[tuple[LeadComparison, Estimate]]] = {}
+    for comparison, e in hits:
+        by_subject.setdefault(comparison.subject(e), []).append((comparison, e))
+    limit = 1 if brief else _SUBJECTS
+    texts = [_subject(subject, rows) for subject, rows in list(by_subject.items())[:limit]]
+    left = len(by_subject) - len(texts)
+    nouns = {comparison.lead.noun for comparison, _ in hits}
+    noun = next(iter(nouns))[left != 1] if len(nouns) == 1 else ""
+    total = f" Also {left:,} other {noun or ('subject' if left == 1 else 'subjects')}." if left else ""
+    return f"{'; '.join(texts)}.{total}"
+
+
+def _subject(subject: str, hits: Sequence[tuple[LeadComparison, Estimate]]) -> str:
+    """One subject, and the clearest finding of each comparison about it."""
+    first: dict[int, tuple[LeadComparison, Estimate]] = {}
+    for comparison, e in hits:
+        first.setdefault(id(comparison), (comparison, e))
+    phrases = [comparison.said(e) for comparison, e in list(first.values())[:_PHRASES]]
+    left = len(hits) - len(phrases)
+    more = f", and {left:,} more difference{'s' if left > 1 else ''}" if left else ""
+    return f"{subject}: {'; '.join(phrases) if any(',' in text for text in phrases) else ', '.join(phrases)}{more}"
+
+
+def _undecided(silent: Sequence[LeadComparison], outcome: HeadlineKind, *, brief: bool) -> list[str]:
+    """Say where nothing was found and what could have been missed, and what is ruled out."""
+    if outcome is HeadlineKind.TOO_FEW:
+        return [_too_few(silent), *([] if brief else _hint(silent))]
+    texts: list[str] = []
+    if brief and outcome is HeadlineKind.FOUND:
+        return texts
+    blank = [comparison for comparison in silent if comparison.undecided]
+    if blank:
+        several = len({comparison.lead.quantity for comparison in silent}) > 1
+        first = _left(blank[0], several=several)
+        texts.append(f"No difference was found for {first}, where {_missed(blank[0])} could have been missed.")
+        others = [] if brief or outcome is HeadlineKind.FOUND else blank[1:_PARTS]
+        clauses = [f"{_left(comparison, several=several)} ({_missed(comparison)})" for comparison in others]
+        if (left := len(blank) - 1 - len(clauses)) and not brief:
+            clauses.append(f"{left} other kind{'s' if left > 1 else ''} of comparison, listed below")
+        texts += [f"Nor for {listed(clauses)}."] if clauses else []
+    for comparison in silent:
+        if comparison.same:
+            margin = _margin(comparison, comparison.same[0])
+            names = _names(comparison, comparison.same, "")
+            texts.append(f"For {names} a difference beyond {margin} is ruled out.")
+    if outcome is HeadlineKind.NOTHING and not brief:
+        texts += _hint(silent)
+    return texts
+
+
+def _left(comparison: LeadComparison, *, several: bool) -> str:
+    """Of whom nothing was found, in what, and what could have been missed."""
+    moved = {comparison.subject(e) for e in comparison.moved}
+    rows = [e for e in comparison.undecided if comparison.subject(e) not in moved] or comparison.undecided
+    about = f" in {comparison.lead.quantity}" if several and comparison.lead.quantity else ""
+    return f"{_names(comparison, rows, 'other ' if moved else '')}{about}"
+
+
+def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> str:
+    """The subjects of some rows: by name where they are few, else their number."""
+    if len(rows) <= _BRIEF:
+        return listed([row(comparison.lead, comparison.view, e) for e in rows])
+    subjects = len(set(map(comparison.subject, rows)))
+    return (
+        f"the {word}{subjects:,} {comparison.lead.noun[subjects != 1]}" if subjects > 1 else comparison.subject(rows[0])
+    )
+
+
+def _missed(comparison: LeadComparison) -> str:
+    if comparison.missable is None:
+        return "differences of unknown size"
+    if comparison.missable == inf:
+        return "any difference"
+    return f"up to about {comparison.scale(comparison.undecided[0]).up_to(comparison.missable)}"
+
+
+def _too_few(silent: Sequence[LeadComparison]) -> str:
+    """Say that nothing can be concluded, as even strong differences could have been missed."""
+    comparison = silent[0]
+    subjects = len({comparison.subject(e) for e in comparison.rows})
+    units = f"{comparison.units:,} {comparison.unit_name if comparison.units != 1 else _singular(comparison.unit_name)}"
+    of = (
+        f"for each of {subjects:,} {comparison.lead.noun[1]}"
+        if subjects > 1
+        else f"for the one {comparison.lead.noun[0]}"
+    )
+    missed = (
+        "any difference"
+        if comparison.missable == inf
+        else f"even a difference of {_missed(comparison)[len('up to about ') :]}"
+    )
+    return f"Too little was asked to tell: with {units} {of}, {missed} could have been missed."
+
+
+def _singular(plural: str) -> str:
+    return plural.removesuffix("s")
+
+
+def _hint(silent: Sequence[LeadComparison]) -> list[str]:
+    """The clearest difference that would count by itself, and among so many may be chance; none without one."""
+    alone = [
+        (comparison, e) for comparison in silent for e in comparison.undecided
+        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e.measure)
+    ]  # fmt: skip
+    if not alone:
         return []
-    relabelled = [replace(row, label=label, note="") for row, label in zip(plot.rows, labels, strict=True)]
-    return [StripsContent(plot.axis, relabelled, plot.what, plot.judged, plot.margin, plot.title, plot.first)]
+    comparison, e = max(alone, key=lambda pair: beyond(pair[1]))
+    return [f"The clearest hint, which may be chance: {comparison.subject(e)}, {comparison.said(e)}."]
 
 
-def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
-    """List every kind of comparison, how many differences it found, and the size from which it would find one."""
-    many = len(view.numbers.plain) > 1
+def listed(phrases: Sequence[str]) -> str:
+    """Parts of a sentence, the last after "and"."""
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def _margin(comparison: LeadComparison, e: Estimate) -> str:
+    """The margin, and whether it was named beforehand."""
+    return f"the margin of {comparison.scale(e).text(e.margin or 0.0)} ({when_declared(e.declared)})"
+
+
+def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
+    """Which findings are smaller than a margin, and where a margin shows nothing."""
     out = []
-    for model in (view.numbers.plain or [view.model]) if page.together else ():
-        for lead, measurable, moved in findings.by_kind(page, view.at(model)):
-            unit = min(e.written for e in measurable)  # lengths are in characters and in tokens: one of them will do
-            smallest = detectable([e for e in measurable if e.written == unit])
-            if smallest == inf:  # unless some were found: then not all would be missed
-                size = DASH if moved else "not even the largest"
-            else:
-                size = DASH if smallest is None else findings.sized(lead, smallest, unit)
-            name = f"{model}: {lead.noun[1]}" if many else upper(lead.noun[1])
-            out.append((name, f"{len(moved) or 'none'} of {len(measurable):,}", size))
+    for comparison in comparisons:
+        lead, size = comparison.lead, len(comparison.small)
+        if size:
+            margin, verb = _margin(comparison, comparison.small[0]), "is" if size == 1 else "are"
+            effects = f"{len(comparison.moved)} {lead.effect}s found"
+            out.append(f"{size} of the {effects} {verb} smaller than {margin}: real, but small.")
+        if not comparison.same and comparison.rows[0].margin is not None:
+            margin = _margin(comparison, comparison.rows[0])
+            out.append(f"For no {lead.noun[0]} a difference beyond {margin} is ruled out.")
     return out
+
+
+def _unmeasured(page: Page, view: View, comparisons: Sequence[LeadComparison]) -> list[str]:
+    """How many comparisons have no value."""
+    total = sum(len(rows_of(lead, view)) for lead in leading(page, view))
+    left = total - sum(len(comparison.rows) for comparison in comparisons)
+    return [f"{left:,} more could not be measured."] if left else []
+
+
+def _control(page: Page, view: View) -> list[str]:
+    return [] if page.control is None else control_of(page.control, view)
+
+
+def _cautions(page: Page, view: View) -> tuple[str, ...]:
+    return () if page.caution is None else tuple(page.caution(view))
+
+
+def _uncompared(page: Page, view: View) -> Headline:
+    """The answer where nothing can be judged: values that are described, or why there is none."""
+    if any(isinstance(lead, Findings) and rows_of(lead, view) for lead in page.lead):
+        return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+    for lead in page.lead:
+        measurable = view.known(rows_of(lead, view))
+        if isinstance(lead, Described) and measurable:
+            headline = _described(lead, view, measurable)
+            return replace(headline, more=(*headline.more, *_cautions(page, view)))
+    return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+
+
+def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
+    """Values and their ends, where nothing is compared."""
+    ends = sorted(measurable, key=lambda e: e.value or 0.0)
+    texts = [f"{view.said(lead.row, e)}{_beside(lead, view, e)}" for e in dict.fromkeys([ends[0], ends[-1]])]
+    sentence = f"{' to '.join(texts)} {lead.text}"
+    finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
+    if lead.ends and len(finer) > 1:
+        sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
+        sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
+    return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
+
+
+def _beside(lead: Described, view: View, e: Estimate) -> str:
+    """What stands beside a value, in brackets; nothing where it was not measured."""
+    values = {text: view.beside(measure, e) for measure, text in lead.beside.items()}
+    texts = [f"{text} {view.said('{value}', v)}" for text, v in values.items() if v is not None and v.value is not None]
+    return f" ({', '.join(texts)})" if texts else ""
+
+
+def why_not(page: Page, view: View) -> str:
+    """Say why nothing can be judged: no answers, no comparison, or what the estimates say."""
+    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
+    values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
+    subject = "The model" if len(view.models) == 1 else "The models"
+    reason = page.missing(view) if page.missing is not None else ""
+    if reason:
+        return reason
+    if values and min(values) >= 1:
+        return f"{subject} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
+    if not view.numbers.frame.height:
+        return f"There are no answers yet: {NOT_MEASURABLE}."
+    if not view.numbers.frame["value"].is_not_null().any():
+        return f"There are no valid answers: {NOT_MEASURABLE}."
+    rows = [e for lead in page.lead for e in rows_of(lead, view)]
+    if not rows:
+        return "Nothing that was asked compares anything: there is no difference to judge. What was answered is below."
+    reasons = list(dict.fromkeys(e.why for e in rows if e.why))[:3]
+    noun = next(
+        (lead.noun[0] for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)), "comparison"
+    )
+    return " ".join([f"No {noun} can be judged: {NOT_MEASURABLE}.", *reasons])

@@ -1,15 +1,15 @@
 """Built pages: everything that HTML, terminal and JSON show of a study."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, MeasureRoles
 from facevalue.protocol.page import Findings, Page, selections
 from facevalue.report import model_differences, planted
-from facevalue.report.answer import ReplyCounts, answered, shown, unanswered
-from facevalue.report.blocks.content import Content, Facts, SectionContent
+from facevalue.report.answer import ReplyCounts, answered, unanswered
+from facevalue.report.blocks.content import SectionContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
 from facevalue.report.cards import cards
@@ -18,12 +18,14 @@ from facevalue.report.checks import Card, self_check
 from facevalue.report.data import ReportData
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
+from facevalue.report.first_chart import FirstChart, first_chart
 from facevalue.report.formatting import NOT_MEASURABLE, Titles
 from facevalue.report.headline import Headline
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.missing import missing_card
 from facevalue.report.missing import sections as missing_sections
 from facevalue.report.model_differences import Difference
+from facevalue.report.next_steps import NextStep, next_steps
 from facevalue.report.sections import page_of
 
 
@@ -36,13 +38,14 @@ class Built:
     view: View
     """The estimates, and how they are written."""
     answer: Headline
-    strongest: list[Content]
+    chart: FirstChart | None
+    steps: list[NextStep]
     cards: list[Card]
     judged: HowJudged | None
     sections: list[SectionContent]
     changed: list[Changed]
-    """Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
-    interventions changed."""
+    """Answer, its chart, what to do next; reasons to trust or doubt, how numbers were judged, the study's sections,
+    what interventions changed."""
     differences: tuple[Difference, ...]
     """Differences of the models from the first one."""
     differences_json: list[dict[str, Any]]
@@ -68,13 +71,13 @@ def built(data: ReportData) -> Built:
     if data.demo is not None:
         offer, study = data.demo
         section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
-    answer, strongest = (none, []) if none else (answered(page, view), shown(page, view))
-    facts = {text for content in strongest if isinstance(content, Facts) for text in content.items}
+    answer = none or model_differences.before(answered(page, view), data.between, data.names, titles)
     return Built(
         page,
         view,
-        replace(answer, more=tuple(more for more in answer.more if more.removesuffix(".") not in facts)),
-        strongest,
+        answer,
+        None if none else first_chart(page, view),
+        next_steps(page, view, answer, checks, sections, data.kind),
         checks,
         None if none else how_judged(data, numbers),
         section_contents,

@@ -12,8 +12,9 @@ from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import FEW, Card, CardStatus, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
-from facevalue.report.findings import leading, row, rows_of, sized
+from facevalue.report.findings import compared, leading, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
+from facevalue.report.sizes import scale_of
 
 
 def cards(page: Page, data: ReportData, view: View) -> list[Card]:
@@ -26,7 +27,7 @@ def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
     """Cards that need nothing but the estimates."""
     rates = (_rate(rate, view, exact=exact) for rate in page.rates)
     stated = (_stated(statement(view) if callable(statement) else statement, view) for statement in page.stated)
-    leads = leading(page, view)
+    leads = [comparison.lead for comparison in compared(page, view)] or leading(page, view)
     return [
         *(card for card in rates if card is not None),
         *(_bounds(leads[0], view) if leads else []),
@@ -129,6 +130,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
         status = CardStatus.PROBLEM if rows else CardStatus.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
     lead, unit = leads[0], rows[0].written
+    scale = scale_of(lead, rows[0], view.measures.get(rows[0].measure))
     noun, typical = lead.noun[0], median(floors)
     note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
     if page.units.floor_note:
@@ -137,12 +139,12 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     if smallest == inf:
         note += f" For the typical {noun}, no {lead.effect}, however large, would have been found with 80% power."
     elif smallest is not None:
-        size = sized(lead, smallest, unit)
+        size = scale.text(smallest)
         note += f" For the typical {noun}, a {lead.effect} is found with 80% power from about {size} up."
     if not view.numbers.judged:
         above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
         note += f" {above} of {len(rows)} are above their own floor."
-    size = sized(lead, typical if lead.largest is None else min(typical, lead.largest), unit)
+    size = scale.text(typical if lead.largest is None else min(typical, lead.largest))
     return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, CardStatus.NOTE)
 
 

@@ -13,7 +13,8 @@ from facevalue.protocol.study import Study
 from facevalue.report.data import Album, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
-from facevalue.report.stored import examples
+from facevalue.report.stored import examples, view_of
+from facevalue.report.stored.asked import question_of
 from facevalue.report.stored.questions import questions
 from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
@@ -46,7 +47,8 @@ def gather(
     names = short_names([run.model for run in runs if run.model not in user_names]) | {
         name: name for name in user_names
     }
-    stored_examples = examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+    plain, rows = [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null())
+    stored_examples = examples(page, plain, rows)
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -65,6 +67,7 @@ def gather(
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
+        question=question_of(page, plain[0], view_of(page, plain, rows).at(plain[0].model)),
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
         examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.about.titles,

@@ -243,6 +243,18 @@ AnyExample = Example | PairExample | Album | WholeSet
 
 
 @dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question as it was asked, and the pictures that it was asked about."""
+
+    prompt: str
+    """The user message of a real trial, slots filled in."""
+    pictures: tuple[tuple[str, bytes], ...] = ()
+    """Captions and small encoded pictures: without and with what was changed, a pair, or some of a set."""
+    no_picture: str = ""
+    """Reason for which no picture is shown; empty if there are some, or none was shown."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """Everything a report shows."""
 
@@ -258,6 +270,8 @@ class ReportData:
     """Kind of the pictures that were shown."""
     statement: DataStatement | None = None
     """Statement on the pictures that were shown; None if these are not known."""
+    question: AskedQuestion | None = None
+    """A question as it was asked, with pictures; None if it is not known."""
     prompts: tuple[PromptExample, ...] = ()
     """Questions, verbatim: one scenario in all its orderings, say."""
     examples: tuple[AnyExample, ...] = ()

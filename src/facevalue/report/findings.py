@@ -1,45 +1,152 @@
-"""Findings: how many differences were found, which is the strongest, what could have been missed."""
+"""Findings: what was compared of a model, which differences were found, which remain undecided, and how they read."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import inf
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
 
 import polars as pl
 
+from facevalue.measures.base import Measure
+from facevalue.measures.missing_answers import GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
-from facevalue.report import formatting
 from facevalue.report.blocks.view import View, beyond
-from facevalue.report.formatting import NOT_MEASURABLE, number, when_declared
-from facevalue.report.headline import Headline, HeadlineKind, detectable, upper
+from facevalue.report.headline import detectable
+from facevalue.report.sizes import POINTS, ToldScale, as_precise, possible, scale_of
 
-PROOF = "That is no proof of fairness"
+_WITHOUT_ANSWER = tuple(
+    Findings(
+        of=(Of(GAP.name, ("dimension", "group"), {"reason": reason}, crossed=False),),
+        noun=("group", "groups"), subject="{group}", quantity="missing answers",
+        moved=(f"{verb} {{size}} more often", f"{verb} {{size}} less often"),
+    )
+    for reason, verb in (("refused", "declined"), (None, "left without an answer"))
+)  # fmt: skip
+"""Who is declined, or gets no answer, more often than others: told of every study where it was found."""
+SCORE = "score"
+"""Unit of what scorers say of texts."""
+_STRONG = 0.25
+"""Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
 
-def headline(page: Page, view: View) -> Headline:
-    """The answer of a page: of what its lead names first and was asked, or of all of it together."""
-    answer = _answer(page, view)
-    return replace(answer, more=(*answer.more, *page.caution(view))) if page.caution else answer
+@dataclass(frozen=True)
+class LeadComparison:
+    """What a page compares of one model by one of its leads.
+
+    `rows`: its measurable estimates, in the lead's order. `coarser`: the earlier one that this breaks down further.
+    """
+
+    lead: Findings
+    view: View
+    rows: tuple[Estimate, ...]
+    coarser: "LeadComparison | None" = None
+
+    @cached_property
+    def moved(self) -> list[Estimate]:
+        """Differences that were found."""
+        return [e for e in self.rows if self.view.numbers.moved(e)]
+
+    @cached_property
+    def same(self) -> list[Estimate]:
+        """Comparisons in which a difference beyond the margin is ruled out."""
+        return [e for e in self.rows if e.verdict == Verdict.EQUIVALENT]
+
+    @cached_property
+    def undecided(self) -> list[Estimate]:
+        """Comparisons that are neither."""
+        decided = {id(e) for e in (*self.moved, *self.same)}
+        return [e for e in self.rows if id(e) not in decided]
+
+    @cached_property
+    def small(self) -> list[Estimate]:
+        """Differences found that are smaller than the margin."""
+        return [e for e in self.moved if e.margin is not None and e.why == FOUND_SMALL]
+
+    @cached_property
+    def missable(self) -> float | None:
+        """The size that could typically have been missed; infinite where any could; None if that is not known."""
+        return detectable(self.undecided) if self.undecided else None
+
+    @cached_property
+    def too_few(self) -> bool:
+        """Whether nothing was found, and even strong differences could have been missed."""
+        if self.moved or self.same or self.missable is None:
+            return False
+        strong, most = self.lead.strong, self.possible
+        strong = _STRONG * most if strong is None and most is not None else strong
+        return self.missable >= (float("inf") if strong is None else strong)
+
+    @property
+    def possible(self) -> float | None:
+        """The largest possible size, in the measure's unit; None where there is none."""
+        return 1.0 if self.scale(self.rows[0]) == ToldScale(100.0, POINTS) else possible(self.lead, self._measure)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it is told beside the others: a finer breakdown only where the coarser one found nothing."""
+        if self.coarser is None:
+            return True
+        return bool(self.moved) and not self.coarser.moved
+
+    @property
+    def _measure(self) -> Measure | None:
+        return self.view.measures.get(self.rows[0].measure)
+
+    def scale(self, e: Estimate) -> ToldScale:
+        """The unit in which an estimate is told; points of a hundred for scores of a scorer that lie within one."""
+        if e.unit == SCORE and not self.lead.unit and self._within_one:
+            return ToldScale(100.0, POINTS)
+        return scale_of(self.lead, e, self.view.measures.get(e.measure))
+
+    @cached_property
+    def _within_one(self) -> bool:
+        ends = [end for e in self.rows for end in (e.value, e.low, e.high) if end is not None]
+        return all(-1 <= end <= 1 for end in ends)
+
+    @property
+    def units(self) -> int:
+        """How many units were sampled for the typical comparison."""
+        return int(median([e.clusters for e in self.rows if e.clusters] or [0]))
+
+    @property
+    def unit_name(self) -> str:
+        """What was sampled, in the plural."""
+        measure = self._measure
+        cluster = measure.cluster if measure is not None else ""
+        return self.lead.unit_name or ("faces" if cluster == "identity" else f"{cluster or 'unit'}s")
+
+    def subject(self, e: Estimate) -> str:
+        """Who or what an estimate is of."""
+        form = self.lead.subject
+        form = form if isinstance(form, str) else form[(e.value or 0.0) < 0]
+        return upper(self.view.said(form, e) if form else row(self.lead, self.view, e))
+
+    def said(self, e: Estimate) -> str:
+        """What is said of a difference: which way, how far, how sure."""
+        scale, form = self.scale(e), self.lead.moved[(e.value or 0.0) < 0]
+        more = {"size": scale.text(abs(e.value or 0.0), as_precise(e)), "row": row(self.lead, self.view, e)}
+        if self.lead.even is not None:
+            more["even"] = self.lead.even(self.view, e)
+        text = self.view.said(form, e, more)
+        return f"{text}{self.certainty(e)}" if "{size}" in form else text
+
+    def certainty(self, e: Estimate) -> str:
+        """The interval of a difference in its direction, and what it surely exceeds, or what noise alone gives."""
+        scale = self.scale(e)
+        interval = scale.interval(e, turned=True)
+        clauses = f" {interval}" if interval else ""
+        if not self.view.signed(e.measure) and e.floor_high is not None:
+            return f"{clauses}, where measurement noise alone gives up to {scale.number(e.floor_high, e.value)}"
+        sure = scale.surely(e) if self.view.numbers.moved(e) else ""
+        return f"{clauses}, surely above {sure}" if sure else clauses
 
 
-def _answer(page: Page, view: View) -> Headline:
-    if not page.lead:
-        return _everything(view)
-    if page.together:
-        return _together(page, view)
-    compared = False
-    for lead in page.lead:
-        rows = rows_of(lead, view)
-        measurable = view.known(rows)
-        if isinstance(lead, Findings):
-            compared = compared or bool(rows)
-            if measurable:
-                return _counted(lead, view, rows)
-        elif measurable and not compared:  # where a comparison was asked and failed, that is the answer
-            return _described(lead, view, measurable)
-    return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view))
+def upper(text: str) -> str:
+    """Return a text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
@@ -52,18 +159,25 @@ def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
     return rows
 
 
+def row(lead: Findings, view: View, e: Estimate) -> str:
+    """Name what an estimate is of."""
+    of = next((of for of in lead.of if e.measure in of.measures), lead.of[0])
+    return view.said(lead.row, e) if lead.row else view.row_label(of, e)
+
+
 def leading(page: Page, view: View) -> list[Findings]:
-    """Return the parts of the lead that the answer counts: the first that was asked, or all of them."""
-    if not page.lead:
-        return [
-            Findings(of=(Of(name, _labels(rows), order="found"),),
-                title=f"Clearest: {view.measure_title(name).lower()}")
-            for name, rows in _by_measure(view).items()
-        ]  # fmt: skip
-    counted = [lead for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)]
-    if page.together:
-        return counted
-    return next(([lead] for lead in counted if view.known(rows_of(lead, view))), counted[:1])
+    """Return what the page compares and was asked: as it declares, or every measure that is tested."""
+    if page.lead:
+        return [lead for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)]
+    return [
+        Findings(
+            of=(Of(name, _labels(rows), order="found"),), title=f"Clearest: {view.measure_title(name).lower()}",
+            quantity=view.measure_title(name).lower(),
+            moved=(f"{view.measure_title(name).lower()} higher by {{size}}",
+                   f"{view.measure_title(name).lower()} lower by {{size}}"),
+        )
+        for name, rows in _by_measure(view).items()
+    ]  # fmt: skip
 
 
 def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
@@ -76,7 +190,7 @@ def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
 def _by_measure(view: View) -> dict[str, list[Estimate]]:
     """Comparisons of a model by measure, those found first, then the clearest."""
     tested = pl.col("p").is_not_null() | pl.col("verdict").is_not_null()
-    rows = list(view.numbers.where((pl.col("model") == view.model) & tested))
+    rows = list(view.numbers.where((pl.col("model") == view.model) & tested & (pl.col("measure") != GAP.name)))
     rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
     out: dict[str, list[Estimate]] = {}
     for e in rows:
@@ -84,311 +198,45 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
     return out
 
 
-def _everything(view: View) -> Headline:
-    """The answer of a page without a lead: all comparisons of all measures."""
-    rows = view.known(e for estimates in _by_measure(view).values() for e in estimates)
-    rows.sort(key=lambda e: (not view.found(e), -beyond(e)))
-    if not rows:
-        return Headline(HeadlineKind.NOT_MEASURABLE, "No comparison can be judged: not measurable.")
-    moved = [e for e in rows if view.found(e)]
-    same = [e for e in rows if e.verdict == Verdict.EQUIVALENT]
-    of = f"of {len(rows):,} comparisons" if len(rows) > 1 else "of the one comparison"
-    sentence = upper(f"{view.whose}{of}, {len(moved) or 'none'} found a difference")
-    more = (f"{len(same)} are equivalent to no difference within their margin.",) if same else ()
-    if moved:
-        top = view.row_label(Of(moved[0].measure), moved[0])
-        value_text = view.said("{value}", moved[0])
-        return Headline(HeadlineKind.FOUND, f"{sentence}; the clearest, {top}: {value_text}.", more)
-    smallest = detectable(rows) if len({e.measure for e in rows}) == 1 else None
-    small = "" if smallest is None else f": {missed(Findings(of=()), smallest, rows[0].written)} could have been missed"
-    outcome = HeadlineKind.EQUIVALENT if len(same) == len(rows) else HeadlineKind.NOTHING
-    return Headline(outcome, f"{sentence}. {PROOF}{small}.", more)
+def compared(page: Page, view: View) -> list[LeadComparison]:
+    """Everything that the page compares of a model and that can be judged, coarser breakdowns before finer ones."""
+    out: list[LeadComparison] = []
+    for lead in leading(page, view):
+        rows = view.known(rows_of(lead, view))
+        if rows:
+            out.append(LeadComparison(lead, view, tuple(rows), _coarser(lead, out)))
+    return out
 
 
-def sized(lead: Findings, value: float, unit: str) -> str:
-    """A size in the unit that people are told."""
-    if lead.unit:
-        return f"{lead.per * abs(value):.1f} {lead.unit}".replace(" %", "%")
-    return number(abs(value), unit)
-
-
-def missed(lead: Findings, smallest: float, unit: str) -> str:
-    """Say which effects could have been missed."""
-    if smallest == inf:
-        return f"any {lead.effect}"
-    return f"a {lead.effect} below about {sized(lead, smallest, unit)}"
-
-
-def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
-    """Say how many differences were found, are equivalent to none, or remain open; and which is the strongest."""
-    measurable = view.known(rows)
-    judged = any(e.verdict is not None for e in measurable)
-    moved = [e for e in measurable if view.numbers.moved(e)]
-    same = [e for e in measurable if e.verdict == Verdict.EQUIVALENT]
-    still = [e for e in measurable if e not in moved and e not in same]
-    smallest = detectable(still)
-    unit = measurable[0].written
-    if (
-        judged
-        and lead.strong is not None
-        and not moved
-        and not same
-        and smallest is not None
-        and smallest >= lead.strong
-    ):
-        return Headline(
-            HeadlineKind.NOTHING, _nothing(lead, view, still, smallest), _more(lead, view, rows, measurable)
-        )
-    size = len(measurable)
-    about = f" ({lead.about})" if lead.about else ""
-    counts = [f"{len(moved) or 'none'} {lead.found[len(moved) != 1]}{about}"]
-    if same:
-        counts.append(
-            f"{_verb(len(same), size, 'is', 'are')} equivalent to {lead.same} within {_margin(lead, same[0])}"
-        )
-    if still and judged:
-        counts.append(f"{_verb(len(still), size, 'remains', 'remain')} open")
-    if size == 1:
-        text = lead.found[0] if moved else counts[-1] if judged else f"{lead.unfound} beyond chance"
-        sentence = f"{view.whose}the one {lead.noun[0]} that could be judged {text}"
-    elif not moved and not judged:
-        sentence = f"{view.whose}not one of {of_these(lead, measurable)} {lead.found[0]} beyond chance{about}"
-    else:
-        sentence = f"{view.whose}of {of_these(lead, measurable)}, {', '.join(counts)}"
-    if not judged:
-        sentence += " (q < .05 and above the noise floor)"
-    if still and smallest is not None and (judged or not moved):
-        sentence += f": {missed(lead, smallest, unit)} could have been missed"
-    sentence = f"{upper(sentence)}."
-    if moved and size == 1:
-        sentence = f"{sentence[:-1]}: {strongest(lead, view, moved[0])}."
-    elif moved:
-        sentence += f" {upper(_strongest(lead, view, moved))}."
-    elif still:
-        sentence += f" {PROOF}."
-    outcome = HeadlineKind.FOUND if moved else HeadlineKind.NOTHING if still else HeadlineKind.EQUIVALENT
-    more = (*_margins(lead, measurable, moved, same), *_more(lead, view, rows, measurable))
-    start = f"{view.whose}{'' if lead.both else 'the strongest, '}"
-    top = f"{upper(start)}{strongest(lead, view, moved[0])}." if moved else ""
-    return Headline(outcome, sentence, more, top)
-
-
-def of_these(lead: Findings, rows: Sequence[Estimate]) -> str:
-    """Say how many comparisons there are, and in how many dimensions or questions."""
-    cells = len({tuple(e[name] for name in lead.cells) for e in rows}) if lead.cells else len(rows)
-    many = f"{cells:,} {lead.noun[cells != 1]}"
-    for label, plural in lead.across:
-        levels = len({e[label] for e in rows})
-        many += f" in {levels} {plural}" if levels > 1 else ""
-    return many if cells == len(rows) else f"{len(rows):,} comparisons ({many})"
-
-
-def _strongest(lead: Findings, view: View, moved: Sequence[Estimate]) -> str:
-    if not lead.both:
-        return f"the strongest, {strongest(lead, view, moved[0])}"
-    ends = [
-        max((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: abs(e.value or 0.0), default=None)
-        for up in (True, False)
-    ]
-    return "; ".join(strongest(lead, view, e) for e in ends if e is not None)
-
-
-def strongest(lead: Findings, view: View, e: Estimate) -> str:
-    """Say a finding in words."""
-    form = lead.strongest[0] if (e.value or 0.0) > 0 else lead.strongest[1]
-    more = {"size": f"{sized(lead, e.value or 0.0, e.written)}{_range(lead, e)}", "row": row(lead, view, e)}
-    if lead.even is not None:
-        more["even"] = lead.even(view, e)
-    return view.said(form, e, more)
-
-
-def row(lead: Findings, view: View, e: Estimate) -> str:
-    """Name what a finding is of."""
-    of = next((of for of in lead.of if e.measure in of.measures), lead.of[0])
-    return view.said(lead.row, e) if lead.row else view.row_label(of, e)
-
-
-def _range(lead: Findings, e: Estimate) -> str:
-    """An interval in the unit that people are told; without signs where both ends have the value's."""
-    if e.low is None or e.high is None:
-        return ""
-    ends = sorted((e.low, e.high), key=abs)
-    ends = [e.low, e.high] if ends[0] * ends[1] < 0 else [abs(end) for end in ends]
-    if lead.unit:
-        texts = [f"{lead.per * end:+.1f}" if ends[0] < 0 else f"{lead.per * end:.1f}" for end in ends]
-    else:
-        texts = [number(end, e.written, bare=True) for end in ends]
-    return f" [{', '.join(texts)}]".replace("-", formatting.MINUS)
-
-
-def _nothing(lead: Findings, view: View, still: list[Estimate], smallest: float) -> str:
-    """Say that nothing can be concluded, and why: not even strong effects would surely be found."""
-    many = f"these {len(still)} {lead.noun[1]}" if len(still) > 1 else f"this {lead.noun[0]}"
-    units = min((e.clusters for e in still if e.clusters is not None), default=0)
-    sentence = upper(
-        f"{view.whose}nothing can be concluded about {many} from so few {lead.unit_name or view.unit_name} "
-        f"({units} for each): {missed(lead, smallest, still[0].written)} could have been missed."
+def _coarser(lead: Findings, earlier: Sequence[LeadComparison]) -> LeadComparison | None:
+    """The earlier comparison that a lead breaks down further; None if there is none."""
+    labels, measures = {*lead.by}, {*lead.measures}
+    return next(
+        (
+            comparison
+            for comparison in earlier
+            if {*comparison.lead.measures} == measures and {*comparison.lead.by} < labels
+        ),
+        None,
     )
-    alone = [e for e in still if e.low is not None and e.high is not None and e.low * e.high > 0]
-    if alone:
-        top = max(alone, key=lambda e: abs(e.value or 0.0))
-        leave = "One interval leaves" if len(alone) == 1 else f"{len(alone)} intervals leave"
-        sentence += f" {leave} zero out, but not surely among so many tests: {strongest(lead, view, top)}."
-    return sentence
 
 
-def _verb(count: int, size: int, singular: str, plural: str) -> str:
-    return singular if size == 1 else f"{count} {singular if count == 1 else plural}"
+def without_answer(view: View) -> list[LeadComparison]:
+    """Who was declined, or else left without an answer, more often than others; empty where nobody was."""
+    for lead in _WITHOUT_ANSWER:
+        comparison = LeadComparison(lead, view, tuple(view.known(rows_of(lead, view))))
+        if comparison.moved:
+            return [comparison]
+    return []
 
 
-def _margin(lead: Findings, e: Estimate) -> str:
-    """The margin, and whether it was named beforehand."""
-    size = f"{lead.per * (e.margin or 0.0):.6g} {lead.unit}" if lead.unit else number(e.margin, e.written)
-    return f"the margin of {size} ({when_declared(e.declared)})"
-
-
-def _margins(
-    lead: Findings, measurable: Sequence[Estimate], moved: Sequence[Estimate], same: Sequence[Estimate]
-) -> list[str]:
-    small = [e for e in moved if e.margin is not None and e.why == FOUND_SMALL]
-    out = []
-    if small:
-        out.append(
-            f"{len(small)} of the {len(moved)} {lead.effect}s found {'is' if len(small) == 1 else 'are'} smaller than "
-            f"{_margin(lead, small[0])}: real, but small."
-        )
-    if not same and measurable[0].margin is not None:
-        out.append(f"No {lead.noun[0]} is shown to be equivalent to {lead.same} within {_margin(lead, measurable[0])}.")
-    return out
-
-
-def _more(lead: Findings, view: View, rows: Sequence[Estimate], measurable: Sequence[Estimate]) -> tuple[str, ...]:
-    more = []
-    moved = [e for e in measurable if view.numbers.moved(e)]
-    up = sum((e.value or 0) > 0 for e in moved)
-    if moved and lead.toward:
-        more.append(f"{up} {lead.toward[0]}, {len(moved) - up} {lead.toward[1]}.")
-    if len(rows) > len(measurable):
-        more.append(f"{len(rows) - len(measurable)} more could not be measured.")
-    if lead.each is not None:
-        levels = [level for level in view.numbers.levels(lead.each) if any(e[lead.each] == level for e in rows)]
-        more += [_level(lead, view, [e for e in measurable if e[lead.each or ""] == level]) for level in levels]
-    return tuple(filter(None, more))
-
-
-def _level(lead: Findings, view: View, rows: Sequence[Estimate]) -> str:
-    """One level of a breakdown: how many were found, which most, and how far all are apart."""
-    if not rows:
-        return ""
-    first = tuple(map(rows[0].labels.get, lead.spread_by))
-    rows = [e for e in rows if tuple(map(e.labels.get, lead.spread_by)) == first]
-    moved = [e for e in rows if view.numbers.moved(e)]
-    title = view.said(lead.level or "{measure}", rows[0])
-    clauses = [f"{title}: {len(moved) or 'none'} of {len(rows)} found different"]
-    for up, word in ((True, lead.ends[0]), (False, lead.ends[1])):
-        side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:2]
-        if side:
-            clauses.append(f"{word} {' and '.join(view.said(lead.short, e) for e in side)}")
-    within = view.at(bound=dict(zip(lead.spread_by, first, strict=True)))
-    e = next(iter(within.rows(lead.spread)), None) if lead.spread else None
-    if e is not None and e.value is not None:
-        text = f"spread {view.value(e)} {formatting.interval(e)}".strip()
-        if e.floor is not None:
-            text += (
-                f" where chance alone gives {number(e.floor, e.written)} (95% below {number(e.floor_high, e.written)})"
-            )
-        clauses.append(text)
-    return "; ".join(clauses) + "."
-
-
-def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
-    """Values and their ends, where nothing is compared."""
-    ends = sorted(measurable, key=lambda e: e.value or 0.0)
-    texts = [f"{view.said(lead.row, e)}{_beside(lead, view, e)}" for e in dict.fromkeys([ends[0], ends[-1]])]
-    sentence = f"{view.whose}{' to '.join(texts)} {lead.text}"
-    finer = sorted(view.known(view.rows(lead.ends)), key=lambda e: e.value or 0.0) if lead.ends else []
-    if lead.ends and len(finer) > 1:
-        sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
-        sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
-    return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
-
-
-def _beside(lead: Described, view: View, e: Estimate) -> str:
-    """What stands beside a value, in brackets; nothing where it was not measured."""
-    values = {text: view.beside(measure, e) for measure, text in lead.beside.items()}
-    texts = [f"{text} {view.said('{value}', v)}" for text, v in values.items() if v is not None and v.value is not None]
-    return f" ({', '.join(texts)})" if texts else ""
-
-
-def by_kind(page: Page, view: View) -> list[tuple[Findings, list[Estimate], list[Estimate]]]:
-    """Every kind of comparison that was made: its estimates, and those of them that found a difference."""
-    out = []
-    for lead in page.lead:
-        rows = view.known(rows_of(lead, view)) if isinstance(lead, Findings) else []
-        if rows and isinstance(lead, Findings):
-            out.append((lead, rows, [e for e in rows if view.found(e)]))
-    return out
-
-
-def _together(page: Page, view: View) -> Headline:
-    """Say in how many kinds of comparison a difference was found, and the clearest of each."""
-    kinds = by_kind(page, view)
-    if not kinds:
-        return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view))
-    size = sum(len(rows) for _, rows, _ in kinds)
-    amount = f"{size:,} {kinds[0][0].noun[1]}"
-    many = f"{len(kinds)} kinds of comparison ({size:,} in all)" if len(kinds) > 1 else amount
-    clear = [(lead, rows, moved) for lead, rows, moved in kinds if moved]
-    control = [] if page.control is None else _control(page.control, view)
-    if clear:
-        counts = listed([f"{lead.noun[1]} ({len(moved)} of {len(rows):,})" for lead, rows, moved in clear])
-        place = f"{len(clear)} of {many}: {counts}" if len(kinds) > 1 else f"{len(clear[0][2])} of {amount}"
-        sentence = f"{view.whose}a difference was found in {place}."
-        first = max(clear, key=lambda kind: max(map(beyond, kind[2])))
-        top = f"{strongest(first[0], view, first[2][0])}."
-        others = [f"{upper(strongest(lead, view, moved[0]))}." for lead, _, moved in clear]
-        return Headline(HeadlineKind.FOUND, upper(sentence), (*others, *control), f"{upper(view.whose)}{top}")
-    if all(e.verdict == Verdict.EQUIVALENT for _, rows, _ in kinds for e in rows):
-        sentence = f"{view.whose}no difference that matters in {many}."
-        return Headline(HeadlineKind.EQUIVALENT, upper(sentence), tuple(control))
-    sentence = f"{view.whose}no difference was found in {many}. {PROOF}: smaller ones than could be found are possible."
-    return Headline(HeadlineKind.NOTHING, upper(sentence), tuple(control))
-
-
-def _control(lead: Findings, view: View) -> list[str]:
+def control_of(lead: Findings, view: View) -> list[str]:
     """Say what the negative control found, in which there is nothing to find."""
     rows = view.known(rows_of(lead, view))
     if not rows:
         return []
-    moved = [e for e in rows if view.found(e)]
-    text = f"Negative control: {len(moved) or 'none'} of {len(rows)} {lead.noun[1]}"
-    return [f"{text}; clearest {strongest(lead, view, moved[0])}." if moved else f"{text} were found beyond chance."]
-
-
-def listed(phrases: Sequence[str]) -> str:
-    """Parts of a sentence, the last after "and"."""
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
-
-
-def why_not(page: Page, view: View) -> str:
-    """Say why nothing can be judged: no answers, no comparison, or what the estimates say."""
-    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
-    values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
-    subject = "The model" if len(view.models) == 1 else "The models"
-    reason = page.missing(view) if page.missing is not None else ""
-    if reason:
-        return reason
-    if values and min(values) >= 1:
-        return f"{subject} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
-    if not view.numbers.frame.height:
-        return f"There are no answers yet: {NOT_MEASURABLE}."
-    if not view.numbers.frame["value"].is_not_null().any():
-        return f"There are no valid answers: {NOT_MEASURABLE}."
-    rows = [e for lead in page.lead for e in rows_of(lead, view)]
-    if not rows:
-        return "Nothing that was asked compares anything: there is no difference to judge. What was answered is below."
-    reasons = list(dict.fromkeys(e.why for e in rows if e.why))[:3]
-    noun = next(
-        (lead.noun[0] for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)), "comparison"
-    )
-    return " ".join([f"No {noun} can be judged: {NOT_MEASURABLE}.", *reasons])
+    comparison = LeadComparison(lead, view, tuple(rows))
+    text = f"Negative control: {len(comparison.moved) or 'none'} of {len(rows)} {lead.noun[1]}"
+    if not comparison.moved:
+        return [f"{text} were found beyond measurement noise."]
+    return [f"{text}; clearest {comparison.subject(comparison.moved[0])}: {comparison.said(comparison.moved[0])}."]

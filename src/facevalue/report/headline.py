@@ -1,4 +1,4 @@
-"""Headline: the parts of the answer in one sentence, and the effect that an audit could have found."""
+"""Headline: the answer of a page in a few sentences, and the effect that an audit could have found."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +18,7 @@ class HeadlineKind(StrEnum):
     FOUND = "difference found"
     EQUIVALENT = "equivalent within the margin"
     NOTHING = "no difference found"
+    TOO_FEW = "too little asked to tell"
     DESCRIBED = "measured, and not compared"
     NOT_MEASURABLE = "not measurable"
     NO_ANSWER = "no valid answer"
@@ -30,11 +31,9 @@ class Headline:
     verdict: HeadlineKind
     """Kind of answer."""
     sentence: str
-    """The answer in plain words."""
+    """The answer in plain words: what changed first, where something was varied; who was hurt; what is undecided."""
     more: tuple[str, ...] = ()
     """Sentences to be read with the answer; may be empty."""
-    top: str = ""
-    """The strongest finding of the model in a sentence of its own; empty if there is none."""
 
 
 def detectable(estimates: list[Estimate]) -> float | None:
@@ -53,8 +52,3 @@ def detectable(estimates: list[Estimate]) -> float | None:
         return median(inf if e.mde is None else e.mde for e in judged or estimates)
     halves = [(e.high - e.low) / 2 for e in estimates if e.low is not None and e.high is not None]
     return _DETECTABLE * median(halves) or inf if halves else None
-
-
-def upper(text: str) -> str:
-    """Return a text with a capital at its beginning."""
-    return text[:1].upper() + text[1:]

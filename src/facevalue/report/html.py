@@ -15,12 +15,17 @@ from facevalue.report import formatting
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
 from facevalue.report.checks import KINDS, CardStatus, planted
+from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
+from facevalue.report.first_facts import facts_of
 from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.pictures import data_uri
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
 _GRAVE = (CardStatus.CAUTION, CardStatus.PROBLEM)
+THUMBNAIL = 112
+"""Longest side of a picture of the first screen in pixels."""
 LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
 """Sections that follow a study's own."""
 
@@ -40,8 +45,14 @@ def render(data: ReportData) -> str:
         answer=ready_page.answer,
         verdict_class=_verdict_class(ready_page.answer),
         who=_who(numbers),
-        asked=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
-        strongest=ready_page.strongest,
+        question=data.question,
+        about=ready_page.page.asked(ready_page.view) if callable(ready_page.page.asked) else ready_page.page.asked,
+        facts=facts_of(data),
+        thumbnails=[(caption, uri) for caption, picture in (data.question.pictures if data.question else ())
+                    if (uri := data_uri(picture, THUMBNAIL)) is not None],
+        chart=ready_page.chart,
+        steps=ready_page.steps,
+        compared=(HEADS, [] if ready_page.chart is None else table_rows(ready_page.page, ready_page.view)),
         grave=[card for card in ready_page.cards if card.status in _GRAVE and card.note not in cautions],
         fine=[card for card in ready_page.cards if card.status not in _GRAVE],
         judged=ready_page.judged,
@@ -118,6 +129,7 @@ def _verdict_class(answer: Headline) -> str:
         HeadlineKind.FOUND: "found",
         HeadlineKind.EQUIVALENT: "equal",
         HeadlineKind.NOTHING: "nothing",
+        HeadlineKind.TOO_FEW: "nothing",
         HeadlineKind.DESCRIBED: "nothing",
     }
     return names.get(answer.verdict, "unknown")

@@ -2,18 +2,24 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from facevalue.measures.base import written
+from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
+from facevalue.report.headline import Headline
+from facevalue.report.sizes import ToldScale, as_precise, scale_of
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.runs.compared_cells import RunAgreement
 
+_TOLD, _CELLS = 2, 2
+"""Models that the answer compares with the first one, and cells that it names of each."""
 MOST = 40
 """Cells that are shown of two models, differences found first."""
 STATISTICS = {
@@ -61,6 +67,44 @@ def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -
     return tuple(
         _shown(agreement, (first, names.get(model, model)), titles)
         for model, agreement in (between.others or {}).items()
+    )
+
+
+def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> Headline:
+    """The answer of a report with the differences between its models before it."""
+    first = names.get(between.first, between.first)
+    texts = [_told(agreement, (first, names.get(model, model)), titles)
+             for model, agreement in list((between.others or {}).items())[:_TOLD]]  # fmt: skip
+    return replace(answer, sentence=" ".join([*texts, answer.sentence])) if texts else answer
+
+
+def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> str:
+    """How two models differ: the largest differences that were found, or that none was."""
+    scale = scale_of(Findings(of=()), Estimate("", "", unit=agreement.measure.unit), agreement.measure)
+    differing = agreement.differing.sort(pl.col("delta").abs(), descending=True)
+    if not differing.height:
+        return f"No difference between {names[0]} and {names[1]} was found{_missed(agreement, scale)}."
+    texts = []
+    for row in differing.head(_CELLS).iter_rows(named=True):
+        e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=agreement.measure.unit)
+        labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
+        ends = (scale.number(row[name], as_precise(e), signed=agreement.measure.signed) for name in ("first", "second"))
+        by = f"{scale.text(row['delta'], as_precise(e), signed=True)} {scale.interval(e)}".strip()
+        texts.append(f"{', '.join(labels) or 'overall'} from {' to '.join(ends)}, {by}")
+    left = differing.height - len(texts)
+    return f"{names[0]} to {names[1]}: {'; '.join(texts)}{f'; and {left:,} more differ' if left else ''}."
+
+
+def _missed(agreement: "RunAgreement", scale: ToldScale) -> str:
+    """The size of a difference that could typically have been missed."""
+    sizes = agreement.cells["mde"].fill_null(math.inf)
+    if sizes.is_empty():
+        return ""
+    size = float(sizes.median() or 0.0)  # type: ignore[arg-type] # of numbers
+    return (
+        f" (up to about {scale.up_to(size)} could have been missed)"
+        if size < math.inf
+        else " (any could have been missed)"
     )
 
 

@@ -10,14 +10,15 @@ from rich.text import Text
 
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
-from facevalue.protocol.page import Findings, Page
+from facevalue.protocol.page import Page
 from facevalue.report import formatting
-from facevalue.report.answer import KINDS, ReplyCounts, answered, kinds, unanswered
+from facevalue.report.answer import ReplyCounts, answered, unanswered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
-from facevalue.report.findings import leading, row, rows_of
+from facevalue.report.compared_table import HEADS, table_rows
+from facevalue.report.findings import LeadComparison, compared, row
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
@@ -58,14 +59,19 @@ def summary(
         Text(answer.sentence, style="bold yellow" if answer.verdict is HeadlineKind.NOT_MEASURABLE else "bold")
     ]
     blocks += [Text(more) for more in answer.more]
-    if kind_rows := kinds(page, view):
-        compared = Table(*(Column(title) for title in KINDS), box=None, pad_edge=False, header_style="dim")
-        for row in kind_rows:
-            compared.add_row(*map(Text, row))
-        blocks += [Text(""), compared]
+    if kind_rows := table_rows(page, view):
+        table = Table(*(Column(title) for title in HEADS), box=None, pad_edge=False, header_style="dim")
+        for cells in kind_rows:
+            table.add_row(*map(Text, cells))
+        blocks += [Text(""), table]
     if models:
         blocks += [Text(""), _wholes(numbers, measures_by_name, models, page.wholes or numbers.wholes())]
-    rankings = [ranking for lead in leading(page, view) for ranking in _rankings(lead, view)]
+    rankings = [
+        ranking
+        for comparison in compared(page, view)
+        if comparison.coarser is None
+        for ranking in _rankings(comparison)
+    ]
     limit = strongest if len(rankings) == 1 else max(strongest // 2, 1)
     for ranking in rankings:
         signed = all((m := measures_by_name.get(e.measure)) is None or m.signed for _, e in ranking.rows)
@@ -83,10 +89,10 @@ def summary(
     return Group(*blocks)
 
 
-def _rankings(lead: Findings, view: View) -> list[Ranking]:
-    """Rank the estimates that a lead counts, found ones first; apart by unit, as values of two units share no scale."""
-    rows = view.known(rows_of(lead, view))
-    rows.sort(key=lambda e: not view.found(e))
+def _rankings(comparison: LeadComparison) -> list[Ranking]:
+    """Rank the estimates of a comparison, found ones first; apart by unit, as values of two units share no scale."""
+    lead, view = comparison.lead, comparison.view
+    rows = sorted(comparison.rows, key=lambda e: not view.found(e))
     out = []
     for unit in dict.fromkeys(e.written for e in rows):
         labelled = [(row(lead, view, e), e) for e in rows if e.written == unit]

@@ -19,11 +19,7 @@ from facevalue.runs.stored import StoredRun
 
 def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[AnyExample]:
     """Stored answers behind the findings, sentences with marked words, whole sets, and what was shown."""
-    study = runs[0].study
-    titles = Titles(page.titles, study.about.titles)
-    measures = runs[0].measures
-    numbers = EstimateIndex(estimates, [run.model for run in runs], measures=measures)
-    view = View(numbers, titles, measures, conditions=page.conditions)
+    view = view_of(page, runs, estimates)
     out: list[AnyExample] = []
     if isinstance(page.examples, Compared):
         out += find_compared(page.examples, runs, view)
@@ -34,5 +30,12 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
     if page.widest is not None:
         out += find_widest(page.widest, runs[0], view)
     if page.gallery is not None:
-        out += find_galleries(page.gallery, runs[0], titles)
+        out += find_galleries(page.gallery, runs[0], view.titles)
     return out
+
+
+def view_of(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
+    """Estimates of runs as a page's own texts see them."""
+    titles = Titles(page.titles, runs[0].study.about.titles)
+    numbers = EstimateIndex(estimates, [run.model for run in runs], measures=runs[0].measures)
+    return View(numbers, titles, runs[0].measures, conditions=page.conditions)

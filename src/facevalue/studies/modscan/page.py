@@ -76,13 +76,14 @@ def _even(look: Look, e: Estimate) -> str:
     return f"{100 * share.value:.0f}%{within}"
 
 
-def _gaps(modality: str, attribute: str, noun: tuple[str, str]) -> Findings:
+def _gaps(modality: str, attribute: str, quantity: str) -> Findings:
     """Gaps from an even choice of one attribute in one modality."""
     of = Of("chance_gap", GROUP, {"modality": modality, "attribute": attribute}, order="size")
-    ends = WORDS("lead.ends")["gender" if attribute == "gender" else "group"]
+    ends = "gender" if attribute == "gender" else "group"
     return Findings(
-        of=(of,), noun=noun, strongest=ends, even=_even, row=f"{_ASKED} ({{group}})",
-        title=f"{noun[1].capitalize()}, largest first", value="from even",
+        of=(of,), noun=("group", "groups"), quantity=quantity, even=_even, row=f"{_ASKED} ({{group}})",
+        title=f"{quantity.capitalize()}, largest first", value="from even",
+        **WORDS(f"lead.ends.{ends}"),
     )  # fmt: skip
 
 
@@ -256,7 +257,6 @@ def page_about(scenes: pl.DataFrame) -> Page:
 PAGE = worded(
     WORDS,
     SECTIONS,
-    together=True,
     conditions=False,
     lead=(
         Findings(of=(Of(_PLAIN, SETTING, order="size"),), row=_SETTING, **WORDS("lead.scores")),

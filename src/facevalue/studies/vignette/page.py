@@ -232,19 +232,15 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
     ),
 }  # fmt: skip
 _CHOSEN = partial(
-    Findings, noun=("identity", "identities"), both=True, row=NAMED, title="Farthest from even",
-    value="from even",
-)  # fmt: skip
-_FROM_EVEN = partial(
-    _CHOSEN, even=numbers.even_words, largest=50.0, each="dimension", spread=_SPREAD, cells=("dimension", "identity"),
-    across=(("dimension", "dimensions"), ("question", "questions")), **WORDS("lead.even"),
+    Findings, noun=("identity", "identities"), subject="{identity:raw} ({dimension:lower})", row=NAMED,
+    title="Farthest from even", value="from even",
 )  # fmt: skip
 PAGE = worded(
     WORDS,
     SECTIONS,
     lead=(
-        _FROM_EVEN(of=(numbers.DECIDED,), **WORDS("lead.decided")),
-        _FROM_EVEN(of=(numbers.PERCEIVED,), **WORDS("lead.perceived")),
+        _CHOSEN(of=(numbers.DECIDED,), largest=50.0, **WORDS("lead.decided")),
+        _CHOSEN(of=(numbers.PERCEIVED,), largest=50.0, **WORDS("lead.perceived")),
         _CHOSEN(of=(POLARITY,), **WORDS("lead.polarity")),
         Described(of=ERRORS, **WORDS("lead.errors")),
     ),

@@ -45,12 +45,6 @@ def even(look: Look, paradigm: str | None, question: str | None, contrast: str |
     return 50 - sum(rows[0].value or 0.0 for rows in rates if rows) / 2
 
 
-def even_words(look: Look, e: Estimate) -> str:
-    """What would be even, where that is not half."""
-    level = even(look, e["paradigm"], e["question"], e["contrast"], e["dimension"])
-    return "" if level == 50 else f" (even would be {level:.1f}%)"
-
-
 def dimension_note(look: Look) -> str:
     """Of each question about a dimension, how many identities were found different."""
     texts = []

@@ -17,6 +17,9 @@ from facevalue.studies.visbias.page_forms import FORMS, WORDS, shifts
 from facevalue.studies.visbias.page_sections import AGREED, CELL, CONTROL, MARKED, SECTIONS, SIDES, about, divergences
 from facevalue.studies.visbias.tables import choice_questions, occupations, races
 
+_MOST = 1000 * log(2)
+"""The largest possible divergence, in thousandths of a nat."""
+
 
 def wanted(look: Look) -> list[Wanted]:
     """One answer of each task: a choice behind the clearest divergence, a ranked pair, the first of the others."""
@@ -116,7 +119,7 @@ def _chosen(look: Look, e: Estimate) -> str:
     """The option in whose share a group is farthest from all people, or all species."""
     apart = [(share, mean) for share, mean in _beside_everyone(look, e) if share.value is not None and mean is not None]
     if not apart or e["dimension"] == "species":
-        return f"{look.value(e)} {look.interval(e)}"
+        return f"{100 * (e.value or 0.0) / _MOST:.0f} points from all of them"
     top, mean = max(apart, key=lambda pair: abs((pair[0].value or 0.0) - pair[1]))
     return f"“{top['choice']}” in {look.value(top)} of the answers {look.interval(top)}, for all people in {mean:.1%}"
 
@@ -133,8 +136,8 @@ def _even(of: Callable[[float], float], sign: str, suffix: str = "") -> Callable
 
 def _lead(name: str, *of: Of, **more: Any) -> Findings:
     words = WORDS(f"lead.{name}")
-    form = words.pop("strongest")
-    return Findings(of=of, order="given", strongest=(form, form), **words, **more)
+    form = words.pop("moved")
+    return Findings(of=of, order="given", moved=(form, form) if isinstance(form, str) else form, **words, **more)
 
 
 def _of_descriptions(name: str, measures: Mapping[str, str]) -> Findings:
@@ -151,19 +154,18 @@ PAGE = worded(
     WORDS,
     SECTIONS,
     asked=_what_was_asked,
-    together=True,
     conditions=False,
     lead=(
-        _lead("choices", divergences("choices"), even=_chosen, per=100 / (1000 * log(2))),
+        _lead("choices", divergences("choices"), even=_chosen, per=100 / _MOST, largest=_MOST),
         _lead("rankings", about("comparisons", "ranked_above", CELL, order="clearest"),
               even=_even(lambda share: 50 + 100 * share, "%")),
         _of_descriptions("lengths", {"characters": "characters", "tokens": "tokens"}),
-        _of_descriptions("sentiments", {"positive_sentiment": "favourable words",
-                                        "negative_sentiment": "unfavourable words"}),
+        _of_descriptions("positive", {"positive_sentiment": "favourable words"}),
+        _of_descriptions("negative", {"negative_sentiment": "unfavourable words"}),
         _of_descriptions("listed", {"listed_words": "words"}),
         _lead("words", MARKED, even=_even(exp, "", " times")),
         _lead("forms", *(shifts(task, fields) for task in FORMS for fields in WORDS("forms.fields"))),
-        _lead("implicit", replace(AGREED, order="found"), per=100 / log(2)),
+        _lead("implicit", replace(AGREED, order="found"), per=100 / log(2), largest=log(2)),
     ),
     control=_lead("species", divergences(CONTROL), even=_chosen),
     titles={

@@ -1,0 +1,46 @@
+"""Facts of the first screen in one line: people, pictures, questions, answers, when."""
+
+from collections.abc import Sequence
+
+from facevalue.report.data import ReportData, RunFacts
+from facevalue.report.formatting import DASH
+
+_RUNS = 3
+"""Runs of which answers are told."""
+
+
+def facts_of(data: ReportData) -> list[str]:
+    """How many people, pictures and answers there are, of how many asked, of which models, and when."""
+    out = []
+    statement = data.statement
+    if statement is not None and statement.images:
+        if statement.identities != statement.images:
+            out.append(_many(statement.identities, "person", "people"))
+        out.append(_many(statement.images, "picture", "pictures"))
+    out += map(_answers, data.runs[:_RUNS])
+    if len(data.runs) > _RUNS:
+        out.append(f"{len(data.runs) - _RUNS} more runs")
+    return [*out, _when(data.runs)]
+
+
+def _answers(run: RunFacts) -> str:
+    """Valid answers of the questions that were to be asked."""
+    questions = run.asked if run.planned is None else run.planned
+    if run.valid is None or questions is None:
+        text = "answers not counted"
+    else:
+        text = f"{run.valid:,} answers to {_many(questions, 'question', 'questions')}"
+    return f"{run.model}: {text}"
+
+
+def _many(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
+def _when(runs: Sequence[RunFacts]) -> str:
+    """The days on which the runs began."""
+    days = sorted({run.started.date() for run in runs if run.started is not None})
+    if not days:
+        return DASH
+    texts = [f"{day.day} {day:%B %Y}" for day in dict.fromkeys((days[0], days[-1]))]
+    return " to ".join(texts)

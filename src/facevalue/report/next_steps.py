@@ -1,0 +1,157 @@
+"""Next steps: whether the audit is enough to decide by, how much more would be, and where to look first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log10
+
+from facevalue.protocol.page import Page, Section, selections
+from facevalue.report.answer import listed
+from facevalue.report.blocks.view import View
+from facevalue.report.checks import KINDS, Card, CardStatus
+from facevalue.report.findings import LeadComparison, compared
+from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.sizes import POINTS
+from facevalue.stimuli.base import Kind
+
+MOST = 4
+"""Steps that the first screen shows."""
+_WORTH = 0.1
+"""Share of the largest possible difference that an audit should find; ten points of a hundred."""
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something to do, and the section of the page where it is told."""
+
+    text: str
+    anchor: str = ""
+    title: str = ""
+    grave: bool = False
+
+
+def next_steps(
+    page: Page, view: View, answer: Headline, cards: Sequence[Card], sections: Sequence[Section], kind: Kind
+) -> list[NextStep]:
+    """What to do after this audit, the most important first."""
+    models = list(view.numbers.plain) or [view.model]
+    comparisons = [comparison for model in models for comparison in compared(page, view.at(model))]
+    steps = [*_missing_decides(comparisons), *_warnings(cards, kind)]
+    first = [_decide(answer, comparisons)] if comparisons else []
+    reading = [_reading(comparisons, sections)] if comparisons else []
+    room = MOST - len(first) - len([step for step in reading if step is not None])
+    return [step for step in (*first, *steps[:room], *reading) if step is not None]
+
+
+def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
+    """How many times as many units would find a difference worth finding, that difference, and whether it is half.
+
+    The smallest difference that would be found shrinks with the square root of the number of units: `(mde / d)²` times
+    as many find `d`: the margin where there is one, else a tenth of what is possible, else half of what is found today.
+    None where nothing is undecided, or where not even the largest difference would be found.
+    """
+    smallest = comparison.missable
+    if smallest is None or smallest == inf:
+        return None
+    e = comparison.undecided[0]
+    most = comparison.possible
+    worth = e.margin or (_WORTH * most if most is not None else smallest / 2)
+    if comparison.scale(e).unit == POINTS and e.margin is None:
+        worth = 10.0 / comparison.scale(e).per
+    if smallest <= worth:
+        worth = smallest / 2
+    return (smallest / worth) ** 2, comparison.scale(e).text(worth), worth == smallest / 2
+
+
+def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep | None:
+    """Whether there is enough to decide by, or how much more would decide it."""
+    sure = [
+        (comparison, e)
+        for comparison in comparisons
+        if comparison.speaks
+        for e in comparison.moved
+        if not e.open_to_missing
+    ]
+    names = list(dict.fromkeys(comparison.subject(e) for comparison, e in sure))
+    needs = [
+        (comparison, need)
+        for comparison in comparisons
+        if comparison.coarser is None and (need := more_needed(comparison)) is not None
+    ]
+    text = ""
+    if names:
+        listed_names = listed(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
+        text = f"Enough to act on {listed_names}. "
+    if needs:
+        comparison, (times, size, half) = max(needs, key=lambda pair: pair[1][0])
+        units = _rounded(times * comparison.units) if comparison.units else ""
+        many = f"about {_times(times)} as many {comparison.unit_name}" + (f" ({units})" if units else "")
+        aim = "half as large differences" if half else f"differences of {size}"
+        text += f"To see {aim}{' elsewhere' if names else ''}, ask {many}."
+    elif any(comparison.missable == inf for comparison in comparisons if comparison.coarser is None):
+        comparison = next(comparison for comparison in comparisons if comparison.missable == inf)
+        whom = "the others" if names else "anything"
+        text += f"{comparison.units} {comparison.unit_name} cannot decide {whom}: see facevalue plan --detect."
+    elif answer.verdict is HeadlineKind.EQUIVALENT:
+        text += "Enough to decide: differences beyond the margin are ruled out."
+    return NextStep(text.strip()) if text else None
+
+
+def _times(times: float) -> str:
+    return f"{_rounded(times)} times"
+
+
+def _rounded(number: float) -> str:
+    """A number that claims no more than it knows, rounded up: two digits that count.
+
+    >>> _rounded(3.2), _rounded(24.3), _rounded(1234.0)
+    ('4', '25', '1,300')
+    """
+    step = 10.0 ** max(int(log10(max(number, 1.0))) - 1, 0)
+    return f"{ceil(number / step - 1e-9) * step:,.0f}"
+
+
+def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
+    """Differences whose direction hangs on what the missing answers were."""
+    turned = [comparison.subject(e) for comparison in comparisons for e in comparison.moved if e.open_to_missing]
+    if not turned:
+        return []
+    names = listed(list(dict.fromkeys(turned))[:_NAMED])
+    return [NextStep(f"Missing answers could turn the sign for {names}.", "trust", "worst case", grave=True)]
+
+
+def _warnings(cards: Sequence[Card], kind: Kind) -> list[NextStep]:
+    """Reasons to doubt, a line each: those of the pictures and the model first, problems before cautions."""
+    order = {"kind": 0, "planted": 1, "simulated": 1}
+    grave = [card for card in cards if card.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
+    grave.sort(key=lambda card: (order.get(card.name, 2), card.status is not CardStatus.PROBLEM))
+    about = [card for card in grave if card.name in order]
+    others = [card for card in grave if card.name not in order]
+    joined = " ".join(_first_sentence(KINDS[kind][1] if card.name == "kind" else card.note) for card in about)
+    steps = [NextStep(joined, "trust", "", grave=True)] if joined else []
+    return [*steps, *(NextStep(_in_a_line(card), "trust", "why it matters", grave=True) for card in others)]
+
+
+def _in_a_line(card: Card) -> str:
+    """A card's number or word; what follows from it, where the number alone says little."""
+    text = f"{card.title}: {_lower(card.value)}."
+    return f"{text} {_first_sentence(card.note)}" if card.value.replace(",", "").isdecimal() else text
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".") + "."
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[:1].isalpha() and not text[:2].isupper() else text
+
+
+def _reading(comparisons: Sequence[LeadComparison], sections: Sequence[Section]) -> NextStep | None:
+    """The section that says more of what was found."""
+    clear = next((comparison for comparison in comparisons if comparison.moved), comparisons[0])
+    measures = {*clear.lead.measures}
+    of = next((s for s in sections if any(measures & {*of.measures} for of in selections(s))), None)
+    of = next(iter(sections), None) if of is None else of
+    if of is None:
+        return None
+    return NextStep("Read next:", of.id, of.title)
