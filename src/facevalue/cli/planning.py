@@ -265,7 +265,7 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
         trials = sum(block.trials for block in plan.shown_blocks)
         yield Text(f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:")
     elif plan.left_out:
-        yield "Pictures at hand that are left out:"
+        yield "Left out, or less than the study asks for:"
     for omission in plan.left_out:
         yield Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
     scope = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
