@@ -58,7 +58,7 @@ def asked(name: str) -> tuple[float, float, int, int]:
     pictures = sum(1 for _ in builder.stimuli(chunk))
     of_pictures = process_time() - start
     with tempfile.TemporaryDirectory() as place:
-        settings = RunSettings(sample=MOST if whole > MOST else None, check=False)
+        settings = RunSettings(sample=MOST if whole > MOST else None, check=False, max_invalid=1.0)
         start = process_time()
         summary = run(study, _Instant(), Path(place) / "run", settings)
         elapsed = process_time() - start

@@ -149,7 +149,7 @@ def test_runs_of_every_study_are_compared(
     assert f"Over all: b minus a, {unit}" in out
     assert shown in out
     said = json.loads(facevalue("compare", "a", "b", "--json")[1])
-    assert said["measure"] == measure
+    assert list(said["measures"]) == [measure]
     cells = pl.read_csv("cells.csv")
     assert cells.height == said["cells_matched"] >= 2
     assert (cells["delta"] - (cells["second"] - cells["first"])).abs().max() == pytest.approx(0, abs=1e-9)
@@ -210,8 +210,10 @@ def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     row = {"modality": "language", "attribute": "skin tone", "n": 136, "cells": 136, "value": -0.123,
            "low": -0.234, "high": -0.012, "floor": 0.1, "p": 0.001, "verdict": "difference found",
            "method": ""}  # fmt: skip
+    agreement = compared_tables(STUDY, estimates(), estimates())
+    agreement = replace(agreement, measures=(replace(agreement.measures[0], limits=(0.0, 1.0)),))
     rows = pl.DataFrame([{**row, "statistic": name} for name in command._TITLES])
     out = StringIO()
-    Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", 3))
+    Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", agreement))
     assert "…" not in out.getvalue()
     assert out.getvalue().count("−0.234") == out.getvalue().count("−0.012") == len(command._TITLES)

@@ -15,8 +15,9 @@ from facevalue.measures.estimates import schema
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
+from facevalue.runs.comparable import comparable
 from facevalue.runs.compare import _share_units, compare_runs, differences
-from facevalue.runs.compared_cells import RunAgreement, comparable
+from facevalue.runs.compared_cells import RunAgreement
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
@@ -196,16 +197,16 @@ def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame
 
 
 def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:
-    return declared("own", measures, CellComparison(compared), ("cue", "other"), lead=lead)
+    return declared("own", measures, CellComparison((compared,) if compared else ()), ("cue", "other"), lead=lead)
 
 
 def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:
     first, second = shifts(0.1, 0.2, -0.1), shifts(0.1, 0.5, -0.1)
     known = own(measure("shift", limits=(-1.0, 1.0)))
-    asked, how = comparable(known, (first, second))
+    (asked,), how = comparable(known, (first, second))
     assert (asked.name, how.cells, how.families) == ("shift", ("cue",), ("cues",))
     found = compared_tables(known, first, second)
-    assert found.unit == "probability"
+    assert found.measures[0].unit == "probability"
     assert found.cells["cue"].to_list() == ["c0", "c1", "c2"]
     assert found.cells["delta"].to_list() == pytest.approx([0, 0.3, 0])
     assert found.cells["se"].to_list() == pytest.approx([0.02] * 3)
@@ -250,8 +251,8 @@ def test_declared_measures_come_before_those_of_the_lead() -> None:
     other = shifts(0.4, 0.6, measure="share", unit="share", family=None)
     tables = (pl.concat([shifts(0.1), other]),) * 2
     known = own(measure("shift"), measure("share", "share", limits=(0.0, 1.0)), compared="share")
-    assert comparable(known, tables)[0].name == "share"
-    assert comparable(known, (tables[0], shifts(0.1)))[0].name == "shift"
+    assert comparable(known, tables)[0][0].name == "share"
+    assert comparable(known, (tables[0], shifts(0.1)))[0][0].name == "shift"
 
 
 @pytest.mark.parametrize(

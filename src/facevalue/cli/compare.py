@@ -24,7 +24,7 @@ from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.runs.compare import compare_runs
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
-from facevalue.runs.model_differences import answer, digits_of
+from facevalue.runs.model_differences import answer, digits_of, unit_of
 from facevalue.store.files import write_whole
 
 _TITLES = {
@@ -46,11 +46,11 @@ class CompareDocument(Document):
     first: str
     second: str
     """Names of the runs."""
-    measure: str
-    unit: str
+    measures: Mapping[str, str]
+    """What is compared, one measure or one of each score, and the unit of each."""
     units: SharedUnits
     notes: tuple[str, ...]
-    """What else differs between the runs."""
+    """What else differs between the runs, and what is not tested."""
     cells_matched: int
     cells_that_differ: int
     only_first: Sequence[Row]
@@ -62,7 +62,8 @@ class CompareDocument(Document):
     """Label by whose levels `overall` is taken apart in `by_level`; empty if by none."""
     by_level: Sequence[Row]
     cells: Sequence[Row]
-    """Labels of each cell, `first`, `second`, `delta` with intervals, p, q and `verdict`; docs/compare.md."""
+    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q and
+    `verdict`; docs/compare.md."""
     also: Sequence[Row]
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]
@@ -100,18 +101,17 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
-    within, facet = list(agreement.compared.within), agreement.compared.beside
-    digits = digits_of(agreement)
+    within, facet = list(agreement.within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
-    title = f"Over all: {names[1]} minus {names[0]}, {agreement.unit}"
-    yield _summary(agreement.overall, within, title, digits)
+    unit = "" if agreement.several else f", {unit_of(agreement.measures[0])}"
+    yield _summary(agreement.overall, within, f"Over all: {names[1]} minus {names[0]}{unit}", agreement)
     if agreement.beside.height:
-        yield _summary(agreement.beside, [*within, facet], f"By {facet}", digits)
+        yield _summary(agreement.beside, [*within, facet], f"By {facet}", agreement)
     if agreement.also.height:
         yield rich_table(_also(agreement))
     for table in agreement.further:
         yield rich_table(table)
-    yield _by_cell(_titled(agreement.cells, agreement), agreement, max(digits, 2))
+    yield _by_cell(_titled(agreement.cells, agreement), agreement)
 
 
 def _also(agreement: RunAgreement) -> Shown:
@@ -139,7 +139,7 @@ def _who(agreement: RunAgreement) -> tuple[str, ...]:
     return compared.who or tuple(name for name in compared.cells if name not in (*compared.within, compared.beside))
 
 
-def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Table:
+def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreement) -> Table:
     """One row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in by:
@@ -153,12 +153,13 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Tabl
         table.add_row(
             *(block[name][0] for name in by),
             n,
-            *(_statistic(by_statistic[name], digits) if name in by_statistic else "" for name in _TITLES),
+            *(_statistic(by_statistic[name], agreement) if name in by_statistic else "" for name in _TITLES),
         )
     return table
 
 
-def _statistic(row: dict[str, Any], digits: int) -> str:
+def _statistic(row: dict[str, Any], agreement: RunAgreement) -> str:
+    digits = digits_of(agreement, row)
     if str(row["method"]).endswith(BALANCED):
         return "[bold]0[/]\nby construction"
     lines = [f"[bold]{_number(row['value'], max(digits, 2))}[/]", _interval(row["low"], row["high"], f".{digits}f")]
@@ -174,7 +175,7 @@ def _interval(low: float | None, high: float | None, form: str) -> str:
     return "no interval" if low is None or high is None else f"{low:{form}} to {high:{form}}".replace("-", "−")
 
 
-def _by_cell(cells: pl.DataFrame, agreement: RunAgreement, digits: int) -> Table:
+def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     """Lay cells out as Tables 15 to 19 do where few levels stand side by side; else list the largest deltas."""
     declared, who_labels = agreement.compared, _who(agreement)
     facet, question_labels = declared.beside, declared.asked or declared.within
@@ -199,7 +200,7 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement, digits: int) -> Table
             table.add_column(level or "all", justify="right")
         keys = [name for name in declared.cells if name != facet]
         for _, row_cells in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
-            by = {row[facet]: _cell(row, digits) for row in row_cells.iter_rows(named=True)}
+            by = {row[facet]: _cell(row, agreement) for row in row_cells.iter_rows(named=True)}
             table.add_row(*(escape(row_cells[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
     if facet:
@@ -208,12 +209,13 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement, digits: int) -> Table
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):
         table.add_row(
-            *(escape(row[key]) for _, key in heads), *([row[facet] or "all"] if facet else []), _cell(row, digits)
+            *(escape(row[key]) for _, key in heads), *([row[facet] or "all"] if facet else []), _cell(row, agreement)
         )
     return table
 
 
-def _cell(row: dict[str, Any], digits: int) -> str:
+def _cell(row: dict[str, Any], agreement: RunAgreement) -> str:
+    digits = max(digits_of(agreement, row), 2)
     mark = "*" if row["verdict"] == "difference found" else ""
     first, second = (_number(row[name], digits) for name in ("first", "second"))
     return f"{first} → {second} ({_number(row['delta'], digits, '+')}){mark}"

@@ -46,6 +46,9 @@ class Measure:
     """Smallest and largest possible value; an interval says nothing about impossible ones."""
     squared: bool = False
     """Whether it is a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`)."""
+    norm: bool = False
+    """Whether noise adds to its square, as to that of a spread between groups: its difference between two runs is taken
+    without that (`paired_changes.ChangeSet`)."""
     unbounded: str = ""
     """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
 

@@ -4,7 +4,7 @@ Any measure can be compared so, since nothing is asked of it but to be taken aga
 conditions lose the same units, so that whatever a unit brings to both of them cancels.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -118,6 +118,8 @@ class ChangeSet:
         Estimates of both conditions, as `reduced` gives them.
     without:
         Both again, for each group of units left out; where units stand in pairs, for each group of pairs, too.
+    norms:
+        Measures to whose square noise adds (`Measure.norm`).
 
     Equation
     --------
@@ -130,19 +132,26 @@ class ChangeSet:
     se² = max(V - V_P, V_P), with V_P from groups of pairs (the dyadic-robust variance of Fafchamps and Gubert 2007, and
     Aronow, Samii and Assenova 2015, by jackknife), and no more degrees of freedom than either gives.
 
+    Of norms, such as spreads, D = x_2² - x_1² is taken so, less its bias B = Σ_h (m_h - 1)/m_h Σ_g (D_(g) - D), which
+    the noise of either condition brings (Quenouille 1956): d = (D - B) / (x_1 + x_2), which is x_2 - x_1 where both
+    have the same noise, and zero on average where neither has an effect.
+
     Notes
     -----
     The jackknife is for estimates that move little with any one unit: means, ratios, correlations. For a maximum, or a
     count of steps, its interval is a rough one.
     """
 
-    def __init__(self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion]) -> None:
+    def __init__(
+        self, first: pl.DataFrame, second: pl.DataFrame, without: Iterable[Deletion], norms: Collection[str] = ()
+    ) -> None:
         self.frame = _joined(first, second)
         """A row per estimate of the first condition: labels, and what was `reduced` of both."""
         names = _keys(self.frame)
         keys = self.frame.select(names)
         numbers = _numbers(self.frame)
-        value, changed = numbers["value"], numbers[f"value{_OTHER}"]
+        power = np.where(self.frame["measure"].is_in(list(norms)).to_numpy(), 2, 1)
+        value, changed = numbers["value"] ** power, numbers[f"value{_OTHER}"] ** power
         rounding = _ROUNDING * np.maximum(np.abs(value), np.abs(changed))
         difference = changed - value
         self.value = np.where(np.abs(difference) <= rounding, 0.0, difference)
@@ -156,11 +165,23 @@ class ChangeSet:
             )
             x = _numbers(again)
             held = ~np.logical_and.reduce([_equal(x[name], numbers[name]) for name in _COMPARED])
-            moved = np.where(held, x[f"value{_OTHER}"] - x["value"] - self.value, 0.0)
+            moved = np.where(held, x[f"value{_OTHER}"] ** power - x["value"] ** power - self.value, 0.0)
             self._moves.setdefault(deletion.layer, []).append(np.where(np.abs(moved) <= rounding, 0.0, moved))
             self._held.setdefault(deletion.layer, []).append(held)
             self._moved_ends.setdefault(deletion.layer, []).append(np.where(held, _worst(x) - ends, 0.0))
         self.bare = (numbers["(bare)"] == 1) | (numbers[f"(bare){_OTHER}"] == 1)
+        if (power == 2).any():
+            self._without_noise(power == 2, numbers["value"] + numbers[f"value{_OTHER}"])
+
+    def _without_noise(self, norms: npt.NDArray[np.bool_], sums: Array) -> None:
+        """Bring differences of squares to differences without what noise adds to either; see the equation."""
+        divisor = np.where(norms & (sums > 0), sums, 1.0)
+        for layer, moves in self._moves.items():
+            groups = np.maximum(np.sum(self._held[layer], axis=0), 1)
+            if layer != PAIRS:
+                self.value = self.value - np.where(norms, (groups - 1) / groups * np.sum(moves, axis=0), 0.0)
+            self._moves[layer] = [move / divisor for move in moves]
+        self.value = self.value / divisor
 
     @cached_property
     def each(self) -> Change:

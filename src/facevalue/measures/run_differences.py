@@ -1,7 +1,7 @@
 """What the differences of all cells of two runs amount to: on average, in size, beyond noise, and how many."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -34,7 +34,10 @@ class Summary:
 
 def difference_of(measure: Measure) -> Measure:
     """The difference of a measure between two runs, as a measure."""
-    return change_of(measure, "of the second run", "of the first")
+    difference = change_of(measure, "of the second run", "of the first")
+    if not measure.norm:
+        return difference
+    return replace(difference, equation=f"(x_2² - x_1² - what noise adds to it) / (x_1 + x_2), x = {measure.name}")
 
 
 def mean_of(measure: Measure) -> Measure:

@@ -22,10 +22,10 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.bare_bases import NO_PICTURE
+from facevalue.protocol.compared_takes import compared_takes
 from facevalue.protocol.data_sets import DataSet
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.named_lists import NamedList
-from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.planning import precision
 from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
@@ -33,7 +33,7 @@ from facevalue.protocol.sets import OTHER_PATH
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
-from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, UNSIGNED, Breakdown
+from facevalue.protocol.takes import CONTRAST, DIMENSION, UNSIGNED, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
 from facevalue.protocol.written import Text, outside_of
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
@@ -129,7 +129,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             missing_by=_missing_by(analysis),
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
-        extras=replace(protocol.extras, compare=_compared(protocol, tasks)),
+        extras=replace(protocol.extras, compare=compared_takes(protocol.extras.compare, tasks)),
         page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
     )
 
@@ -263,19 +263,6 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:
             kind = (name == "bases", name == "second bases")
             blocks.append(Block(label, (image,), task.ask.factors(), constants, *kind))
     return Design(tuple(blocks))
-
-
-def _compared(protocol: "Protocol", tasks: Sequence[Task]) -> CellComparison:
-    """What is declared, or the first mean of an answer on a scale."""
-    declared = protocol.extras.compare
-    if declared.measure:
-        return declared
-    for task in tasks:
-        for take in task.takes:
-            for score in task.scores_of(take) if take.measure == MEAN else ():
-                if score.span is not None:
-                    return replace(declared, measure=measure_name(take, task.breakdown, score))
-    return declared
 
 
 def _missing_by(analysis: Tasks) -> MissingBy:

@@ -170,6 +170,7 @@ def measures(takes: Sequence[Take], breakdown: Breakdown, scores: Sequence[Score
                 breakdown.sets.unit, OURS, signed=is_signed,
                 paired=kind in (SHIFT, PAIRED_GAP, FROM_MEAN, FROM_ALIKE, MOVED, WITHIN, *BESIDE_FLOOR),
                 comparison=kind not in (MEAN, WITHIN, *BESIDE_FLOOR), limits=limits, unbounded=_UNBOUNDED.get(kind, ""),
+                norm=take.measure == SPREAD,
             )  # fmt: skip
             if take.size:
                 out |= _sizes(out[name])

@@ -206,8 +206,9 @@ class Correlated:
 class CellComparison:
     """How two runs are compared cell by cell."""
 
-    measure: str = ""
-    """What is compared. Where it is empty, or a run lacks it: the signed measure of the family that leads the page."""
+    measures: tuple[str, ...] = ()
+    """What is compared, such as a mean of each score. Where it is empty, or a run lacks all of them: signed measures of
+    the family that leads the page, and without any, `also`."""
     cells: tuple[str, ...] = ()
     """Labels that name a cell; all that the measure has where it is empty."""
     needs: tuple[str, ...] = ()
@@ -224,7 +225,7 @@ class CellComparison:
     """Of cells that agree in `kinds` the finest that both runs have are compared: broken down by each of `finer` if
     they can be, over all levels of each of `pooled` if they can be."""
     also: tuple[str, ...] = ()
-    """Measures whose differences stand besides, all of their cells."""
+    """Measures whose differences stand besides: of their cells all, or the deepest."""
     beside: str = ""
     """A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty."""
     who: tuple[str, ...] = ()

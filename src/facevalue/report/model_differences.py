@@ -16,6 +16,7 @@ from facevalue.report.sizes import ToldScale, as_precise, scale_of
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
+    from facevalue.measures.base import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
 _TOLD, _CELLS = 2, 2
@@ -80,32 +81,39 @@ def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str]
 
 def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> str:
     """How two models differ: the largest differences that were found, or that none was."""
-    scale = scale_of(Findings(of=()), Estimate("", "", unit=agreement.measure.unit), agreement.measure)
-    differing = agreement.differing.sort(pl.col("delta").abs(), descending=True)
+    clearness = pl.col("delta").abs() / pl.col("se") if agreement.several else pl.col("delta").abs()
+    differing = agreement.differing.sort(clearness, descending=True, nulls_last=True)
     if not differing.height:
-        return f"No difference between {names[0]} and {names[1]} was found{_missed(agreement, scale)}."
+        return f"No difference between {names[0]} and {names[1]} was found{_missed(agreement)}."
     texts = []
     for row in differing.head(_CELLS).iter_rows(named=True):
-        e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=agreement.measure.unit)
+        measure = agreement.measure_of(row)
+        scale = _scale(measure)
+        e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=measure.unit)
         labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
-        ends = (scale.number(row[name], as_precise(e), signed=agreement.measure.signed) for name in ("first", "second"))
+        ends = (scale.number(row[name], as_precise(e), signed=measure.signed) for name in ("first", "second"))
         by = f"{scale.text(row['delta'], as_precise(e), signed=True)} {scale.interval(e)}".strip()
         texts.append(f"{', '.join(labels) or 'overall'} from {' to '.join(ends)}, {by}")
     left = differing.height - len(texts)
     return f"{names[0]} to {names[1]}: {'; '.join(texts)}{f'; and {left:,} more differ' if left else ''}."
 
 
-def _missed(agreement: "RunAgreement", scale: ToldScale) -> str:
-    """The size of a difference that could typically have been missed."""
-    sizes = agreement.cells["mde"].fill_null(math.inf)
-    if sizes.is_empty():
-        return ""
-    size = float(sizes.median() or 0.0)  # type: ignore[arg-type] # of numbers
-    return (
-        f" (up to about {scale.up_to(size)} could have been missed)"
-        if size < math.inf
-        else " (any could have been missed)"
-    )
+def _scale(measure: "Measure") -> ToldScale:
+    """How differences in a measure are told."""
+    return scale_of(Findings(of=()), Estimate("", "", unit=measure.unit), measure)
+
+
+def _missed(agreement: "RunAgreement") -> str:
+    """The size of a difference that could typically have been missed, in each score where there are several."""
+    texts = []
+    for measure in agreement.measures:
+        cells = agreement.cells.filter(measure=measure.name) if agreement.several else agreement.cells
+        if cells.is_empty():
+            continue
+        size = float(cells["mde"].fill_null(math.inf).median() or 0.0)  # type: ignore[arg-type] # of numbers
+        of = f" in {measure.name}" if agreement.several else ""
+        texts.append(f"up to about {_scale(measure).up_to(size)}{of}" if size < math.inf else f"any{of}")
+    return f" ({', '.join(texts[:_CELLS])} could have been missed)" if texts else ""
 
 
 def as_json(between: ModelDifferences) -> list[dict[str, Any]]:
@@ -128,8 +136,8 @@ def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) ->
         pl.col("verdict") != "difference found", "p", descending=False, nulls_last=True, maintain_order=True
     )
     return Difference(
-        f"{names[1]} less {names[0]}: {agreement.measure.title}",
-        (answer(agreement, names), agreement.units.sentence),
+        f"{names[1]} less {names[0]}: {'all scores' if agreement.several else agreement.measures[0].title}",
+        (answer(agreement, names), agreement.units.sentence, *agreement.notes),
         tuple(_statistic(row, agreement) for row in agreement.overall.iter_rows(named=True)),
         tuple(_cell(row, agreement, titles) for row in clearest.head(MOST).iter_rows(named=True)),
         agreement.cells.height,
@@ -138,33 +146,36 @@ def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) ->
 
 def _statistic(row: Mapping[str, Any], agreement: "RunAgreement") -> DifferenceRow:
     signed = row["statistic"] == "mean_signed_delta"
-    within = [str(row[name]) for name in agreement.compared.within if row[name] is not None]
-    chance = "" if row["floor"] is None else f"chance gives {_number(row['floor'], agreement)}"
+    within = [str(row[name]) for name in agreement.within if row[name] is not None]
+    unit = _unit(agreement, row)
+    chance = "" if row["floor"] is None else f"chance gives {number(row['floor'], unit)}"
     return DifferenceRow(
-        ", ".join([STATISTICS[row["statistic"]], *within]), "", "", _number(row["value"], agreement, signed=signed),
-        _interval(row["low"], row["high"], agreement, signed=signed), chance, share_of_chance(row["p"]),
+        ", ".join([STATISTICS[row["statistic"]], *within]), "", "", number(row["value"], unit, signed=signed),
+        _interval(row["low"], row["high"], unit, signed=signed), chance, share_of_chance(row["p"]),
         row["verdict"] or "", row["verdict"] == "difference found",
     )  # fmt: skip
 
 
 def _cell(row: Mapping[str, Any], agreement: "RunAgreement", titles: Titles) -> DifferenceRow:
     labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
-    unit = written(agreement.measure.unit, apart=agreement.measure.apart)
+    measure, change = agreement.measure_of(row), _unit(agreement, row)
+    unit = written(measure.unit, apart=measure.apart)
     reason = f" ({row['why']})" if "unless" in (row["why"] or "") else ""
     return DifferenceRow(
         ", ".join(labels) or "all", number(row["first"], unit), number(row["second"], unit),
-        _number(row["delta"], agreement, signed=True), _interval(row["low"], row["high"], agreement, signed=True),
-        _interval(row["page_low"], row["page_high"], agreement, signed=True), share_of_chance(row["p"]),
+        number(row["delta"], change, signed=True), _interval(row["low"], row["high"], change, signed=True),
+        _interval(row["page_low"], row["page_high"], change, signed=True), share_of_chance(row["p"]),
         f"{row['verdict'] or ''}{reason}", row["verdict"] == "difference found",
     )  # fmt: skip
 
 
-def _number(value: float | None, agreement: "RunAgreement", *, signed: bool = False, bare: bool = False) -> str:
-    unit = "pp" if agreement.measure.unit == "%" else written(agreement.measure.unit, apart=True)
-    return number(value, unit, signed=signed, bare=bare)
+def _unit(agreement: "RunAgreement", row: Mapping[str, Any]) -> str:
+    """Unit of a difference."""
+    unit = agreement.measure_of(row).unit
+    return "pp" if unit == "%" else written(unit, apart=True)
 
 
-def _interval(low: float | None, high: float | None, agreement: "RunAgreement", *, signed: bool) -> str:
+def _interval(low: float | None, high: float | None, unit: str, *, signed: bool) -> str:
     if low is None or high is None:
         return DASH
-    return f"[{', '.join(_number(end, agreement, signed=signed, bare=True) for end in (low, high))}]"
+    return f"[{', '.join(number(end, unit, signed=signed, bare=True) for end in (low, high))}]"

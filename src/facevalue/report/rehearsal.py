@@ -57,7 +57,7 @@ def rehearse(protocol: Protocol, study: Study, *, exact: bool = False, declared:
     complete = table.height == study.manifest.height and small == options
     tried = intervened(protocol.study(small, table), interventions_of(study.options))
     tried = replace(tried, source=_Unseen(study.source.kind))
-    settings = RunSettings(exact=exact, check=False, preregistration=declared if complete else None)
+    settings = RunSettings(exact=exact, check=False, max_invalid=1.0, preregistration=declared if complete else None)
     with TemporaryDirectory(prefix="facevalue-rehearsal-") as name:
         folder = Path(name) / "run"
         if run(tried, _Rehearsed(), folder, settings).interrupted:

@@ -66,7 +66,8 @@ def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = Non
             "of one study."
         )
     with kept_answers((first.plain(), second.plain())) as (kept_first, kept_second):
-        return replace(compare_answers((kept_first, kept_second), margin), notes=differences(first, second))
+        agreement = compare_answers((kept_first, kept_second), margin)
+        return replace(agreement, notes=(*differences(first, second), *agreement.notes))
 
 
 def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> RunAgreement:
@@ -118,17 +119,17 @@ def compare_with_first(
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
-    """Estimates of each, of what they may be compared by (`compared_cells.comparable`) at least."""
+    """Estimates of each, of what they may be compared by (`comparable.comparable`) at least."""
     study = models[0].study
     compared = study.extras.compare
     if compared.correlated:
         return [model.estimates() for model in models]
-    if compared.measure:
-        tables = [model.estimates((compared.measure, *compared.also)) for model in models]
-        if all((table["measure"] == compared.measure).any() for table in tables):
+    if compared.measures:
+        tables = [model.estimates((*compared.measures, *compared.also)) for model in models]
+        if all(table["measure"].is_in(compared.measures).any() for table in tables):
             return tables
     first = models[0].estimates()
-    measures = {compared.measure}
+    measures = {*compared.measures, *compared.also}
     for name in study.estimates.lead:
         measures |= set(first.filter(leads(pl.col("family"), (name,), first))["measure"])
     return [first, *(model.estimates(measures) for model in models[1:])]

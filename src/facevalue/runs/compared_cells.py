@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.errors import DataError, RunError
+from facevalue.errors import DataError
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
 from facevalue.measures.judgment import judge
-from facevalue.measures.page_error import leads
 from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
 from facevalue.measures.selection import to_array
@@ -20,6 +19,7 @@ from facevalue.measures.table_entries import family_names
 from facevalue.measures.value_limits import check_margins
 from facevalue.protocol.offers import CellComparison, OfferedTable
 from facevalue.protocol.study import Study
+from facevalue.runs.comparable import cells_of, comparable, deepest, finest, rows_compared
 
 _NUMBERS = ("n", "clusters")
 _JUDGED = (
@@ -71,8 +71,8 @@ class SharedUnits:
 class RunAgreement:
     """Differences between two runs, judged."""
 
-    measure: Measure
-    """What is compared."""
+    measures: tuple[Measure, ...]
+    """What is compared: one measure, or one of each score."""
     compared: CellComparison
     """How, with the labels that name a cell."""
     units: SharedUnits
@@ -90,16 +90,25 @@ class RunAgreement:
     also: pl.DataFrame
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     notes: tuple[str, ...] = ()
-    """What else differs between the runs, for people."""
+    """What else differs between the runs, and what is not tested, for people."""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The wording of levels for people, where it isn't the level itself."""
     further: Sequence[OfferedTable] = ()
     """What the study compares besides, as tables for people."""
 
     @property
-    def unit(self) -> str:
-        """Unit of the deltas, for people."""
-        return "percentage points" if self.measure.unit in ("%", "pp") else self.measure.unit
+    def several(self) -> bool:
+        """Whether cells are of several measures, each in its own unit; `measure` is then one of their labels."""
+        return len(self.measures) > 1
+
+    def measure_of(self, row: Mapping[str, Any]) -> Measure:
+        """The measure that a row of `cells` or `overall` is of."""
+        return next(m for m in self.measures if not self.several or m.name == row["measure"])
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Labels that statistics of cells are taken within."""
+        return (*(("measure",) if self.several else ()), *self.compared.within)
 
     @property
     def differing(self) -> pl.DataFrame:
@@ -109,8 +118,7 @@ class RunAgreement:
     def json(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "measure": self.measure.name,
-            "unit": self.measure.unit,
+            "measures": {measure.name: measure.unit for measure in self.measures},
             "units": asdict(self.units),
             "notes": list(self.notes),
             "cells_matched": self.cells.height,
@@ -130,7 +138,7 @@ class Differences:
     """Differences between two runs, not judged yet."""
 
     study: Study
-    measure: Measure
+    measures: tuple[Measure, ...]
     compared: CellComparison
     units: SharedUnits
     changes: ChangeSet
@@ -138,13 +146,16 @@ class Differences:
     rows: pl.DataFrame
     """Table of estimates: differences of cells, their mean and size, and further rows of the page."""
     overall: pl.DataFrame
+    beside: tuple[Measure, ...]
+    """Measures that are compared besides."""
     further: tuple[Measure, ...]
-    """Definitions of what is compared besides."""
+    """Definitions of their differences, and of other rows."""
 
     @property
     def definitions(self) -> tuple[Measure, ...]:
         """Definitions of the measures of all rows."""
-        return difference_of(self.measure), mean_of(self.measure), size_of(self.measure), *self.further
+        kinds = (difference_of, mean_of, size_of)
+        return (*(kind(measure) for measure in self.measures for kind in kinds), *self.further)
 
 
 def compare_estimates(
@@ -166,15 +177,19 @@ def compare_estimates(
 
 def compared_measures(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, ...]:
     """Name what two tables of estimates are compared by, and what besides."""
-    measure, compared = comparable(study, tables)
-    return measure.name, *(name for name in compared.also if all((table["measure"] == name).any() for table in tables))
+    measures, compared = comparable(study, tables)
+    return *(measure.name for measure in measures), *compared.also
 
 
 def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin: float | None) -> None:
     """Refuse a margin that no difference can lie beyond."""
     if margin is not None:
-        measure = comparable(study, tables)[0]
-        check_margins({measure.name: margin}, [replace(difference_of(measure), name=measure.name)])
+        measures = comparable(study, tables)[0]
+        if len({measure.unit for measure in measures}) > 1:
+            units = ", ".join(f"{measure.name} ({measure.unit})" for measure in measures)
+            raise DataError(f"A margin is in one unit, and the scores have several: {units}.")
+        limited = [replace(difference_of(measure), name=measure.name) for measure in measures]
+        check_margins({measure.name: margin for measure in measures}, limited)
 
 
 def cell_differences(
@@ -186,12 +201,13 @@ def cell_differences(
     definitions: Sequence[Measure] = (),
 ) -> Differences:
     """Take the differences of two tables of estimates; see `compare_estimates`."""
-    measure, compared = comparable(study, tables)
-    cells = _finest(_cells(tables[0], compared), _cells(tables[1], compared), compared)
+    measures, compared = comparable(study, tables)
+    names = [measure.name for measure in measures]
+    cells = finest(cells_of(tables[0], compared), cells_of(tables[1], compared), compared)
     definition_of = {definition.name: definition for definition in study.estimates.measures}
-    also = compared_measures(study, tables)[1:]
+    also = compared.also
     estimates = [
-        pl.concat([reduced(_of(table, compared, rows)), *(reduced(table.filter(measure=name)) for name in also)])
+        pl.concat([reduced(_of(table, compared, rows)), *(reduced(_beside(table, compared, name)) for name in also)])
         for table, rows in zip(tables, cells, strict=True)
     ]
     alone = [
@@ -200,17 +216,22 @@ def cell_differences(
     ]
     keys = ["measure", *(name for name in label_columns(tables[0]) if name != "intervention")]
     rows_of_first = estimates[0].join(estimates[1], on=keys, how="semi", nulls_equal=True, maintain_order="left")
-    if not (rows_of_first["measure"] == measure.name).any():
+    if not rows_of_first["measure"].is_in(names).any():
         first_cell, second_cell = (_example(rows, compared.cells) for rows in cells)
         raise DataError(f"The two have no cell in common: {first_cell} in the first, {second_cell} in the second.")
-    changes = ChangeSet(rows_of_first, estimates[1], without)
+    norms = [name for name in (*names, *also) if definition_of[name].norm]
+    changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
-    for name in (measure.name, *also):
-        _enter_cells(table, changes, definition_of[name], compared.within if name == measure.name else ())
-    overall = _overall(table, changes, measure, compared.within)
+    family = _family(measures)
+    for measure in measures:
+        _enter_cells(table, changes, measure, family, compared.within)
+    for name in also:
+        _enter_cells(table, changes, definition_of[name], _family([definition_of[name]]))
+    overall = _overall(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
-    further = (*(difference_of(definition_of[name]) for name in also), *definitions)
-    return Differences(study, measure, compared, units, changes, (alone[0], alone[1]), rows, overall, further)
+    beside = tuple(definition_of[name] for name in also)
+    further = (*map(difference_of, beside), *definitions)
+    return Differences(study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, beside, further)
 
 
 def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[RunAgreement]:
@@ -225,12 +246,13 @@ def judged_together(differences: Sequence[Differences], margin: float | None = N
         q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
         rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
     compared = [
-        definition.name
+        kind(measure).name
         for difference in differences
-        for definition in (difference_of(difference.measure), mean_of(difference.measure))
+        for measure in difference.measures
+        for kind in (difference_of, mean_of)
     ]
     margins = {} if margin is None else dict.fromkeys(compared, margin)
-    lead = tuple(dict.fromkeys(_family(difference.measure) for difference in differences))
+    lead = tuple(dict.fromkeys(_family(difference.measures) for difference in differences))
     judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
     out, start = [], 0
     for difference in differences:
@@ -241,66 +263,92 @@ def judged_together(differences: Sequence[Differences], margin: float | None = N
 
 def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
     """Two runs' agreement from their differences, and these as they were judged."""
-    measure, compared = differences.measure, differences.compared
-    summary = [mean_of(measure).name, size_of(measure).name]
+    measures, compared = differences.measures, differences.compared
+    names, summaries_of = ([kind(m).name for m in measures for kind in kinds] for kinds in _KINDS)
     without_level = differences.overall.clear()
     if compared.beside:
-        without_level = _overall(None, differences.changes, measure, (*compared.within, compared.beside))
+        without_level = _overall(None, differences.changes, measures, (*compared.within, compared.beside))
+    statistics = judged.filter(pl.col("measure").is_in(summaries_of))
     return RunAgreement(
-        measure=measure,
+        measures=measures,
         compared=compared,
         units=differences.units,
-        cells=_with_sides(judged.filter(measure=difference_of(measure).name), differences.changes, measure, compared),
+        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences.changes, measures, compared),
         only_first=differences.alone[0].select(compared.cells),
         only_second=differences.alone[1].select(compared.cells),
-        overall=_with_verdicts(
-            differences.overall, judged.filter(pl.col("measure").is_in(summary)), measure, compared.within
-        ),
+        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
         beside=without_level,
         also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
+        notes=_untested(judged, (*measures, *differences.beside)),
         titles=differences.study.about.titles,
     )
 
 
-def _family(measure: Measure) -> str:
-    """Name of the family of all cells: it leads the page."""
-    return f"differences in {measure.name}"
+def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
+    """Say which differences have an interval and no test, and why."""
+    tested = judged.filter(pl.col("p").is_not_null())["measure"].unique().to_list()
+    names = [
+        measure.name
+        for measure in measures
+        if not (measure.signed or measure.norm or difference_of(measure).name in tested)
+        and judged["measure"].is_in([difference_of(measure).name]).any()
+    ]
+    if not names:
+        return ()
+    return (
+        f"Not tested: {', '.join(names)}. Noise moves such a number, and may be more in one run than in the other: the "
+        "interval is of the difference as it is.",
+    )
 
 
-def _enter_cells(table: EstimateTable, changes: ChangeSet, measure: Measure, within: Sequence[str]) -> None:
+_KINDS = ((difference_of,), (mean_of, size_of))
+"""Measures of cells, and of all of them."""
+
+
+def _family(measures: Sequence[Measure]) -> str:
+    """Name of the families of all cells: they lead the page together, one for each measure."""
+    return f"differences in {measures[0].name if len(measures) == 1 else 'all scores'}"
+
+
+def _enter_cells(
+    table: EstimateTable, changes: ChangeSet, measure: Measure, family: str, within: Sequence[str] = ()
+) -> None:
     rows = np.flatnonzero((changes.frame["measure"] == measure.name).to_numpy())
     definition = difference_of(measure)
     estimates, p = changes.estimates(rows, definition)
     frame = changes.frame[rows]
     levels = {name: frame[name].to_list() for name in table.labels if name in frame.columns}
     levels |= {name: frame[name].to_list() for name in ("word", "score") if name in frame.columns}
-    family = family_names(frame, _family(measure), (), within).to_list() if within else _family(measure)
-    untested = frame["(floored)"].to_numpy() & (not measure.signed)
+    families = family_names(frame, family, (), within).to_list() if within else family
+    untested = frame["(floored)"].to_numpy() & (not (measure.signed or measure.norm))
     table.add(
-        definition, levels, estimates, p=np.where(untested, np.nan, p), family=family, bounds=changes.bounds(rows)
+        definition, levels, estimates, p=np.where(untested, np.nan, p), family=families, bounds=changes.bounds(rows)
     )
 
 
-def _overall(table: EstimateTable | None, changes: ChangeSet, measure: Measure, within: Sequence[str]) -> pl.DataFrame:
-    """Statistics of all cells by level; the mean and the root mean square are entered into the table, to be judged."""
-    usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
-    frame = changes.frame.with_row_index("row").filter(usable)
+def _overall(
+    table: EstimateTable | None, changes: ChangeSet, measures: Sequence[Measure], within: Sequence[str]
+) -> pl.DataFrame:
+    """Statistics of all cells of each measure by level; means and root mean squares are entered into the table."""
     records = []
-    for levels, cells in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
-        if not cells.height or (table is None and levels[-1] is None):
-            continue
-        labels = dict(zip(within, levels, strict=True))
-        for summary in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
-            records.append({**labels, **as_row(summary), "cells": cells.height})
-            kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(summary.name)
-            if table is not None and kind is not None:
-                columns = {name: [level] for name, level in labels.items()}
-                p = np.array([summary.p])
-                table.add(
-                    kind, columns, summary.estimate, p=p, floor=summary.floor, family=f"{kind.title} ({measure.name})"
-                )
-    schema = {**dict.fromkeys(within, pl.String()), **_OVERALL}
-    return pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+    for measure in measures:
+        usable = (changes.frame["measure"] == measure.name).to_numpy() & np.isfinite(changes.value) & ~changes.bare
+        frame = changes.frame.with_row_index("row").filter(usable)
+        for levels, cells in frame.group_by(list(within), maintain_order=True) if within else [((), frame)]:
+            if not cells.height or (table is None and levels[-1] is None):
+                continue
+            labels = dict(zip(within, levels, strict=True))
+            for summary in summaries(changes, cells["row"].to_numpy().astype(np.int64), measure):
+                records.append({"measure": measure.name, **labels, **as_row(summary), "cells": cells.height})
+                kind = {MEAN: mean_of(measure), RMS: size_of(measure)}.get(summary.name)
+                if table is not None and kind is not None:
+                    columns = {name: [level] for name, level in labels.items()}
+                    p = np.array([summary.p])
+                    family = f"{kind.title} ({measure.name})"
+                    table.add(kind, columns, summary.estimate, p=p, floor=summary.floor, family=family)
+    schema = {"measure": pl.String(), **dict.fromkeys(within, pl.String()), **_OVERALL}
+    out = pl.DataFrame(records, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return out if len(measures) > 1 else out.drop("measure")
 
 
 _OVERALL: dict[str, pl.DataType] = {
@@ -311,19 +359,29 @@ _OVERALL: dict[str, pl.DataType] = {
 
 
 def _with_verdicts(
-    overall: pl.DataFrame, judged: pl.DataFrame, measure: Measure, within: Sequence[str]
+    overall: pl.DataFrame, judged: pl.DataFrame, measures: Sequence[Measure], within: Sequence[str]
 ) -> pl.DataFrame:
     """Statistics with the verdicts of those that were judged."""
-    names = {mean_of(measure).name: MEAN, size_of(measure).name: RMS}
-    verdicts = judged.select(pl.col("measure").replace(names).alias("statistic"), *within, *_VERDICTS)
-    return overall.join(verdicts, on=["statistic", *within], how="left", nulls_equal=True, maintain_order="left")
+    kinds = {kind(m).name: (name, m.name) for m in measures for name, kind in ((MEAN, mean_of), (RMS, size_of))}
+    of = [pl.col("measure").replace_strict({n: kinds[n][at] for n in kinds}, return_dtype=pl.String) for at in (0, 1)]
+    keys = ["statistic", *(["measure"] if len(measures) > 1 else []), *within]
+    verdicts = judged.select(of[0].alias("statistic"), of[1].alias("measure"), *within, *_VERDICTS)
+    return overall.join(
+        verdicts.select(*keys, *_VERDICTS), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
 
 
-def _with_sides(judged: pl.DataFrame, changes: ChangeSet, measure: Measure, compared: CellComparison) -> pl.DataFrame:
+def _with_sides(
+    judged: pl.DataFrame, changes: ChangeSet, measures: Sequence[Measure], compared: CellComparison
+) -> pl.DataFrame:
     """The cells with what either run measured."""
-    sides = changes.frame.filter(measure=measure.name).select(
+    names = [measure.name for measure in measures]
+    frame = pl.concat([changes.frame.filter(measure=name) for name in names])
+    units = {measure.name: measure.unit for measure in measures}
+    sides = frame.select(
         *compared.cells,
         pl.col("value").alias("first"), pl.col("value (other)").alias("second"),
+        *([pl.col("measure").replace_strict(units).alias("unit")] if len(names) > 1 else []),
         *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
           for end, side in (("", "first"), (" (other)", "second"))),
     )  # fmt: skip
@@ -333,78 +391,16 @@ def _with_sides(judged: pl.DataFrame, changes: ChangeSet, measure: Measure, comp
 
 def _of(table: pl.DataFrame, compared: CellComparison, rows: pl.DataFrame) -> pl.DataFrame:
     """Estimates of some cells of a table."""
-    return _rows(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
+    return rows_compared(table, compared).join(rows, on=list(compared.cells), how="semi", nulls_equal=True)
+
+
+def _beside(table: pl.DataFrame, compared: CellComparison, name: str) -> pl.DataFrame:
+    """Estimates of a measure that is compared besides."""
+    rows = table.filter(pl.col("measure") == name)
+    return deepest(rows) if compared.deepest else rows
 
 
 def _example(rows: pl.DataFrame, keys: Sequence[str]) -> str:
     if not rows.height:
         return "none"
     return ", ".join(f"{name} {level}" for name, level in rows.select(keys).row(0, named=True).items() if level)
-
-
-def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, CellComparison]:
-    """Say which measure two runs are compared by, and which labels name its cells."""
-    measures, compared = {measure.name: measure for measure in study.estimates.measures}, study.extras.compare
-    if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
-        return measures[compared.measure], _named(compared, tables)
-    with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
-    for name in study.estimates.lead:
-        leading = [table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors]
-        for measure in leading[0]["measure"].unique(maintain_order=True):
-            if measures[measure].signed and (leading[1]["measure"] == measure).any():
-                families = tuple(leading[0].filter(pl.col("measure") == measure)["family"].unique(maintain_order=True))
-                return measures[measure], _named(CellComparison(measure, families=families), tables)
-    raise RunError(
-        f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
-        "nothing to compare."
-    )
-
-
-def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComparison:
-    """The same with the labels that name a cell: those declared, or all that a cell has."""
-    if compared.cells:
-        return compared
-    compared = replace(compared, deepest=True)
-    rows = pl.concat([_rows(table, compared) for table in tables], how="diagonal")
-    cells = tuple(name for name in label_columns(rows) if rows[name].null_count() < rows.height)
-    return replace(compared, cells=cells or ("measure",))
-
-
-def _rows(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
-    """Rows of the measure that is compared."""
-    rows = table.filter(pl.col("measure") == compared.measure, *(pl.col(name).is_not_null() for name in compared.needs))
-    rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
-    if not compared.deepest:
-        return rows
-    depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
-    return rows.filter(depth == depth.max())
-
-
-def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: CellComparison) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Of the cells of each kind the finest that both tables have, each answer in one cell only.
-
-    What only one of the tables has stays in, to be named as such.
-    """
-    flags = [f"by_{name}" for name in (*compared.finer, *compared.pooled)]
-    if not flags:
-        return first, second
-    kind = list(compared.kinds)
-    kinds = [table.select(*kind, *flags).unique() for table in (first, second)]
-    shared = _first(kinds[0].join(kinds[1], on=[*kind, *flags], nulls_equal=True), compared)
-    out = []
-    for table, present in zip((first, second), kinds, strict=True):
-        alone = _first(present.join(shared, on=kind, how="anti", nulls_equal=True), compared)
-        out.append(table.join(pl.concat([shared, alone]), on=[*kind, *flags], how="semi", nulls_equal=True))
-    return out[0], out[1]
-
-
-def _first(kinds: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
-    finest = [pl.col(f"by_{name}") for name in compared.finer] + [~pl.col(f"by_{name}") for name in compared.pooled]
-    ordered = kinds.sort(*finest, descending=True)
-    return ordered.unique(list(compared.kinds), keep="first", maintain_order=True)
-
-
-def _cells(estimates: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
-    flags = (pl.col(name).is_not_null().alias(f"by_{name}") for name in (*compared.finer, *compared.pooled))
-    rows = _rows(estimates, compared).filter(pl.col("value").is_not_null())
-    return rows.select(*compared.cells).with_columns(*flags)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from facevalue.runs.joined import by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
+    from facevalue.measures.base import Measure
     from facevalue.runs.compared_cells import RunAgreement
 
 _COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
@@ -61,18 +62,24 @@ def model_differences(
     return ModelDifferences(first, dict(zip(others, agreements, strict=True)), note)
 
 
-def digits_of(agreement: "RunAgreement") -> int:
-    """Decimals that differences are shown with."""
-    low, high = agreement.measure.limits
+def digits_of(agreement: "RunAgreement", row: Mapping[str, Any]) -> int:
+    """Decimals that a cell, or a statistic of cells, is shown with."""
+    low, high = agreement.measure_of(row).limits
     apart = high - low
     if isinf(apart):
-        apart = agreement.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
+        cells = agreement.cells.filter(measure=row["measure"]) if agreement.several else agreement.cells
+        apart = cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
     return 1 if apart >= _COARSE else 3
+
+
+def unit_of(measure: "Measure") -> str:
+    """Unit of differences in a measure, for people."""
+    return "percentage points" if measure.unit in ("%", "pp") else measure.unit
 
 
 def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
-    total, differing, digits = agreement.cells.height, agreement.differing, digits_of(agreement)
+    total, differing = agreement.cells.height, agreement.differing
     if differing.height:
         unless = differing.filter(pl.col("why").str.contains("unless")).height
         cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
@@ -84,9 +91,14 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     if margins:
         alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
         sentence += f" {alike:,} are equivalent within {margins[0]:g}."
-    largest = agreement.overall.filter(pl.col("statistic") == "max_absolute_delta")["high"].drop_nulls().to_list()
-    if largest:
-        sentence += (
-            f" None differs by more than {max(largest):.{digits}f} {agreement.unit} (all of them together, 95%)."
-        )
+    limits: dict[str, tuple[float, str]] = {}
+    for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
+        measure = agreement.measure_of(row)
+        largest = max(row["high"] or 0.0, limits.get(measure.name, (0.0, ""))[0])
+        limits[measure.name] = largest, f"{largest:.{digits_of(agreement, row)}f} {unit_of(measure)}"
+    if agreement.several and limits:
+        texts = "; ".join(f"{name} by {text}" for name, (_, text) in limits.items())
+        sentence += f" None of each score differs by more than (95%): {texts}."
+    elif limits:
+        sentence += f" None differs by more than {next(iter(limits.values()))[1]} (all of them together, 95%)."
     return sentence

@@ -13,7 +13,7 @@ from facevalue.types import Sampling
 _REPRODUCE = Later(__package__, "reproduce")
 _WORDS = Later(__package__, "stereotypes")
 COMPARED = CellComparison(
-    measure="score_gap",
+    measures=("score_gap",),
     cells=("subset", "prompt", "group", "scorer", "score"),
     within=("scorer", "score", "subset"),
     also=("max_score", "max_score_q90", "rating_gap", "salary_gap"),

@@ -8,7 +8,7 @@ from facevalue.studies.modscan.settings import CITATION, NAME, SETTINGS, TITLE
 _REPRODUCE = Later(__package__, "reproduce")
 
 COMPARED = CellComparison(
-    measure="group_share",
+    measures=("group_share",),
     cells=("modality", "attribute", "scenario_kind", "instance", "group"),
     within=("modality", "attribute"),
     who=("group",),

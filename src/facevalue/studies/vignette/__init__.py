@@ -8,7 +8,7 @@ from facevalue.studies.vignette.settings import CITATION, NAME, SETTINGS, TITLE
 _REPRODUCE = Later(__package__, "reproduce")
 
 COMPARED = CellComparison(
-    measure="selection_frequency",
+    measures=("selection_frequency",),
     cells=("dimension", "paradigm", "contrast", "gender", "identity", "activity", "question"),
     needs=("identity",),
     within=("paradigm",),

@@ -8,7 +8,7 @@ from facevalue.studies.visbias.settings import CITATION, NAME, SETTINGS, TITLE
 _REPRODUCE = Later(__package__, "reproduce")
 _RATED = Later(__package__, "questionnaire")
 COMPARED = CellComparison(
-    measure="choice_share",
+    measures=("choice_share",),
     cells=("dimension", "group", "question", "choice"),
     within=("dimension",),
     who=("group",),

@@ -1,0 +1,110 @@
+"""Choice of what two runs are compared by: which measures both have, and which of their cells."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import label_columns
+from facevalue.measures.page_error import leads
+from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.study import Study
+
+
+def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[tuple[Measure, ...], CellComparison]:
+    """Say which measures two runs are compared by, and which labels name their cells.
+
+    Several are those of several scores, each by the labels that it has; `measure` is then one of the labels.
+    """
+    measures, compared = {measure.name: measure for measure in study.estimates.measures}, study.extras.compare
+
+    def shared(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if all((table["measure"] == name).any() for table in tables))
+
+    also = shared(compared.also)
+    names, families = shared(compared.measures), compared.families
+    if not names:
+        names, families = _leading(study, measures, tables)
+    if not names:
+        names, also = also, ()
+    if not names:
+        raise RunError(
+            f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
+            "nothing to compare."
+        )
+    compared = _named(replace(compared, measures=names, families=families, also=also), tables)
+    return tuple(measures[name] for name in names), compared
+
+
+def _leading(
+    study: Study, measures: dict[str, Measure], tables: tuple[pl.DataFrame, pl.DataFrame]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Signed measures of the first family that leads the page and has any in both tables, and names of its families."""
+    with_errors = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
+    for name in study.estimates.lead:
+        first, second = (table.filter(leads(pl.col("family"), (name,), table)) for table in with_errors)
+        of_both = first.filter(pl.col("measure").is_in(second["measure"].implode()))
+        names = [m for m in of_both["measure"].unique(maintain_order=True) if measures[m].signed]
+        if names:
+            families = of_both.filter(pl.col("measure").is_in(names))["family"].unique(maintain_order=True)
+            return tuple(names), tuple(families)
+    return (), ()
+
+
+def _named(compared: CellComparison, tables: Sequence[pl.DataFrame]) -> CellComparison:
+    """The same with the labels that name a cell: those declared, or all that a cell has."""
+    if compared.cells:
+        return compared
+    compared = replace(compared, deepest=True)
+    rows = pl.concat([rows_compared(table, compared) for table in tables], how="diagonal")
+    cells = tuple(name for name in label_columns(rows) if rows[name].null_count() < rows.height)
+    several = len(compared.measures) > 1
+    return replace(compared, cells=("measure", *cells) if several or not cells else cells)
+
+
+def rows_compared(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
+    """Rows of the measures that are compared."""
+    rows = table.filter(
+        pl.col("measure").is_in(compared.measures), *(pl.col(name).is_not_null() for name in compared.needs)
+    )
+    rows = rows.filter(pl.col("family").is_in(compared.families)) if compared.families else rows
+    return deepest(rows) if compared.deepest else rows
+
+
+def deepest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of the rows of each measure those that are broken down by as many labels as any."""
+    depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
+    return rows.filter(depth == depth.max().over("measure"))
+
+
+def finest(first: pl.DataFrame, second: pl.DataFrame, compared: CellComparison) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of the cells of each kind the finest that both tables have, each answer in one cell only.
+
+    What only one of the tables has stays in, to be named as such.
+    """
+    flags = [f"by_{name}" for name in (*compared.finer, *compared.pooled)]
+    if not flags:
+        return first, second
+    kind = list(compared.kinds)
+    kinds = [table.select(*kind, *flags).unique() for table in (first, second)]
+    shared = _first(kinds[0].join(kinds[1], on=[*kind, *flags], nulls_equal=True), compared)
+    out = []
+    for table, present in zip((first, second), kinds, strict=True):
+        alone = _first(present.join(shared, on=kind, how="anti", nulls_equal=True), compared)
+        out.append(table.join(pl.concat([shared, alone]), on=[*kind, *flags], how="semi", nulls_equal=True))
+    return out[0], out[1]
+
+
+def _first(kinds: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
+    finest = [pl.col(f"by_{name}") for name in compared.finer] + [~pl.col(f"by_{name}") for name in compared.pooled]
+    ordered = kinds.sort(*finest, descending=True)
+    return ordered.unique(list(compared.kinds), keep="first", maintain_order=True)
+
+
+def cells_of(estimates: pl.DataFrame, compared: CellComparison) -> pl.DataFrame:
+    """Labels of the cells that have a value, and by which of `finer` and `pooled` they are."""
+    flags = (pl.col(name).is_not_null().alias(f"by_{name}") for name in (*compared.finer, *compared.pooled))
+    rows = rows_compared(estimates, compared).filter(pl.col("value").is_not_null())
+    return rows.select(*compared.cells).with_columns(*flags)

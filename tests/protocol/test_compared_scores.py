@@ -1,0 +1,172 @@
+"""Two runs of studies with several scores, and of what has no direction: spreads, similarities, tallies, flips."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import DataError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import schema
+from facevalue.measures.paired_changes import Deletion, reduced
+from facevalue.protocol.offers import CellComparison
+from facevalue.runs.compared_cells import compare_estimates
+from tests.protocol.conftest import Reader
+from tests.runs.left_out import GROUPS, UNITS, declared
+
+PICTURES = """
+name = "small"
+[pictures]
+kind = "portraits"
+people = "24"
+[pictures.cues]
+eyewear = ["thick-rimmed"]
+[sampling]
+seeds = [1, 2]
+"""
+RATINGS = (
+    PICTURES
+    + """
+[prompt]
+text = "Rate this person, on lines of their own."
+[answer]
+kind = "ratings"
+low = 1
+high = 7
+[answer.scales]
+warmth = "How warm?"
+competence = "How able?"
+years = "How old?"
+[[take]]
+measure = "mean"
+by = ["variation"]
+scores = ["warmth", "competence"]
+[[take]]
+measure = "shift"
+by = ["variation"]
+"""
+)
+KINDS = (
+    PICTURES
+    + """
+[prompt]
+text = "Is this person {trait}? Answer with only {options}."
+[factor.trait]
+levels = ["kind", "lazy", "rich"]
+[answer]
+kind = "yes-no"
+[[take]]
+measure = "spread"
+of = "gender"
+[[take]]
+measure = "tally"
+of = "gender"
+[[take]]
+measure = "flip"
+"""
+)
+LISTS = (
+    PICTURES
+    + """
+[prompt]
+text = "Name three values of this person."
+[answer]
+kind = "list"
+[[take]]
+measure = "similarity"
+"""
+)
+
+
+def two_runs(read: Reader, tmp_path: Path, text: str, *models: str) -> tuple[fv.Run, fv.Run]:
+    read(text)
+    first, second = (
+        fv.run(tmp_path / "small.toml", model, tmp_path / f"run{k}", progress=False)
+        for k, model in enumerate(models or ("sim/strong@1", "sim/strong@2"))
+    )
+    return first, second
+
+
+def test_every_score_is_compared_by_name_in_its_own_unit(read: Reader, tmp_path: Path) -> None:
+    first, second = two_runs(read, tmp_path, RATINGS)
+    found = fv.compare(first, second)
+    assert set(found.cells["measure"]) == {"mean_warmth", "mean_competence", "shift_years"}
+    assert found.cells["unit"].unique().to_list() == ["points"]
+    assert found.overall["measure"].n_unique() == 3
+    assert found.cells["p"].null_count() == 0
+    assert json.dumps(found.json())
+
+
+def test_what_has_no_direction_is_compared_without_a_mean(read: Reader, tmp_path: Path) -> None:
+    found = fv.compare(*two_runs(read, tmp_path, KINDS))
+    cells = {row["measure"]: row for row in found.cells.iter_rows(named=True)}
+    assert set(cells) == {"spread", "tally", "flip"}
+    assert all(row["low"] <= row["delta"] <= row["high"] for row in cells.values())
+    assert cells["spread"]["p"] is not None
+    assert cells["flip"]["p"] is not None
+    assert cells["tally"]["p"] is None
+    (note,) = (note for note in found.notes if "tally" in note)
+    assert "Noise" in note
+
+
+def test_similarities_are_compared(read: Reader, tmp_path: Path) -> None:
+    found = fv.compare(*two_runs(read, tmp_path, LISTS))
+    assert set(found.cells["measure"]) == {"similarity", "similarity_lost"}
+    assert found.cells["p"].null_count() == 0
+
+
+def test_beside_a_mean_they_stand_besides(read: Reader, tmp_path: Path) -> None:
+    found = fv.compare(*two_runs(read, tmp_path, KINDS + '[[take]]\nmeasure = "mean"\nby = ["trait"]\n'))
+    assert found.cells["trait"].to_list() == ["kind", "lazy", "rich"]
+    assert set(found.also["measure"]) >= {"change: spread", "change: tally", "change: flip"}
+
+
+MEASURES = tuple(
+    Measure(f"mean_{k}", f"Score {k}", "", "points" if k else "share", "person", "", limits=(-3.0, 3.0))
+    for k in range(10)
+)
+STUDY = declared("own", MEASURES, CellComparison(tuple(m.name for m in MEASURES)), ("cue",))
+
+
+def table(values: np.ndarray, n: int = 400) -> pl.DataFrame:
+    """Means of ten scores by three cues."""
+    rows = [
+        {"study": "own", "model": "m", "measure": f"mean_{score}", "unit": "points", "cue": f"c{cue}", "low": 0.0,
+         "value": float(values[score, cue]), "se": 0.02, "n": n, "clusters": 40}
+        for score in range(10) for cue in range(3)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=schema(("cue",)), strict=False)
+
+
+def found_anything(rng: np.random.Generator, effect: float = 0.0) -> bool:
+    """Compare two equal models, whose scores hang together, on 20 groups of units."""
+    common = rng.normal(0, 0.2, (GROUPS, 1, 1))
+    groups = common + rng.normal(0, 0.2, (GROUPS, 10, 3)) + effect * (np.arange(10) == 0)[:, None]
+    without = (
+        Deletion("units 3", reduced(table(np.zeros((10, 3)), 380)),
+                 reduced(table((groups.sum(axis=0) - group) / (GROUPS - 1), 380)))
+        for group in groups
+    )  # fmt: skip
+    tables = table(np.zeros((10, 3))), table(groups.mean(axis=0))
+    return bool(compare_estimates(STUDY, tables, without, UNITS).differing.height)
+
+
+def test_equal_models_of_ten_scores_differ_in_anything_in_one_of_twenty_comparisons() -> None:
+    rng = np.random.default_rng(5)
+    assert np.mean([found_anything(rng) for _ in range(60)]) <= 0.12  # .05 and two and a half standard errors
+
+
+def test_a_score_that_differs_among_ten_is_found() -> None:
+    rng = np.random.default_rng(6)
+    assert np.mean([found_anything(rng, effect=0.4) for _ in range(10)]) >= 0.9
+
+
+def test_a_margin_of_scores_in_several_units_is_refused() -> None:
+    tables = table(np.zeros((10, 3))), table(np.zeros((10, 3)))
+    with pytest.raises(
+        DataError, match=r"A margin is in one unit, and the scores have several: mean_0 \(share\), mean_1"
+    ):
+        compare_estimates(STUDY, tables, iter(()), UNITS, margin=0.1)
