@@ -1,14 +1,18 @@
 """Run command lines as a user does."""
 
+import json
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from facevalue.cli import main
+from facevalue.cli.schema import printing_commands, schema
 
 
 class Outcome(NamedTuple):
@@ -20,6 +24,23 @@ class Outcome(NamedTuple):
 
 
 Command = Callable[..., Outcome]
+
+
+@cache
+def documents() -> dict[str, Draft202012Validator]:
+    """Schemas of all documents, by their format."""
+    types = {document for _, command in printing_commands() for document in command.documents()}
+    return {f"facevalue-{document.FORMAT}": Draft202012Validator(schema([document])) for document in types}
+
+
+def check_document(text: str) -> None:
+    """What a command prints with --json keeps to its schema, and is JSON as the standard has it."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    document = json.loads(text, parse_constant=refuse)
+    documents()[document["format"]].validate(document)
 
 
 @pytest.fixture
@@ -34,6 +55,8 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
             main()
         said = capsys.readouterr()
         code = end.value.code
+        if "--json" in args and said.out:
+            check_document(said.out)
         return Outcome(code if isinstance(code, int) else 0, said.out, said.err)
 
     return command

@@ -150,7 +150,8 @@ def run(
 ) -> Any:
     """A run without answers."""
     estimates = SimpleNamespace(measures=(SimpleNamespace(name=measure),))
-    declared = SimpleNamespace(name=study, estimates=estimates, options=options, version=1)
+    listed = pl.DataFrame({"path": ["a.png"]})
+    declared = SimpleNamespace(name=study, estimates=estimates, options=options, version=1, manifest=listed)
     made = SimpleNamespace(folder=Path(folder), study=declared, facts=Facts(model))
     return cast(StoredRun, made)
 
@@ -174,6 +175,13 @@ def test_what_differs_besides_the_pictures_is_said() -> None:
     assert "m and n" in models
     assert settings == "Settings that differ: pata, sample, seeds."
     assert differences(first, run("b", pata="list.txt")) == ()
+
+
+def test_where_the_same_pictures_lie_is_no_difference() -> None:
+    first, second = run("a", manifest="a/m.csv", root="/a"), run("b", manifest="b/m.csv", root="/b")
+    assert differences(first, second) == ()
+    second.study.manifest = pl.DataFrame({"path": ["b.png"]})
+    assert differences(first, second) == ("Settings that differ: manifest.",)
 
 
 def measure(name: str, unit: str = "probability", **more: Any) -> Measure:

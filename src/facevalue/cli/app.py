@@ -1,5 +1,6 @@
 """Entry point: commands in groups, and user errors as one message instead of a traceback."""
 
+import os
 import sys
 
 import click
@@ -19,6 +20,8 @@ GROUPS = {
     "Pictures, corpora, scripts": gather.COMMANDS,
 }
 """Commands by what a person does."""
+_COMPLETE = "_FACEVALUE_COMPLETE"
+"""Variable by which shells ask for completion."""
 FIRST = (
     ("studies", "which studies there are, and what each needs"),
     ("plan STUDY", "what it costs, before anything is spent"),
@@ -81,8 +84,10 @@ def app(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command line; its exit statuses are those of `Exit`."""
     try:
-        status = app(standalone_mode=False, prog_name="facevalue")
+        status = app(standalone_mode=False, prog_name="facevalue", complete_var=_COMPLETE)
     except FaceValueError as error:
+        if _COMPLETE in os.environ:
+            sys.exit(Exit.DONE)  # whoever completes a line has not finished it, and sees errors when it is given
         _fail(str(error), exit_of(error))
     except click.ClickException as error:
         error.show()

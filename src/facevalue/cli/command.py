@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 import click
 
 from facevalue.cli.exits import Exit
-from facevalue.cli.output import Output, write
+from facevalue.cli.output import Document, Output, write
 
 JSON = "as_json"
 
@@ -49,7 +49,7 @@ class Printing(click.Command):
         implementation: Callable[..., Output[Any]] = getattr(import_module(f"facevalue.cli.{module}"), function)
         return implementation
 
-    def documents(self) -> tuple[type, ...]:
+    def documents(self) -> tuple[type[Document], ...]:
         """Types of the documents that the command prints with `--json`."""
         (returned,) = get_args(get_type_hints(self.action())["return"])
         return get_args(returned) or (returned,)

@@ -1,5 +1,6 @@
 """Kinds of arguments: what the shell completes, and what is checked as soon as it is typed."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,15 @@ class MeasureName(_Text):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the measures that the estimates of the first run name."""
-        return completion.measures(incomplete, ctx.params.get("runs") or ())
+        return completion.measures(incomplete, ctx.params.get("runs") or ctx.args)
+
+
+class PathText(_Text):
+    """A text that may be a path."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Have the shell complete files."""
+        return [CompletionItem(incomplete, type="file")]
 
 
 class CommandName(_Text):
@@ -151,12 +160,12 @@ class NameList(click.ParamType[list[str]]):
     Parameters
     ----------
     levels:
-        Names that it may hold, as far as they are known.
+        Names that it may hold, as far as they are known; or a function that reads them.
     """
 
     name = "names"
 
-    def __init__(self, levels: tuple[str, ...] = ()) -> None:
+    def __init__(self, levels: tuple[str, ...] | Callable[[], Iterable[str]] = ()) -> None:
         self._levels = levels
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
@@ -169,7 +178,8 @@ class NameList(click.ParamType[list[str]]):
         """Complete the last name of the list."""
         before, comma, last = incomplete.rpartition(",")
         chosen = before.split(",")
-        names = [name for name in self._levels if name not in chosen]
+        levels = self._levels() if callable(self._levels) else self._levels
+        names = [name for name in levels if name not in chosen]
         return [
             CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in completion.starting(names, last)
         ]

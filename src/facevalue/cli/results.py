@@ -19,6 +19,7 @@ from facevalue.measures.base import Measure
 from facevalue.places import is_url
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
+from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.store.files import check_table
 
@@ -122,7 +123,8 @@ def measure(
             for tally in tallies.values()
         ]
         page = page_of(opened[0].study)
-        yield summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies)
+        named_estimates = renamed(estimates, names_for_people(opened))
+        yield summary(named_estimates, opened[0].measures, page=page, exact=exact, replies=replies)
 
     def document() -> MeasureDocument:
         measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)

@@ -57,9 +57,9 @@ class RunDocument(Document):
     """Of those asked: re-asks of trials without a valid answer."""
     seconds: float
     """From the first request to the last shard."""
-    prompt_tokens: int
-    completion_tokens: int
-    """Of those asked, as far as the model says."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    """Of those asked; null where the model doesn't say."""
     cost: float | None
     """What those tokens cost; null if no price was given."""
     complete: bool
@@ -134,8 +134,11 @@ def _ran(prepared: Prepared, model: str, begin: Callable[[Progress], RunSummary]
     status = _status(prepared, summary, console)
     if status is Exit.DONE or (status is Exit.INCOMPLETE and summary.errors < summary.requests):
         _say(console, f"Report: facevalue report {folder}")
-    facts = {field.name: getattr(summary, field.name) for field in fields(RunSummary) if field.name != "warnings"}
-    document = RunDocument(str(folder), prepared.study.name, model, status is not Exit.REFUSED, **facts)
+    facts: dict[str, Any] = {
+        field.name: getattr(summary, field.name) for field in fields(RunSummary) if field.name != "warnings"
+    }
+    counted: dict[str, Any] = {name: facts.pop(name) or None for name in ("prompt_tokens", "completion_tokens")}
+    document = RunDocument(str(folder), prepared.study.name, model, status is not Exit.REFUSED, **facts, **counted)
     return Output(document, status=status)
 
 

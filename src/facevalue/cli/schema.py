@@ -168,9 +168,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 def print_schema(command: Sequence[str]) -> None:
     """Print the schema of a command, or which commands have one."""
-    from facevalue.cli.app import app  # noqa: PLC0415 - it imports this command
-
-    commands = dict(_commands(app))
+    commands = dict(printing_commands())
     if not command:
         click.echo(printable("\n".join(commands)))
         return
@@ -180,10 +178,16 @@ def print_schema(command: Sequence[str]) -> None:
     click.echo(printable(json.dumps(schema(commands[name].documents()), indent=2)))
 
 
-def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, Printing | StudyGroup]]:
+def printing_commands() -> Iterator[tuple[str, Printing | StudyGroup]]:
     """Commands that print a document, by what is typed."""
+    from facevalue.cli.app import app  # noqa: PLC0415 - it imports `facevalue schema`
+
+    yield from _within(app, "")
+
+
+def _within(group: click.Group, before: str) -> Iterator[tuple[str, Printing | StudyGroup]]:
     for name, command in group.commands.items():
         if isinstance(command, Printing | StudyGroup):
             yield before + name, command
         elif isinstance(command, click.Group):
-            yield from _commands(command, f"{before}{name} ")
+            yield from _within(command, f"{before}{name} ")

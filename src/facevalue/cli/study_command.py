@@ -9,7 +9,8 @@ from click.shell_completion import CompletionItem
 from facevalue.cli import completion
 from facevalue.cli.command import Printing
 from facevalue.cli.exits import Exit
-from facevalue.cli.params import NameList
+from facevalue.cli.output import Document
+from facevalue.cli.params import NameList, PathText
 
 if TYPE_CHECKING:
     from facevalue.protocol.settings import Setting
@@ -43,7 +44,7 @@ class StudyGroup(click.Group):
         ctx.meta[_OUTSIDE.opts[0]] = _OUTSIDE.opts[0] in args
         return super().resolve_command(ctx, args)
 
-    def documents(self) -> tuple[type, ...]:
+    def documents(self) -> tuple[type[Document], ...]:
         """Types of the documents that the command prints with `--json`."""
         return Printing(self.name or "", self._action).documents()
 
@@ -101,7 +102,7 @@ def _option(setting: "Setting") -> click.Option:
     elif isinstance(default, list):
         kind, default = NameList(setting.levels), ",".join(default)
     else:
-        kind = type(default)
+        kind = PathText() if default == "" else type(default)  # what is empty by default is a file or folder
     return click.Option(
         [f"--{setting.name.replace('_', '-')}", setting.name],
         type=None if kind is bool else kind,

@@ -118,10 +118,12 @@ class Protocol:
 
             columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.takes)
             object.__setattr__(self, "columns", columns)
-        factors = (factor.name for ask in self.asks.values() for factor in ask.named_factors)
-        chosen = list(dict.fromkeys([*(["task"] if self.tasks else []), *factors]))
+        levels = {"task": tuple(self.tasks)} if self.tasks else {}
+        for factor in (factor for ask in self.asks.values() for factor in ask.named_factors):
+            levels[factor.name] = tuple(dict.fromkeys((*levels.get(factor.name, ()), *factor.levels)))
+        chosen = list(levels)
         if not self.settings:
-            choices = (Setting(name, f"Only these levels of {name}.", []) for name in chosen)
+            choices = (Setting(name, f"Only these levels of {name}.", [], levels=levels[name]) for name in chosen)
             sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *choices, *sampling))
         names = [setting.name for setting in self.settings]

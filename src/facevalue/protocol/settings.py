@@ -1,7 +1,7 @@
 """Settings: what a study lets its user choose, and readers of the choices that check them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from os import PathLike
@@ -40,7 +40,8 @@ class Setting:
     earlier:
         What it was called in runs that were made before it was renamed; empty if it never was.
     levels:
-        Names that a list may hold, for the shell to complete; empty where they are not known before a study is built.
+        Names that a list may hold, for the shell to complete, or a function that reads them from a table; none where
+        they are not known before a study is built.
     published:
         Default of the published study, where a file that is like it states another; else None.
     place:
@@ -60,7 +61,7 @@ class Setting:
     excludes: tuple[str, ...] = ()
     formerly: OptionValue | None = None
     earlier: str = ""
-    levels: tuple[str, ...] = ()
+    levels: tuple[str, ...] | Callable[[], Iterable[str]] = ()
     published: OptionValue | None = None
     place: str = ""
 

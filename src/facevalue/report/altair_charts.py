@@ -11,10 +11,10 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
-from facevalue.report.collect import short_names
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.runs.joined import study_of
+from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import StoredRun
 
 if TYPE_CHECKING:
@@ -177,7 +177,6 @@ def view_of(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
     """Estimates of runs as a report's page words them."""
     study = study_of(runs)
     page = page_of(study)
-    names = short_names([run.model for run in runs if not run.facts.name])
-    renamed = estimates.with_columns(pl.col("model").replace(names))
-    numbers = EstimateIndex(renamed, [names.get(run.model, run.model) for run in runs], reading(page))
+    names = names_for_people(runs)
+    numbers = EstimateIndex(renamed(estimates, names), [names[run.model] for run in runs], reading(page))
     return View(numbers, Titles(page.titles, study.about.titles), runs[0].measures, conditions=page.conditions)

@@ -19,6 +19,7 @@ from facevalue.report.stored.questions import questions
 from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_differences import ModelDifferences
+from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
@@ -43,10 +44,7 @@ def gather(
     """Collect everything a report shows."""
     study = study_of(runs)
     page = page_of(study)
-    user_names = {run.model for run in runs if run.facts.name}  # what users called their runs stays as it is
-    names = short_names([run.model for run in runs if run.model not in user_names]) | {
-        name: name for name in user_names
-    }
+    names = names_for_people(runs)
     plain, rows = [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null())
     stored_examples = examples(page, plain, rows)
     return ReportData(
@@ -61,9 +59,7 @@ def gather(
             tuple((left.what, left.why) for left in study.planned.left_out),
         ),
         runs=tuple(_facts(run, tallies[str(run.folder)], names[run.model]) for run in runs),
-        estimates=estimates.with_columns(
-            pl.col(name).replace(names) for name in ("model", "other_model") if name in estimates.columns
-        ),
+        estimates=renamed(estimates, names),
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
@@ -86,27 +82,6 @@ def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
         return None
     demo_study = run.protocol.study(offer.options)
     return (offer, run.study) if demo_study.options == run.study.options else None
-
-
-def short_names(models: Sequence[str]) -> dict[str, str]:
-    """Shorten names of models for pages: without a server's address or a file's folders, as long as they differ.
-
-    >>> short_names(["http://10.0.0.7:8000/v1#org/gemma", "replay/runs/old/table.parquet", "sim/default"])
-    {'http://10.0.0.7:8000/v1#org/gemma': 'gemma', 'replay/runs/old/table.parquet': 'table (replayed)', \
-'sim/default': 'sim/default'}
-    """
-    short = {model: _short(model) for model in models}
-    return {model: name if list(short.values()).count(name) == 1 else model for model, name in short.items()}
-
-
-def _short(model: str) -> str:
-    kind, _, rest = model.partition("/")
-    last = rest.rstrip("/").rpartition("/")[2]
-    if kind in ("http:", "https:"):
-        return rest.rpartition("#")[2].rpartition("/")[2] or model
-    if kind == "replay" and last:
-        return f"{last.removesuffix('.parquet').removesuffix('.csv').removesuffix('.table')} (replayed)"
-    return last if kind in ("hf", "openai", "vllm") and last else model
 
 
 def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:

@@ -30,8 +30,9 @@ from facevalue.runs.compared_cells import (
     judged_together,
 )
 from facevalue.runs.correlations import correlations
+from facevalue.runs.model_names import short_names
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
-from facevalue.store.files import ROOTS
+from facevalue.store.files import LISTS, ROOTS
 
 _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
@@ -177,13 +178,17 @@ def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     out = []
     first_model, second_model = first.facts.model, second.facts.model
     if first_model != second_model:
-        out.append(f"The models differ: {first_model} and {second_model}. The deltas are those of models, too.")
+        names = short_names((first_model, second_model))
+        models = " and ".join(names.values())
+        out.append(f"The models differ: {models}. The deltas are those of models, too.")
     settings: list[Mapping[str, Any]] = [
         {**run.study.options, "sample": run.facts.sample, "sample seed": run.facts.seed, "version": run.study.version}
         for run in (first, second)
     ]
-    names = dict.fromkeys(name for name in (*settings[0], *settings[1]) if name not in ROOTS)
-    differing = [name for name in names if settings[0].get(name) != settings[1].get(name)]
+    alike = first.study.manifest.equals(second.study.manifest)
+    places = {*ROOTS, *(LISTS if alike else ())}  # where pictures lie is no setting if they are the same
+    options = dict.fromkeys(name for name in (*settings[0], *settings[1]) if name not in places)
+    differing = [name for name in options if settings[0].get(name) != settings[1].get(name)]
     if differing:
         out.append(f"Settings that differ: {', '.join(differing)}.")
     return tuple(out)

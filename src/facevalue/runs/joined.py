@@ -10,7 +10,7 @@ from facevalue.runs.course import Followed, untimed
 from facevalue.runs.judged import read_judgments
 from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
-from facevalue.store.files import ROOTS
+from facevalue.store.files import LISTS, ROOTS
 
 _NAMES = "To set them side by side, give each a name: before={} after={}, or `--name` when they are run."
 Parts = Mapping[str, Sequence[StoredRun]]
@@ -70,7 +70,7 @@ def _refuse_twice(run: StoredRun, earlier: StoredRun, shared: set[str]) -> None:
 
 def _check_same(run: StoredRun, reference: StoredRun, apart: Sequence[str]) -> None:
     study, reference_study = run.study, reference.study
-    names = {*study.options, *reference_study.options} - {*ROOTS, *apart}
+    names = {*study.options, *reference_study.options} - {*ROOTS, *LISTS, *apart}
     differing = [name for name in names if study.options.get(name) != reference_study.options.get(name)]
     if study.name != reference_study.name or differing or not study.manifest.equals(reference_study.manifest):
         differences = ", ".join(sorted(differing)) or "the study or its images"

@@ -16,6 +16,8 @@ PICTURES = "pictures"
 """Folder of a run whose pictures are shown without being named."""
 ROOTS = ("root", "scenes", "species_root")
 """Options of studies that say where the user's own pictures lie."""
+LISTS = ("manifest", "folder", "folders")
+"""Options that say where lists or folders of pictures are; what they list is in a run's own table of pictures."""
 LOCK = ".lock"
 ASIDE = ".tmp"
 """Ends the name of a file that is still being written; readers ignore such files."""

@@ -30,6 +30,7 @@ SETTINGS = (
         f"Only these prompts, or all ({','.join((*_OPEN, *_RATINGS))}); the paper's five main ones and its ratings by "
         "default.",
         [],
+        levels=(ALL, *_OPEN, *_RATINGS),
     ),
     Setting("subset", "Only these subsets (race-gender, physical-gender, physical-race, or your own).", []),
     Setting("occupation", "Only these occupations.", []),

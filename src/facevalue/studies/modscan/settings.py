@@ -31,11 +31,22 @@ _OWN = ("utkface", "fairface", "manifest", "composed")
 _SEES, _NAMES = ("modality=vision",), ("modality=language",)
 _ANY = ("utkface", "fairface", "composed")
 
+
+def _instances() -> list[str]:
+    """What is asked about, of all kinds."""
+    return [i.name for i in instances()]
+
+
 SETTINGS = (
-    Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", []),
-    Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", []),
-    Setting("scenarios", f"Only these kinds of scenarios ({','.join(KINDS)}).", [], earlier="kinds"),
-    Setting("instances", "Only these occupations, descriptors and persona traits, such as nurse,thug.", []),
+    Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", [], levels=MODALITIES),
+    Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", [], levels=ATTRIBUTES),
+    Setting("scenarios", f"Only these kinds of scenarios ({','.join(KINDS)}).", [], earlier="kinds", levels=KINDS),
+    Setting(
+        "instances",
+        "Only these occupations, descriptors and persona traits, such as nurse,thug.",
+        [],
+        levels=_instances,
+    ),
     Setting("prompts", "Prompts as the paper prints them, or as the authors' code asks them.", WORDINGS[0], WORDINGS),
     Setting(
         "style",

@@ -2,6 +2,7 @@
 
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.stimuli.base import Kind
+from facevalue.studies.stylisticbias.tables import grid, scenarios
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -11,6 +12,23 @@ CITATION = (
 
 OWN = ("manifest", "folders")
 """Settings that show pictures which are not drawn."""
+
+
+def _attributes() -> list[str]:
+    """Attributes of the grid."""
+    return list(dict.fromkeys(v.attribute for v in grid()))
+
+
+def _variations() -> list[str]:
+    """Variations of the grid."""
+    return list(dict.fromkeys(v.name for v in grid()))
+
+
+def _scenarios() -> list[str]:
+    """Scenarios of Table 1."""
+    return [s.name for s in scenarios()]
+
+
 SETTINGS = (
     Setting(
         "faces",
@@ -39,9 +57,24 @@ SETTINGS = (
         "full-body",
         ("full-body", "portrait"),
     ),
-    Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
-    Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
-    Setting("scenarios", "Only these scenarios (wealthy,trustworthy ...); all 25 by default.", []),
+    Setting(
+        "attributes",
+        "Only these attributes (hair_color,eyewear ...); all by default.",
+        [],
+        levels=_attributes,
+    ),
+    Setting(
+        "variations",
+        "Only these variations (full-beard,sunglasses ...); all by default.",
+        [],
+        levels=_variations,
+    ),
+    Setting(
+        "scenarios",
+        "Only these scenarios (wealthy,trustworthy ...); all 25 by default.",
+        [],
+        levels=_scenarios,
+    ),
     Setting(
         "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
     ),

@@ -22,13 +22,50 @@ PAPER, TWO, RELEASED = PROMPTS
 
 OWN = ("manifest", "folder", "pata")
 """Settings that show pictures which are not drawn."""
+
+
+def _identities() -> list[str]:
+    """The identities of all dimensions."""
+    return list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name)))
+
+
+def _dimensions() -> list[str]:
+    """The eight dimensions."""
+    return [d.name for d in dimensions()]
+
+
+def _activities() -> list[str]:
+    """The 75 activities."""
+    return [activity.name for activity in activities()]
+
+
 SETTINGS = (
-    Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", []),
-    Setting("dimension", "Only these dimensions (ability,age,gender,nationality,race,religion ...).", []),
-    Setting("contrast", "Only these picture pairs (identity,activity,identity-activity,portrait).", []),
-    Setting("gender", "Only pairs of this gender (male,female).", []),
-    Setting("identity", "Only these identities (old,young,doctor ...); at least two of a dimension.", []),
-    Setting("activity", "Only these activities (cooking,programming ...).", []),
+    Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", [], levels=PARADIGMS),
+    Setting(
+        "dimension",
+        "Only these dimensions (ability,age,gender,nationality,race,religion ...).",
+        [],
+        levels=_dimensions,
+    ),
+    Setting(
+        "contrast",
+        "Only these picture pairs (identity,activity,identity-activity,portrait).",
+        [],
+        levels=CONTRASTS,
+    ),
+    Setting("gender", "Only pairs of this gender (male,female).", [], levels=GENDERS),
+    Setting(
+        "identity",
+        "Only these identities (old,young,doctor ...); at least two of a dimension.",
+        [],
+        levels=_identities,
+    ),
+    Setting(
+        "activity",
+        "Only these activities (cooking,programming ...).",
+        [],
+        levels=_activities,
+    ),
     Setting(
         "drawings",
         "What is shown: the part of the study that FaceValue can draw, or nothing (plans, text, simulated models).",
@@ -103,7 +140,7 @@ def selection(
         "dimension": [] if shown_identities else [d.name for d in dimensions()],
         "contrast": CONTRASTS,
         "gender": GENDERS,
-        "identity": shown_identities or list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name))),
+        "identity": shown_identities or _identities(),
         "activity": shown_activities or [activity.name for activity in activities()],
         "wording": WORDINGS,
         "reference": REFERENCES,

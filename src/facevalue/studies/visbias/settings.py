@@ -29,9 +29,22 @@ OWN = ("folder", "manifest")
 """Settings that show pictures which are not drawn."""
 QUESTIONS, PEOPLE = ("task=mcq", "task=yesno"), ("task=mcq", "task=yesno", "task=description")
 FORMS = ("task=form", "task=text-form")
+
+
+def _questions() -> list[str]:
+    """Questions with choices."""
+    return [q.name for q in choice_questions()]
+
+
 SETTINGS = (
-    Setting("task", f"Only these tasks ({','.join(TASKS)}).", []),
-    Setting("question", f"Only these questions ({','.join(q.name for q in choice_questions())}).", [], needs=QUESTIONS),
+    Setting("task", f"Only these tasks ({','.join(TASKS)}).", [], levels=TASKS),
+    Setting(
+        "question",
+        f"Only these questions ({','.join(q.name for q in choice_questions())}).",
+        [],
+        needs=QUESTIONS,
+        levels=_questions,
+    ),
     Setting(
         "prompts",
         "Questions as the paper prints them (ours where it prints none), or as the authors' released code asks them.",

@@ -1,0 +1,104 @@
+"""Completion as shells ask for it: by environment variables, with the words typed so far."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from facevalue.cli.completion import SIMULATED
+from facevalue.models.sim import PRESETS
+from tests.cli.conftest import Command
+
+Complete = Callable[..., list[str]]
+HEAVY = {"numpy", "polars", "scipy", "rich", "pyarrow"}
+SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+
+
+@pytest.fixture
+def complete(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> Complete:
+    """What the shell is offered for the last of some words."""
+
+    def completed(*words: str, shell: str = "zsh") -> list[str]:
+        monkeypatch.setenv("_FACEVALUE_COMPLETE", f"{shell}_complete")
+        monkeypatch.setenv("COMP_WORDS", " ".join(["facevalue", *words]))
+        monkeypatch.setenv("COMP_CWORD", str(len(words)) if shell != "fish" else words[-1])
+        outcome = facevalue()
+        monkeypatch.delenv("_FACEVALUE_COMPLETE")
+        assert outcome.err == ""
+        lines = outcome.out.splitlines()
+        return lines[1::3] if shell == "zsh" else [line.partition(",")[2].partition("\t")[0] for line in lines]
+
+    return completed
+
+
+def test_commands_and_studies_are_completed(complete: Complete) -> None:
+    assert complete("me") == ["measure"]
+    assert complete("manifest", "") == ["check", "init"] or complete("manifest", "") == ["init", "check"]
+    assert complete("plan", "sty") == ["stylisticbias"]
+    assert set(complete("calibrate", "vi")) == {"vignette", "visbias"}
+    assert complete("prompts", "vi") == ["vignette"]
+    assert complete("schema", "mea") == ["measure"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_is_answered(complete: Complete, shell: str) -> None:
+    assert complete("run", "modsc", shell=shell) == ["modscan"]
+
+
+def test_files_of_ones_own_studies_and_their_settings_are_completed(facevalue: Command, complete: Complete) -> None:
+    assert facevalue("new", "mine.toml").status == 0
+    assert complete("plan", "mi") == ["mine.toml"]
+    assert "--seeds" in complete("plan", "mine.toml", "--see")
+    facevalue("new", "my-gras.toml", "--like", "gras")
+    assert complete("plan", "my-gras.toml", "--trait", "crue") == ["cruel"]
+
+
+def test_settings_and_their_levels_are_completed(complete: Complete) -> None:
+    assert complete("run", "stylisticbias", "--scen") == ["--scenarios"]
+    assert complete("run", "stylisticbias", "--grid", "k") == ["kept"]
+    assert "eyewear" in complete("plan", "stylisticbias", "--attributes", "eye")
+    assert "eyewear,makeup" in complete("plan", "stylisticbias", "--attributes", "eyewear,ma")
+    assert complete("plan", "stylisticbias", "--attributes", "eyewear,eye") == []
+
+
+def test_models_are_completed(complete: Complete) -> None:
+    assert tuple(PRESETS) == SIMULATED
+    assert complete("run", "stylisticbias", "--model", "sim/n") == ["sim/null"]
+    assert {"reference", "reference/bias-0"} <= set(complete("run", "stylisticbias", "--model", "ref"))
+    assert {"http://127.0.0.1:8000/v1#", "hf/"} <= set(complete("judge", "--model", "h"))
+    Path("weights/llava").mkdir(parents=True)
+    assert complete("run", "stylisticbias", "--model", "hf/weights/l") == ["hf/weights/llava/"]
+    assert complete("annotate", "x", "--scorer", "judge/sim/n") == ["judge/sim/null"]
+    assert complete("plan", "stylisticbias", "--with", "cip") == ["cipher"]
+    assert complete("calibrate", "--model", "pl") == ["planted"]
+
+
+def test_run_folders_are_completed(facevalue: Command, complete: Complete) -> None:
+    assert facevalue("run", "stylisticbias", *SMALL, "--model", "sim/default").status == 0
+    Path("runs/other").mkdir()
+    run = "runs/stylisticbias-sim-default"
+    assert complete("measure", "") == [run]
+    assert complete("report", "runs/") == [run]
+    assert complete("compare", "before=runs/st") == [f"before={run}"]
+    assert complete("status", "runs/oth") == ["runs/oth"], "the shell completes folders"
+    facevalue("measure", run)
+    assert complete("measure", run, "--explain", "sbs")[0] == "sbs"
+
+
+@pytest.mark.parametrize("words", ["nonsense ", "plan nostudy --", "run none.toml --", "measure --explain x"])
+def test_nothing_is_said_of_what_is_unknown(facevalue: Command, complete: Complete, words: str) -> None:
+    complete(*words.split(" "))
+
+
+@pytest.mark.parametrize("words", ["facevalue me", "facevalue compare runs/", "facevalue run sty", "facevalue --help"])
+def test_nothing_that_computes_is_imported(tmp_path: Path, words: str) -> None:
+    code = "import sys, atexit; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules))); "
+    code += f"sys.argv = {words.split()!r}; from facevalue.cli import main; main()"
+    variables = {"_FACEVALUE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    environment = {**os.environ, **({} if "--help" in words else variables)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert HEAVY & set(done.stderr.split()) == set()

@@ -1,0 +1,95 @@
+"""Exit statuses: one table for all commands."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from facevalue.cli.exits import Exit
+from facevalue.cli.schema import printing_commands
+from tests.cli.conftest import Command
+
+SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+NOWHERE = "http://127.0.0.1:9/v1#x"
+RUN = ("run", "stylisticbias", *SMALL)
+
+
+def test_the_documentation_has_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert [int(status) for status in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [
+        status.value for status in Exit
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in printing_commands()])
+def test_every_command_tells_wrong_usage_and_help(facevalue: Command, name: str) -> None:
+    study = ("stylisticbias",) if name in ("plan", "run") else ()
+    command = (*name.split(), *study)
+    assert facevalue(*command, "--help").status == Exit.DONE
+    wrong = facevalue(*command, "--nonsense")
+    assert wrong.status == Exit.USAGE
+    assert "No such option" in wrong.err
+    assert wrong.out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (("studies",), Exit.DONE),
+        (("measure", "nowhere"), Exit.REFUSED),
+        (("report", "nowhere"), Exit.REFUSED),
+        (("compare", "nowhere", "nowhere2"), Exit.REFUSED),
+        (("export", "nowhere", "--out", "x.csv"), Exit.REFUSED),
+        (("status", "nowhere"), Exit.REFUSED),
+        (("verify", "nowhere"), Exit.REFUSED),
+        (("annotate", "nowhere"), Exit.REFUSED),
+        (("judge", "nowhere", "--model", "sim/default"), Exit.REFUSED),
+        (("questionnaire", "nowhere", "--out", "x.csv"), Exit.REFUSED),
+        (("attention", "nowhere", "--trials", "1", "--out", "x"), Exit.REFUSED),
+        (("manifest", "check", "nowhere.csv"), Exit.REFUSED),
+        (("manifest", "init", "nowhere"), Exit.REFUSED),
+        (("corpus", "nowhere.jsonl", "--text", "text"), Exit.REFUSED),
+        (("plan", "nowhere.toml"), Exit.REFUSED),
+        (("reproduce", "gras", "--data", "nowhere"), Exit.REFUSED),
+        ((*RUN, "--model", "sim/refuser"), Exit.REFUSED),
+        ((), Exit.DONE),
+        (("nonsense",), Exit.USAGE),
+        (("studies", "nonsense"), Exit.USAGE),
+        (("new", "x.toml", "--like", "nonsense"), Exit.USAGE),
+        (("new", "x.txt"), Exit.USAGE),
+        (("plan", "stylisticbias", "--root", "x"), Exit.USAGE),
+        (("manifest", "check", "x.csv", "--for", "nonsense"), Exit.USAGE),
+        (("prompts", "visbias", "--out", "x.csv"), Exit.USAGE),
+        (("reproduce", "visbias"), Exit.USAGE),
+        (("calibrate", "--sizes", "0"), Exit.USAGE),
+        (("fetch", "nowhere", "--out", "x"), Exit.USAGE),
+        ((*RUN, "--model", "nonsense"), Exit.USAGE),
+        ((*RUN, "--model", "sim/default", "--rpm", "0"), Exit.USAGE),
+        ((*RUN, "--model", NOWHERE, "--retries", "0"), Exit.INCOMPLETE),
+    ],
+)  # fmt: skip
+def test_each_status_means_the_same(facevalue: Command, args: tuple[str, ...], status: Exit) -> None:
+    outcome = facevalue(*args)
+    assert outcome.status == status, outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_an_interrupt_ends_any_command_with_its_own_status(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(study: str | None) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("facevalue.cli.studies.studies", interrupted)
+    outcome = facevalue("studies")
+    assert (outcome.status, outcome.err.strip()) == (Exit.INTERRUPTED, "Error: Stopped.")
+
+
+def test_a_reader_that_ends_first_is_no_error() -> None:
+    code = "import sys; sys.argv = ['facevalue', 'schema', 'measure']; from facevalue.cli import main; main()"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.close()
+        said = command.stderr.read()
+    assert (command.returncode, said) == (Exit.PIPE_CLOSED, b"")
