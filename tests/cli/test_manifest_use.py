@@ -134,3 +134,60 @@ def test_no_picture_is_opened_to_find_out_what_would_be_shown(tmp_path: Path) ->
     file.write_text("path,age,gender,race\nno.png,25,female,White\nneither.png,25,male,White\n")
     result = check_manifest(file, studies.published("modscan"), pictures=False)
     assert (result.faults, result.use.used if result.use else 0) == ([], 2)
+
+
+def test_a_list_of_names_that_say_nothing_has_all_columns_to_fill_in(facevalue: Command) -> None:
+    for number in range(4):
+        draw(f"p/IMG_{number:04}.png")
+    begun = facevalue("manifest", "init", "p", "--for", "visbias")
+    assert Path("p/manifest.csv").read_text().splitlines()[0] == "path,occupation,race,gender,skin_tone"
+    assert "Note: no factors: pictures cannot be compared by anything." in begun.out
+    for study, says in (
+        ("counterfactuals", "nothing says what the pictures show: fill in some of group, physical, race, gender"),
+        ("gras", "nothing says what the pictures show: fill in some of gender, race, age, skin_tone"),
+        ("blinded", "'scene' is empty (4 rows)"),
+        ("beyond-demographics", "the column 'category' (estimates are broken down by it) is empty in all rows"),
+    ):
+        begun = facevalue("manifest", "init", "p", "--for", study, "--overwrite")
+        assert begun.status == 1
+        assert says in begun.out
+
+
+def test_words_that_are_nearly_those_of_a_study_are_named(facevalue: Command) -> None:
+    for who in ("femal asian 25", "male asian 25", "male balck 25"):
+        draw(f"p/{who}.png")
+    begun = facevalue("manifest", "init", "p", "--for", "modscan")
+    assert "Not understood, and perhaps misspelt: femal (female?), balck (black?)." in begun.out
+
+
+def test_paths_that_are_meant_from_elsewhere_or_misspelt_are_said(facevalue: Command) -> None:
+    draw("p/ann/base.png")
+    draw("p/ann/cap.png")
+    header = "path,identity,attribute,variation\n"
+    Path("p/m.csv").write_text(f"{header}p/ann/base.png,a,,\np/ann/cap.png,a,accessories,cap\n")
+    done = facevalue("manifest", "check", "p/m.csv", "--for", "stylisticbias")
+    assert "paths are read from p, and are meant from .: add --root ." in done.out
+    assert facevalue("manifest", "check", "p/m.csv", "--for", "stylisticbias", "--root", ".").status == 0
+    Path("p/m.csv").write_text(f"{header}ann\\base.png,a,,\nann/Cap.PNG,a,accessories,cap\n")
+    done = facevalue("manifest", "check", "p/m.csv", "--for", "stylisticbias")
+    assert "row 1  ann\\base.png; is ann/base.png meant?" in done.out
+    assert "row 2  ann/Cap.PNG; is ann/cap.png meant?" in done.out
+
+
+def test_a_mistake_in_one_set_does_not_hide_the_others(facevalue: Command) -> None:
+    for number, who in product(range(6), PEOPLE):
+        draw(f"p/set0{number}/{who} cook.png")
+    draw("p/set01/black man cook 2.png")
+    begun = facevalue("manifest", "init", "p", "--for", "counterfactuals")
+    assert "set: set01 5, set00 4" in begun.out
+    assert "set01 has Black male more than once" in begun.out
+
+
+def test_what_spreadsheets_leave_behind_is_passed_over(facevalue: Command) -> None:
+    draw("a.png")
+    Path("m.csv").write_text("path,gender,,\na.png,male,,\n,,,\n\n")
+    assert "1 picture of 1 identity; factors: gender" in facevalue("manifest", "check", "m.csv").out
+    Path("m.csv").write_text("path,gender,,age\na.png,male,,9\n")
+    assert "column 3 has no name" in facevalue("manifest", "check", "m.csv").out
+    Path("m.csv").write_text("path,gender,\na.png,male,tall\n")
+    assert "column 3 or one after it has no name, and is not empty" in facevalue("manifest", "check", "m.csv").out

@@ -126,6 +126,8 @@ def init(folder: Path, study: str | None, out: Path | None, overwrite: bool) -> 
     def text() -> Iterator[str]:
         yield from _guesses(guessed, to, needed, document.missing)
         yield from _use(result.use, protocol, in_detail=False)
+        for warning in result.warnings:
+            yield f"Note: {warning}."
         if result.faults:
             yield "A run would refuse it as it is:"
             yield from _listed(result.faults)
@@ -260,6 +262,9 @@ def _guesses(guess: Guess, to: Path, needed: Sequence[str], missing: Sequence[st
         listed = ", ".join(guess.unknown[:LEVELS]) + (" ..." if len(guess.unknown) > LEVELS else "")
         also = ", ".join(name for name in needed if any(not r.get(name) for r in guess.rows))
         yield f"Unknown to the study, so taken as cues of your own: {listed}. Fill in their {also or 'levels'}."
+    if guess.misspelt:
+        listed = ", ".join(f"{word} ({meant}?)" for word, meant in list(guess.misspelt.items())[:LEVELS])
+        yield f"Not understood, and perhaps misspelt: {listed}."
     for name, (count, example) in guess.unsure.items():
         yield f"Ambiguous, so left empty: {name} of {count:,}, such as {example}."
     for reason, (count, example) in guess.left_out.items():

@@ -242,10 +242,11 @@ class Listed:
         out = [Column(key, _MEANINGS[key], needed=needed, filled=True, role="unit")] if key != "image" else []
         if self.cue:
             base = f"{self.base!r} in" if self.base else "empty for"
-            meaning = f"what differs within the {UNITS[key]}; {base} the base picture"
+            meaning, base_level = f"what differs within the {UNITS[key]}; {base} the base picture", self.base
             if self.base == NO_PICTURE:
                 meaning = f"what differs within the {UNITS[key]}, and is compared with the question without a picture"
-            out.append(Column(self.cue, meaning, needed=True, filled=bool(self.base), role="cue", base=self.base))
+                base_level = ""
+            out.append(Column(self.cue, meaning, needed=True, filled=bool(self.base), role="cue", base=base_level))
         return tuple(out)
 
     def sets(self, table: pl.DataFrame) -> Sets:

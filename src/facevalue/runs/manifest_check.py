@@ -15,11 +15,14 @@ from facevalue.runs.manifest_use import ManifestUse, use_of
 from facevalue.runs.picture_warnings import warnings_of
 from facevalue.stimuli.columns import FORM, Column, misspelled
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
+from facevalue.stimuli.folders import nearest_file
 from facevalue.stimuli.images import FileSource, image_files
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.picture_facts import facts_of
 from facevalue.types import OptionValue
 
+MOST_HINTS = 20
+"""Missing files for which the nearest one is looked for."""
 MOST_LEVELS = 10_000
 """Columns with more levels than this are not searched for two spellings of one."""
 
@@ -91,10 +94,14 @@ def _unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
 
 
 def _empty(frame: pl.DataFrame, columns: Sequence[Column]) -> Iterator[Fault]:
-    """Columns that the study needs and that hold nothing."""
+    """Columns that the study needs and that hold nothing; or that none of its columns holds anything."""
+    filled = {name for name in frame.columns if frame[name].null_count() < frame.height}
     for column in columns:
-        if column.needed and column.name in frame.columns and frame[column.name].null_count() == frame.height:
+        if column.needed and column.name in frame.columns and column.name not in filled:
             yield Fault(f"the column {column.name!r} ({column.meaning}) is empty in all rows")
+    factors = [column.name for column in columns if column.name not in FORM]
+    if factors and filled.isdisjoint(factors) and not any(column.needed for column in columns):
+        yield Fault(f"nothing says what the pictures show: fill in some of {', '.join(factors)}")
 
 
 def _unshowable(frame: pl.DataFrame, study: Study | None, root: Path) -> list[Fault]:
@@ -105,7 +112,7 @@ def _unshowable(frame: pl.DataFrame, study: Study | None, root: Path) -> list[Fa
         else:
             FileSource(frame, root).check({"image": frame["image"].to_list()})
     except PicturesError as error:
-        return _by_row(error.problems, frame)
+        return [*_elsewhere(frame, root), *_by_row(error.problems, frame, root)]
     except FaceValueError as error:
         return [Fault(str(error).rstrip("."))]
     return []
@@ -117,22 +124,36 @@ def study_of(protocol: Protocol, path: Path, root: Path | None = None) -> Study:
     return protocol.study(options)
 
 
-def _by_row(problems: Mapping[str, str], frame: pl.DataFrame) -> list[Fault]:
+def _elsewhere(frame: pl.DataFrame, root: Path) -> Iterator[Fault]:
+    """The folder that paths are meant from, if that is not the one that they are read from."""
+    path = frame["path"][0]
+    if (root / path).exists():
+        return
+    for folder in (Path(), root.parent):
+        if folder.resolve() != root.resolve() and (folder / path).is_file():
+            yield Fault(f"paths are read from {root}, and are meant from {folder}: add --root {folder}")
+            return
+
+
+def _by_row(problems: Mapping[str, str], frame: pl.DataFrame, root: Path) -> list[Fault]:
     """Pictures that cannot be shown, by what is wrong with them; those of pairs are known by their path."""
-    faults, rest = Faults(), dict(problems)
+    faults, rest, hints, paths = Faults(), dict(problems), MOST_HINTS, frozenset(frame["path"])
     for number, (image, path) in enumerate(frame.select("image", "path").iter_rows(), start=1):
         wrong = rest.get(image) or rest.get(path)
         if wrong is not None:
-            faults.add(wrong.removeprefix(f"{path}: ").rstrip("."), number, path)
+            near = nearest_file(root, path, paths) if hints > 0 and not (root / path).exists() else ""
+            hints -= bool(near)
+            text = f"{path}; is {near} meant?" if near else path
+            faults.add(wrong.removeprefix(f"{path}: ").rstrip("."), number, text)
     return faults.listed()
 
 
 def _columns(frame: pl.DataFrame, columns: tuple[Column, ...]) -> Iterator[Fault]:
     for name, meant in misspelled(columns, frame.columns).items():
         yield Fault(f"the column {name!r} is read as a factor of its own; is {meant!r} meant?")
-    if columns and not frame.columns[4:]:
-        names = ", ".join(column.name for column in columns if column.name not in FORM)
-        yield Fault(f"no factors: pictures cannot be compared by anything. The study knows {names}")
+    names = [column.name for column in columns if column.name not in FORM]
+    if names and not any(frame[name].null_count() < frame.height for name in frame.columns[4:]):
+        yield Fault(f"no factors: pictures cannot be compared by anything. The study knows {', '.join(names)}")
 
 
 def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:

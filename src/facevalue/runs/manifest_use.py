@@ -92,11 +92,18 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
     precision = study.planned.precision
     sample = ""
     if precision is not None and precision.clusters:
-        item = re.sub(r"^(\w+)s\b", r"\1", precision.item) if precision.items == 1 else precision.item
-        sample = f"{precision.clusters:,} {precision.cluster} with {precision.items:,.3g} {item} each"
+        clusters = _counted(precision.clusters, precision.cluster)
+        sample = f"{clusters} with {_counted(precision.items, precision.item)} each"
     unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
     alone = _alone(study, [block.pictures > 0 for block in blocks])
     return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
+
+
+def _counted(count: float, nouns: str) -> str:
+    """A number and what it counts, in the singular for one: "1 question in each test"."""
+    singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))
+    amount = f"{count:,}" if isinstance(count, int) else f"{count:,.3g}"
+    return f"{amount} {singular if count == 1 else nouns}"
 
 
 def _alone(study: Study, shows: Sequence[bool]) -> str:

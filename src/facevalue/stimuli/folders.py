@@ -2,13 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from facevalue.errors import DataError
 
 MAX_FILES = 1_000_000
 """Most files below a folder."""
+_LISTED = 10_000
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -44,6 +47,26 @@ def files_below(
             if seen > limit:
                 raise DataError(f"{root}: more than {limit:,} {noun}.")
             yield name if below == "." else f"{below}/{name}"
+
+
+def nearest_file(root: Path, name: str, taken: Collection[str] = ()) -> str:
+    """The file that a path below the root may mean, where it leads nowhere; "" if there is none like it.
+
+    With slashes for backslashes, in another case, or of nearly that name; none of `taken`.
+    """
+    straight = name.replace("\\", "/")
+    folder, _, last = straight.rpartition("/")
+    place = root / folder
+    try:
+        if not place.resolve().is_relative_to(root.resolve()):
+            return ""
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in islice(entries, _LISTED) if entry.is_file())
+    except (OSError, ValueError):
+        return ""
+    paths = {name.casefold(): f"{folder}/{name}" if folder else name for name in names}
+    near = get_close_matches(last.casefold(), paths, n=1, cutoff=0.8)
+    return paths[near[0]] if near and paths[near[0]] not in taken else ""
 
 
 def natural(path: str) -> list[tuple[int, str]]:

@@ -124,16 +124,22 @@ def _read_csv(path: Path) -> pl.DataFrame:
     ragged, number = Faults(), 0
     try:
         names = next(reader, [])
+        cells = len(names)
+        while len(names) > 1 and not names[-1].strip():  # spreadsheets save columns that are empty from top to bottom
+            names.pop()
         check_names(names, path.name)
         schema = dict.fromkeys(map(str.strip, names), pl.String)
         for row in reader:
-            if not row:
+            if not any(map(str.strip, row)):
                 continue
             number += 1
-            if len(row) != len(names):
+            if len(row) == cells and any(map(str.strip, row[len(names) :])):
+                ragged.add(f"column {len(names) + 1} or one after it has no name, and is not empty", number)
+                continue
+            if len(row) != cells:
                 ragged.add(f"a row has another number of cells than the header ({len(names)})", number, f"{len(row)}")
                 continue
-            rows.append(row)
+            rows.append(row[: len(names)])
             if len(rows) == ROWS_AT_ONCE:
                 frames.append(pl.DataFrame(rows, schema=schema, orient="row"))
                 rows.clear()
@@ -174,8 +180,9 @@ def check_names(names: Sequence[str], place: str) -> None:
     stripped = [name.strip() for name in names]
     if len(names) > MAX_COLUMNS:
         raise DataError(f"{place}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}.")
-    if any(not name or not name.isprintable() or len(name) > MAX_CELL for name in stripped):
-        raise DataError(f"{place}: a column has no name, or one that cannot be printed.")
+    for number, name in enumerate(stripped, start=1):
+        if not name or not name.isprintable() or len(name) > MAX_CELL:
+            raise DataError(f"{place}: column {number} has no name, or one that cannot be printed.")
     twice = sorted({name for name in stripped if stripped.count(name) > 1})
     if twice:
         raise DataError(f"{place}: the column {twice[0]!r} is there twice.")

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from facevalue.errors import DataError
@@ -30,6 +31,8 @@ COMMON = (
 AGE, OCCUPATION = "age", "occupation"
 """Columns whose levels may be a number of a name, or words of it that nothing else explains."""
 
+LEAST, MOST_MISSPELT = 4, 20
+"""Letters of a word that may be misspelt, and words that are named as such."""
 _BETWEEN = re.compile(r"--|[\W_]+(?:vs|versus)[\W_]+", re.IGNORECASE)
 _APART = re.compile(r"[\s_\-.,()]+")
 
@@ -45,6 +48,8 @@ class Guess:
     """Files that are not in it, by reason: how many, and one of them."""
     unknown: list[str] = field(default_factory=list)
     """Levels of a cue that are none of the study's."""
+    misspelt: dict[str, str] = field(default_factory=dict)
+    """Words that are nearly those of a level that a name lacks, and what they may mean."""
     unsure: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Columns of which names say several levels, so that cells are empty: in how many, and one of them."""
 
@@ -64,7 +69,9 @@ def guess(folder: Path, columns: Sequence[Column] = COMMON, file: Path | None = 
     used = {name for row in out.rows for name, text in row.items() if text}
     order = ["path", *(name for c in columns for name in (c.name, f"{c.name}_1", f"{c.name}_2"))]
     needed = {column.name for column in columns if column.needed and not used.issuperset(column.instead or ("",))}
-    out.columns = [name for name in order if name in used or name in needed]
+    factors = [column.name for column in columns if not column.name.startswith(("identity", "set"))]
+    bare = not needed and used.isdisjoint(factors)  # then the list begins with all that may be filled in
+    out.columns = [name for name in order if name in used or name in needed or (bare and name in factors)]
     return out
 
 
@@ -95,7 +102,7 @@ def _pictures(folder: Path, out: Guess, file: Path | None) -> Iterator[str]:
             elif suffix in NOT_READ:
                 leave("pictures of a kind that is not read (save them as PNG or JPEG)", path)
             elif suffix not in SUFFIXES:
-                leave("no pictures", path)
+                leave("other files", path)
             elif not path.isprintable():
                 leave("files with a name that no manifest can hold", ascii(path))
             elif Path(place, name).is_symlink():
@@ -135,6 +142,8 @@ class _Names:
                 level = column.told(row) if not column.role and column.name not in row else None
                 if level is not None:
                     row[column.name] = level
+        for path in self._paths:
+            self._add_misspelt(path, rows[path])
         return [{name: text.lstrip("=+-@") for name, text in r.items()} | {"path": r["path"]} for r in rows.values()]
 
     def _row(self, path: str) -> dict[str, str]:
@@ -185,6 +194,15 @@ class _Names:
     def _doubt(self, column: str, path: str, levels: Sequence[str]) -> None:
         count, first = self._out.unsure.get(column, (0, f"{path} ({' or '.join(levels)})"))
         self._out.unsure[column] = (count + 1, first)
+
+    def _add_misspelt(self, path: str, row: Mapping[str, str]) -> None:
+        """Note words that nothing explains and that are nearly those of a level, where the name says none."""
+        words = {word for left in self._left[path] for word in left if word and len(word) >= LEAST and word.isalpha()}
+        for column in self._columns if len(self._out.misspelt) < MOST_MISSPELT else ():
+            if not column.role.startswith(("unit", "cue")) and not row.get(column.name):
+                for word in sorted(words - self._out.misspelt.keys()):
+                    if near := get_close_matches(word, self._phrases[column.name], n=1, cutoff=0.8):
+                        self._out.misspelt[word] = near[0]
 
     def _add_ages(self, rows: Mapping[str, dict[str, str]]) -> None:
         ages = ages_in(self._paths)
