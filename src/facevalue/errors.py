@@ -65,6 +65,10 @@ class RunError(FaceValueError):
     """A run folder that cannot be used as asked: other settings, another version, not writable."""
 
 
+class NothingComparedError(RunError):
+    """Two runs of which nothing can be compared, by what their study takes."""
+
+
 class ModelError(FaceValueError):
     """A model that cannot be reached or asked at all, as opposed to one failed request."""
 

@@ -169,3 +169,19 @@ def test_flips_stand_beside_those_of_one_picture_asked_twice_and_refusals_apart(
 
 def test_studies_that_are_files_are_those_of_the_list() -> None:
     assert {*PAPERS} < {*DECLARED}
+
+
+def test_a_file_narrows_it_and_names_its_list_from_its_own_folder(tmp_path: Path) -> None:
+    listed("beauty", tmp_path)
+    path = tmp_path / "few.toml"
+    path.write_text('like = "beauty"\n[settings]\nmanifest = "list.csv"\nscenario = ["trust", "loan"]\n')
+    study = fv.study(path)
+    assert study.plan().asked == 24 * 2 * 2, "scenarios without the options that they alone lack"
+    path.write_text('like = "beauty"\n[settings]\nmanifest = "../list.csv"\n')
+    with pytest.raises(
+        FaceValueError, match=r"few\.toml: line 3: The study names '\.\./list\.csv', which is not below"
+    ):
+        fv.study(path)
+    path.write_text(file_text("beauty").replace("Gulati", "Somebody"))
+    with pytest.raises(FaceValueError, match="a published study is called 'beauty'"):
+        fv.study(path)

@@ -1,6 +1,6 @@
 """Audits of planted answers: a study in some size, its estimates with verdicts, and what they should have been."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -62,13 +62,18 @@ class Audits:
         study = sized(protocol, calibration, size, others=others)
         judged = study.reading.judged if study.reading.sortings else None
         self.study = study if judged is None else judged(stand_in)
-        self._trials = AuditTrials(self.study, calibration.planted, calibration.units, calibration.same)
+        self._trials = AuditTrials(self.study, calibration)
 
     @cached_property
     def units(self) -> int:
         """Number of units that were sampled."""
         sides = [people for side, (people, _) in self._trials.units.items() if side != "_2"]
         return max(np.unique(people[people >= 0]).size for people in sides)
+
+    @property
+    def levels(self) -> Mapping[str, Sequence[str]]:
+        """Levels of the factors that effects may be planted on."""
+        return self._trials.levels
 
     def answers(self, condition: PlantedCondition, table: int, seed: int, *, exact: bool = False) -> pl.DataFrame:
         """Answers to everything once; `table` is the seed of what is planted."""

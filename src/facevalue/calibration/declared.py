@@ -5,8 +5,9 @@ import polars as pl
 
 from facevalue.calibration.rivals import of_groups
 from facevalue.errors import DataError
+from facevalue.protocol.asks import ORDERING
 from facevalue.protocol.calibration import PART, SIDE, UNIT, VALUE, Calibration, Rival, Rows
-from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
 from facevalue.protocol.side_by_side import pairs_compared
@@ -23,8 +24,10 @@ from facevalue.protocol.takes import (
     OTHER_GROUP,
     OTHERS,
     PREFERENCE,
+    RANGE,
     SHIFT,
     SPREAD,
+    TALLY,
     Breakdown,
     Take,
 )
@@ -48,6 +51,8 @@ def calibration_of(protocol: Protocol) -> Calibration:
         raise DataError(f"{protocol.name} says neither what its calibration plants nor what it takes.")
     tasks = analysis.tasks
     sets = tasks[0].breakdown.sets
+    taken = [(take, task, score) for task in tasks for take in task.takes for score in task.scores_of(take)]
+    named = [(take, measure_name(take, task.breakdown, score)) for take, task, score in taken]
     factors = [
         name
         for task in tasks
@@ -58,23 +63,40 @@ def calibration_of(protocol: Protocol) -> Calibration:
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
         counted=NOUNS[sets.unit],
-        leans=tuple(
-            measure_name(take, task.breakdown, score)
-            for task in tasks for take in task.takes if take.measure == LEAN for score in task.scores_of(take)
-        ),
-        in_one_order=all(len(task.axes.orderings) == 1 for task in tasks),
+        units=tuple(dict.fromkeys(["image", "identity", "set", sets.key])),
+        sampled=sets.key,
+        own_pictures=tuple(name for take, name in named if take.measure == RANGE),
+        described=tuple(name for take, name in named for name in _described(take, name)),
+        by_size=tuple(name for take, measure in named for name in _of_size(take, measure)),
+        leans=tuple(name for take, name in named if take.measure == LEAN),
+        in_one_order=all(len(task.axes.orderings) == 1 and not task.ask.option_columns for task in tasks),
         rivals=tuple(
-            Rival(
-                measure_name(take, task.breakdown, score), _rows(take, task, score),
-                only=(pl.col("family").str.starts_with(take.named()),),
-            )
-            for task in tasks for take in task.takes if take.measure in _CONTRASTS for score in task.scores_of(take)
+            Rival(name, _rows(take, task, score), only=(_of_family(take.named()),))
+            for (take, name), (_, task, score) in zip(named, taken, strict=True) if take.tested
         ),
     )  # fmt: skip
 
 
+def _described(take: Take, name: str) -> tuple[str, ...]:
+    """Names of what a take measures and does not test; the size of a shift is left out, which chance makes larger."""
+    return (*(() if take.tested else (name,)), *(() if take.size else companions(take, name)))
+
+
+def _of_size(take: Take, name: str) -> tuple[str, ...]:
+    """Names of what grows with the number of units, and of quantiles of replies, which no probabilities have."""
+    return (name,) if take.measure == TALLY else companions(take, name) if take.measure == RANGE else ()
+
+
+def _of_family(name: str) -> pl.Expr:
+    """Flag estimates of a take's family, or of one of its cells."""
+    return (pl.col("family") == name) | pl.col("family").str.starts_with(f"{name} (")
+
+
 def _rows(take: Take, task: Task, score: Score) -> Rows:
-    contrast, breakdown = _CONTRASTS[take.measure], task.breakdown
+    breakdown = task.breakdown
+    if take.measure == RANGE:
+        return lambda answers: _ranges(task.rows(answers), take, breakdown, score)
+    contrast = _CONTRASTS[take.measure]
     return lambda answers: contrast(_means(task.rows(answers), breakdown, score), take, breakdown, score)
 
 
@@ -114,30 +136,70 @@ def _preferences(means: pl.DataFrame, take: Take, breakdown: Breakdown, score: S
     return pl.concat(tables)
 
 
-def _compared(means: pl.DataFrame, take: Take, breakdown: Breakdown, versus: str) -> pl.DataFrame:
-    """Levels of a take's factor, by what the take looks at: shifts, bases where there are any, or everything."""
+def _leans(means: pl.DataFrame, take: Take, breakdown: Breakdown, score: Score) -> pl.DataFrame:
+    lean = pl.col(VALUE) - (score.low + score.high) / 2
+    return _looked_at(means, take, breakdown).select(*take.by, UNIT, lean.alias(VALUE))
+
+
+def _looked_at(means: pl.DataFrame, take: Take, breakdown: Breakdown) -> pl.DataFrame:
+    """What a take looks at: shifts, bases where there are any, or everything."""
     if take.on == SHIFT:
-        means = _moved(means, breakdown)
-    elif breakdown.sets.cue and not set(breakdown.sets.cue) & {*take.by, take.of}:
-        means = means.filter(_is_base(breakdown))
-    return of_groups(means.select(*take.by, take.of, UNIT, VALUE), [take.of], versus).drop(take.of)
+        return _moved(means, breakdown)
+    of_bases = breakdown.sets.cue and not set(breakdown.sets.cue) & {*take.by, take.of}
+    return means.filter(_is_base(breakdown)) if of_bases else means
+
+
+def _compared(means: pl.DataFrame, take: Take, breakdown: Breakdown, versus: str, *also: str) -> pl.DataFrame:
+    """Levels of a take's factor, within units where these have several: one number each, and else two sides."""
+    looked_at = _looked_at(means, take, breakdown).select(*take.by, *also, take.of, UNIT, VALUE)
+    compared = of_groups(looked_at, [take.of], versus).drop(take.of)
+    if not breakdown.paired(take.of):
+        return compared
+    first, second = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
+    return compared.group_by(pl.exclude(SIDE, VALUE)).agg((first - second).alias(VALUE))
 
 
 def _gaps(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
     contrast = breakdown.contrasts(take)[0][1]
     levels = contrast not in (OTHERS, LEVELS_MEAN, ALIKE)
     compared = _compared(means, take, breakdown, EACH_OTHER if levels else OTHERS).drop(DIMENSION)
-    labels = [pl.col(GROUP).alias(take.of), (pl.col(OTHER_GROUP) if levels else pl.lit(contrast)).alias(CONTRAST)]
-    contrasts = compared.select(*take.by, SIDE, UNIT, VALUE, *labels)
-    if not breakdown.paired(take.of):
-        return contrasts
-    keys = [*take.by, take.of, CONTRAST, UNIT]
-    first, second = (pl.col(VALUE).filter(pl.col(SIDE) == which).mean() for which in (True, False))
-    return contrasts.group_by(keys).agg((first - second).alias(VALUE))
+    labelled = compared.rename({GROUP: take.of} | ({OTHER_GROUP: CONTRAST} if levels else {}))
+    return labelled if levels else labelled.with_columns(pl.lit(contrast).alias(CONTRAST))
+
+
+def _each_level(means: pl.DataFrame, take: Take, breakdown: Breakdown, *also: str) -> pl.DataFrame:
+    """Each level and all others, of two levels one alone: the other says the same."""
+    compared = _compared(means, take, breakdown, OTHERS, *also)
+    return compared.filter(pl.col(GROUP) != compared[GROUP].max()) if compared[GROUP].n_unique() == 2 else compared
 
 
 def _spreads(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
-    return _compared(means, take, breakdown, OTHERS).rename({GROUP: PART})
+    return _each_level(means, take, breakdown).rename({GROUP: PART})
 
 
-_CONTRASTS = {SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, PREFERENCE: _preferences, LEAN: _preferences}
+def _tallies(means: pl.DataFrame, take: Take, breakdown: Breakdown, _: Score) -> pl.DataFrame:
+    """What differs in each question: the smallest p of all says whether any does."""
+    question = [name for name in breakdown.asked if name not in (*take.any, *take.by)]
+    if breakdown.is_of_cue(take):
+        rows = _moved(means, breakdown).with_columns(pl.lit(take.of).alias(DIMENSION), pl.lit("").alias(GROUP))
+    else:
+        rows = _each_level(means, take, breakdown, *question)
+    part = pl.concat_str(GROUP, *question, separator="|").alias(PART)
+    sides = [SIDE] if SIDE in rows.columns else []
+    return rows.select(*take.by, DIMENSION, part, UNIT, *sides, VALUE)
+
+
+def _ranges(answers: pl.DataFrame, take: Take, breakdown: Breakdown, score: Score) -> pl.DataFrame:
+    """By how much the variance between a unit's levels exceeds what the replies to one of them give: 0 by chance."""
+    unit = pl.col(breakdown.sets.key).alias(UNIT)
+    question = [*dict.fromkeys([*take.by, *breakdown.asked]), ORDERING]
+    reply = pl.col(score.name)
+    levels = answers.group_by(unit, *question, take.of).agg(mean=reply.mean(), within=reply.var(), n=reply.count())
+    excess = pl.col("mean").var() - (pl.col("within") / pl.col("n")).mean()
+    rows = levels.group_by(UNIT, *question).agg(excess.alias(VALUE))
+    return rows.select(*take.by, UNIT, VALUE, pl.lit(take.of).alias(DIMENSION))
+
+
+_CONTRASTS = {
+    SHIFT: _shifts, GAP: _gaps, SPREAD: _spreads, TALLY: _tallies, PREFERENCE: _preferences, LEAN: _leans,
+}  # fmt: skip

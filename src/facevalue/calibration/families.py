@@ -1,13 +1,18 @@
 """What repeated audits amount to: by family, by page and by comparison."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
+from scipy import special
 
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import ALPHA, LEAST_POWER, MOST_FALSE, Cells, marked
 from facevalue.calibration.shares import NONE, Share, share, shortfall
 from facevalue.measures.verdicts import UNLESS, Verdict
 
+NOT_TESTED = "(not tested)"
+"""Family of what is described."""
 EVEN = 1e-6
 """Widths and distances below it are rounding."""
 _STEM = pl.col("family").str.extract(r"^(.*?)(?: \(|, | by |$)")
@@ -16,6 +21,8 @@ _SURE = _FOUND & ~pl.col("why").str.starts_with(UNLESS).fill_null(value=False)
 _MOVED = ((pl.col("true_low") > EVEN) | (pl.col("true_high") < -EVEN)).fill_null(value=False)
 """Estimates that have an effect, by the large audit that says what should be found."""
 TESTED = pl.col("p").is_not_null() & pl.col("family").is_not_null()
+_DESCRIBED = pl.col("family").is_null()
+"""Estimates of what a study does not test."""
 _ABOUT_MISSING = pl.col("measure").str.contains(r"refus|missing|^na_")
 """Measures of whether answers are missing, which differ where they are withheld."""
 
@@ -29,31 +36,61 @@ def covers() -> pl.Expr:
     return (low <= pl.col("true") + EVEN) & (pl.col("true") <= high + EVEN)
 
 
+def by_size(rows: pl.DataFrame, measures: Sequence[str]) -> pl.DataFrame:
+    """Estimates of audits of one size, of which some should find what such audits find on average.
+
+    `true` of these measures is the mean of their values over audits, with its own 95% interval by t.
+    """
+    if not measures:
+        return rows
+    value, is_of_size = pl.col("value"), pl.col("measure").is_in(measures)
+    t = float(special.stdtrit(max(rows["audit"].n_unique() - 1, 1), 0.975))
+    wide = t * value.std() / value.count().sqrt()
+    means = rows.filter(is_of_size).group_by("row").agg(mean=value.mean(), wide=wide)
+    ends = {
+        "true": pl.col("mean"),
+        "true_low": pl.col("mean") - pl.col("wide"),
+        "true_high": pl.col("mean") + pl.col("wide"),
+    }
+    joined = rows.join(means, on="row", how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.when(is_of_size).then(end).otherwise(pl.col(name)).alias(name) for name, end in ends.items()
+    ).drop("mean", "wide")
+
+
 def by_family(empty: pl.DataFrame, full: pl.DataFrame) -> pl.DataFrame:
-    """A row per kind of family: false findings where nothing is planted, coverage, power and the rival's."""
+    """A row per kind of family: false findings where nothing is planted, coverage, power and the rival's.
+
+    Of what is not tested a row per measure, with its coverage alone.
+    """
     keys = ["measure", "stem"]
-    null, effects = (rows.filter(TESTED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full))
+    null, effects = (
+        rows.filter(TESTED | _DESCRIBED).with_columns(covers().alias("covers"), stem=_STEM) for rows in (empty, full)
+    )
     planted = effects.partition_by(keys, as_dict=True)
     rows = [
-        _family(tests, planted.get(name, effects.clear())) for name, tests in null.group_by(keys, maintain_order=True)
+        _family(tests, planted.get(name, effects.clear()))
+        for name, tests in null.sort(_DESCRIBED, maintain_order=True).group_by(keys, maintain_order=True)
     ]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def _family(empty: pl.DataFrame, full: pl.DataFrame) -> Cells:
     has_rival = pl.col("q_rival").is_not_null()
-    families = empty.group_by("audit", "family").agg(
+    families = empty.drop_nulls("family").group_by("audit", "family").agg(
         any=(pl.col("q") < ALPHA).any(), page=_FOUND.any(),
         rival=pl.when(has_rival.any()).then((pl.col("q_rival") < ALPHA).any()),
     )  # fmt: skip
     false, coverage = share(families, "any"), share(empty, "covers", crossed=True)
-    moved = full.filter(_MOVED).with_columns(finds=pl.col("q") < ALPHA, page=_FOUND, rival=pl.col("q_rival") < ALPHA)
+    moved = full.filter(_MOVED, ~_DESCRIBED).with_columns(
+        finds=pl.col("q") < ALPHA, page=_FOUND, rival=pl.col("q_rival") < ALPHA
+    )
     with_rival = moved.filter(has_rival)
     with_effects, short = share(full, "covers", crossed=True), shortfall(with_rival, LEAST_POWER)
     rival = share(families, "rival")
     audits = max(full["audit"].n_unique(), 1)
     cells: Cells = {
-        "measure": str(empty["measure"][0]), "family": str(empty["stem"][0]),
+        "measure": str(empty["measure"][0]), "family": str(empty["stem"][0] or NOT_TESTED),
         "tests": round(empty.height / empty["audit"].n_unique()),
         **false.named("false"), "false_page": share(families, "page").value,
         "p_below": empty.select((pl.col("p") < ALPHA).mean()).item(),

@@ -164,19 +164,18 @@ class DrawnAudit:
         c, t = self._condition, self._trials
         out = np.zeros((rows.size, len(options)))
         for name, levels in t.levels.items():
-            codes = t.codes.get((name, side))
-            if codes is None:
+            if (name, side) not in t.codes:
                 continue
-            level_codes, shows = codes[rows], codes[rows] >= 0
             if c.effect:
                 shape = (len(levels), len(names), len(options))
                 common = self._normal("common", name, *options, shape=(shape[0], 1, shape[2]))
                 table = c.effect / np.sqrt(2) * (common + self._normal("own", name, *names, *options, shape=shape))
                 table[~self._affected(name, len(levels))] = 0.0
-                out += np.where(shows[:, None], table[level_codes, scenario], 0.0) * t.turned[rows, None]
+                out += self._shown(table, (name, side), rows, scenario) * t.turned[rows, None]
             if c.lone:
-                targeted = np.array([level in c.target.values() for level in levels])
-                out[:, 0] += c.lone * (shows & targeted[level_codes] & hit & self._moves(side)[rows]) * t.turned[rows]
+                targeted = np.array([level in c.target.values() for level in levels], dtype=np.float64)
+                moved = self._shown(targeted, (name, side), rows) * (hit & self._moves(side)[rows])
+                out[:, 0] += c.lone * moved * t.turned[rows]
         for sd, alike, unit in zip((c.person, c.picture), (0.5, c.alike), t.units.get(side, ()), strict=False):
             if not sd:
                 continue
@@ -187,6 +186,18 @@ class DrawnAudit:
             spread = self._noise(sd) / np.sqrt(2 if len(options) > 1 else 1)  # so that a logit has this SD
             out += np.where((unit[rows] >= 0)[:, None], spread * liking[unit[rows], scenario], 0.0)
         return out
+
+    def _shown(self, table: Array, shown: tuple[str, str], rows: Codes, *at: Codes) -> Array:
+        """Entries of a table by the level that rows show, less those of who is shown beside; 0 where nobody is."""
+
+        def entries(codes: Codes) -> Array:
+            by_level = table[(codes[rows], *at)]
+            by_level[codes[rows] < 0] = 0.0
+            return by_level
+
+        beside = self._trials.beside.get(shown[0])
+        of_shown = entries(self._trials.codes[shown])
+        return of_shown if beside is None else of_shown - entries(beside)
 
     def _affected(self, name: str, many: int) -> Flags:
         """Draw which levels of a factor have an effect: a minority, so that there is something to compare them with."""

@@ -65,14 +65,16 @@ class Audit:
     margins: Mapping[str, float] = field(default_factory=dict)
 
     def make(self) -> pl.DataFrame:
-        """Make the estimates that are tested."""
-        audits = audits_of(self.study, self.size)
-        judged = audits.judged(audits.answers(self.condition, TABLE, self.seed), self.margins)
+        """Make the estimates that are tested, and those that are described."""
+        audits, condition = audits_of(self.study, self.size), self.condition
+        judged = audits.judged(audits.answers(condition, TABLE, self.seed), self.margins)
         calibration = audits.calibration
-        leans = calibration.leans if self.condition.rare or calibration.in_one_order else ()
-        of_answers = pl.col("measure").is_in([*calibration.own_pictures, *leans])
-        tested = judged.filter(pl.col("family").is_not_null(), ~of_answers)
-        return tested.select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(self.seed))
+        leans = calibration.leans if condition.rare or calibration.in_one_order else ()
+        are_alike = calibration.sampled and (condition.effect or not condition.picture)
+        own_pictures = () if are_alike else calibration.own_pictures
+        of_answers = pl.col("measure").is_in([*own_pictures, *leans])
+        counted = pl.col("family").is_not_null() | pl.col("measure").is_in(calibration.described)
+        return judged.filter(counted, ~of_answers).select(*audits.keys, *_KEPT).with_columns(audit=pl.lit(self.seed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from facevalue.calibration.families import (
     EVEN,
     TESTED,
     by_family,
+    by_size,
     called_equivalent,
     compared_alike,
     detected,
@@ -23,7 +24,9 @@ from facevalue.calibration.families import (
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import CERTAIN, Cells
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
+from facevalue.errors import NothingComparedError
 from facevalue.measures.page_error import leads
+from facevalue.protocol.takes import CONTRAST, DIMENSION, GROUP
 from facevalue.runs.power import detection
 
 SIZES = (1, 2, 4)
@@ -34,6 +37,8 @@ LEVEL = 2.5
 PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
 NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=0.5)
+ALIKE = PlantedCondition("nothing, pictures alike", picture=0.0)
+"""Where nothing is planted and what is said of pictures of one unit differs by chance alone."""
 HARD = (
     PlantedCondition("10% withheld by group", missing=0.1),
     PlantedCondition("40% withheld by group", missing=0.4),
@@ -87,7 +92,7 @@ class Runner:
             if size == self._size:
                 at_middle = empty
             full = self.repeated(size, EFFECTS, true)
-            families.append(self._named(by_family(empty, full), size, empty))
+            families.append(self._named(by_family(self._with_alike(size, empty), full), size, empty))
             conditions += [self._page(size, NOTHING, empty), self._page(size, EFFECTS, full)]
         for condition in HARD:
             conditions.append(self._page(self._size, condition, self.repeated(self._size, condition, null)))
@@ -95,6 +100,14 @@ class Runner:
             pl.concat(families, how="vertical_relaxed"), pl.concat(conditions, how="vertical_relaxed"),
             self._detectable(at_middle, null), self._compared(),
         )  # fmt: skip
+
+    def _with_alike(self, size: int, empty: pl.DataFrame) -> pl.DataFrame:
+        """Audits where nothing is planted, with what pictures differ in by themselves where they do not."""
+        calibration = self._calibration
+        if not (calibration.sampled and calibration.own_pictures):
+            return empty
+        alike = self.repeated(size, ALIKE, self.truth(ALIKE), self._of_level)
+        return pl.concat([empty, alike.filter(pl.col("measure").is_in(calibration.own_pictures))])
 
     @property
     def _of_level(self) -> int:
@@ -125,18 +138,25 @@ class Runner:
         estimates = pl.concat(self._workshop.make(audits, title), how="vertical_relaxed")
         keys = ["measure", *self._middle.keys]
         rows = estimates.join(true, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        return rows.with_columns(row=pl.struct(keys).rank("dense"))
+        return by_size(rows.with_columns(row=pl.struct(keys).rank("dense")), self._calibration.by_size)
 
     def _compared(self) -> pl.DataFrame:
+        """Compare pairs of models; none where nothing that the study takes can be compared."""
         smallest, rows = audits_of(self._study, 1, narrow=True), []
         for pair in PAIRS:
             if (pair.others and not self._calibration.units) or (pair.places and self._calibration.in_one_order):
                 continue
             comparisons = [Comparison(self._study, pair, seed) for seed in range(1, self._repetitions + 1)]
-            tables = self._workshop.make(comparisons, f"{self.name}: {pair.name}")
+            try:
+                tables = self._workshop.make(comparisons, f"{self.name}: {pair.name}")
+            except NothingComparedError:
+                break
             rows.append(compared_alike(pair.name, pl.concat(tables)))
         facts = {"study": self.name, "size": smallest.units, "repetitions": self._repetitions}
-        return _frame(rows).select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
+        columns = (*_with_ends("any"), "mean", "p_below", *_with_ends("coverage"))
+        schema = {"pair": pl.String, "cells": pl.Int64, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
+        frame = pl.DataFrame(rows, schema=schema).with_columns(pl.selectors.float().fill_nan(None))
+        return frame.select(*(pl.lit(value).alias(name) for name, value in facts.items()), pl.all())
 
     def _detectable(self, empty: pl.DataFrame, null: pl.DataFrame) -> pl.DataFrame:
         """Plant an effect of the size that is stated to be found, and see how often it is."""
@@ -149,7 +169,7 @@ class Runner:
             if plan is not None and planned is not None:
                 rows.append(self._lone("plan", replace(planned, effect=plan[0]), null))
             rows.append(self._moved(target))
-        columns = ("effect", "planted", *(f"{outcome}{end}" for outcome in ("found", "equivalent") for end in _ENDS))
+        columns = ("effect", "planted", *_with_ends("found"), *_with_ends("equivalent"))
         schema = {"stated": pl.String, "measure": pl.String, **dict.fromkeys(columns, pl.Float64), "defect": pl.String}
         return self._named(pl.DataFrame(rows, schema=schema), self._size, pl.DataFrame())
 
@@ -158,7 +178,8 @@ class Runner:
 
         Of several it is the one whose detectable effect is in the middle: the smallest of many is small by chance.
         """
-        lead = empty.filter(TESTED, pl.col("audit") <= PILOT)
+        unstated = [*self._calibration.by_size, *self._calibration.own_pictures]
+        lead = empty.filter(TESTED, pl.col("audit") <= PILOT, ~pl.col("measure").is_in(unstated))
         lead = lead.filter(leads(pl.col("family"), self._middle.study.estimates.lead, lead))
         keys = ["measure", *self._middle.keys]
         cells = lead.group_by(keys, maintain_order=True).agg(pl.col("mde").median(), pl.col("clusters").min())
@@ -175,7 +196,7 @@ class Runner:
         """Return the effect that an audit's plan, with the spread of a pilot, says it finds, and on how many units."""
         audits = self._middle
         plan, unit = audits.study.planned.precision, self._calibration.planned
-        if plan is None or unit is None or plan.freedom is not None:
+        if plan is None or unit is None or plan.freedom is not None or plan.one_sided or plan.of_question:
             return None
         spread = plan.spread(iter([audits.answers(NOTHING, TABLE, 0)]), "pilot")
         study = replace(
@@ -188,11 +209,21 @@ class Runner:
 
     def _lone(self, name: str, target: "_Target", null: pl.DataFrame) -> Cells:
         """Take how often a lone effect of the target's size is found."""
-        condition, planted = self._sized_effect(PlantedCondition(name, target=target.labels), target)
+        condition, planted = self._sized_effect(PlantedCondition(name, target=self._moves(target)), target)
         if planted is None:
             return detected(name, target.measure, target.effect, None, pl.DataFrame())
         rows = self._of(self.repeated(self._size, condition, null), target)
         return detected(name, target.measure, target.effect, planted, rows)
+
+    def _moves(self, target: "_Target") -> dict[str, str]:
+        """Labels of what is moved: one side of a contrast, one level of a factor whose levels lie apart, or a cue."""
+        labels = {name: level for name, level in target.labels.items() if name != CONTRAST}
+        planted = self._middle.levels
+        apart = "" if GROUP in labels else labels.get(DIMENSION, "")
+        if apart in planted:
+            return {**labels, DIMENSION: planted[apart][0]}
+        first = next(iter(planted), "")
+        return labels if not first or {*labels} & {*planted, GROUP} else {**labels, first: planted[first][0]}
 
     def _sized_effect(self, condition: PlantedCondition, target: "_Target") -> tuple[PlantedCondition, float | None]:
         """A lone effect that is as large as wanted in the estimate itself, by the secant rule; None if none is."""
@@ -218,7 +249,7 @@ class Runner:
 
     def _moved(self, target: "_Target") -> Cells:
         """Take how often a mean that few units make is called equivalent within half of it."""
-        condition = replace(MOVERS, target=target.labels)
+        condition = replace(MOVERS, target=self._moves(target))
         true = self.truth(condition, narrow=True)
         effect = abs(float(self._of(true, target)["true"][0]))
         rows = self.repeated(self._size, condition, true, margins={target.measure: max(effect / 2, EVEN)})
@@ -234,7 +265,8 @@ class _Target:
     effect: float
 
 
-_ENDS = ("", "_low", "_high")
+def _with_ends(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
 
 
 def _rounded(number: float) -> float:

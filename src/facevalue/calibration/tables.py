@@ -23,6 +23,8 @@ class _Sheet(NamedTuple):
     columns: tuple[tuple[str, str], ...]
     """Headings with columns."""
     caption: str
+    none: str = "Nothing."
+    """What is said where there is no row."""
 
 
 _SHOWN = {
@@ -49,6 +51,7 @@ _SHOWN = {
             ("found", "found"), ("equivalent", "equivalent"), ("", "defect"),
         ),
         "Promised: found in .75 to .90; equivalent in none.",
+        "Left out: the first tests of the study state no effect in a direction (tallies, ranges), or it has no tests.",
     ),
     "comparisons": _Sheet(
         "comparisons", "pair", "-comparisons", (
@@ -57,6 +60,7 @@ _SHOWN = {
         ),
         "Two models of the same bias. any: comparisons in which a cell differs; mean: the mean difference has p "
         "below .05; covers: intervals of cells that hold zero.",
+        "Left out: the study takes nothing by which two runs are compared.",
     ),
 }  # fmt: skip
 
@@ -154,5 +158,7 @@ def _broken(summaries: Mapping[str, CalibrationSummary]) -> Iterator[tuple[str, 
 def _tables(summaries: Mapping[str, CalibrationSummary]) -> Iterator[OfferedTable]:
     for name, summary in summaries.items():
         for table, sheet in _SHOWN.items():
-            rows = getattr(summary, table).iter_rows(named=True)
-            yield OfferedTable.of(f"{name}: {sheet.title}", sheet.columns, rows, sheet.caption, boxed=False)
+            frame: pl.DataFrame = getattr(summary, table)
+            caption = sheet.caption if frame.height else sheet.none
+            rows = frame.iter_rows(named=True)
+            yield OfferedTable.of(f"{name}: {sheet.title}", sheet.columns, rows, caption, boxed=False)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ import polars as pl
 from facevalue.design import Order
 from facevalue.models._sim_pairs import FOUR, PAIR
 from facevalue.models._sim_text import ABOUT, FIELDS, KEYWORDS, LISTED, STATED, YES_NO
+from facevalue.protocol.calibration import Calibration
+from facevalue.protocol.sets import BESIDE
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.study import Study
 from facevalue.types import Question
@@ -74,11 +77,8 @@ class WritingRows(AlikeRows):
 class AuditTrials:
     """All trials and repeats of a study, with what its `Calibration` says is planted, who is a person, what is same."""
 
-    def __init__(
-        self, study: Study, planted: Sequence[str], units: Sequence[str] = (),
-        same: Mapping[str, Mapping[str, str]] | None = None,
-    ) -> None:  # fmt: skip
-        self.study, self.same = study, same or {}
+    def __init__(self, study: Study, calibration: Calibration) -> None:
+        self.study, self.same = study, calibration.same
         plain = study.design.trials(np.arange(study.design.size))
         repeats = study.repeats
         self.frame = pl.concat([
@@ -86,8 +86,8 @@ class AuditTrials:
             for repeat in range(repeats)
         ])  # fmt: skip
         self.stimulus = np.tile(study.design.stimulus_numbers(plain["trial"].to_numpy()), repeats).astype(np.int64)
-        self.levels = {name: levels for name in planted if (levels := self._levels(name))}
-        self._planted, self._named = planted, units
+        self.levels = {name: levels for name in calibration.planted if (levels := self._levels(name))}
+        self._calibration = calibration
         questions = study.ask(plain)
         numbers: dict[int, int] = {}
         codes = np.array([numbers.setdefault(id(question), len(numbers)) for question in questions], dtype=np.int64)
@@ -96,20 +96,27 @@ class AuditTrials:
         self.kinds, self.written = _kinds(distinct, self._question, plain.columns, self.levels)
 
     def _levels(self, name: str) -> list[str]:
-        columns = [self.frame[name + side].cast(pl.String) for side in SIDES if name + side in self.frame.columns]
+        names = (*(name + side for side in SIDES), BESIDE + name)
+        columns = [self.frame[column].cast(pl.String) for column in names if column in self.frame.columns]
         return pl.concat(columns).drop_nulls().unique().sort().to_list() if columns else []
 
     @cached_property
     def codes(self) -> dict[tuple[str, str], Codes]:
         """Level of a planted factor that each row shows on a side, -1 for none; of factors and sides that rows have."""
-        out = {}
-        for name, levels in self.levels.items():
-            places = {level: index for index, level in enumerate(levels)}
-            for side in SIDES:
-                if name + side in self.frame.columns:
-                    column = self.frame[name + side].cast(pl.String)
-                    out[name, side] = column.replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
-        return out
+        return {
+            (name, side): self._codes(name, name + side)
+            for name, side in product(self.levels, SIDES) if name + side in self.frame.columns
+        }  # fmt: skip
+
+    @cached_property
+    def beside(self) -> dict[str, Codes]:
+        """The same of the other of any two pictures that stand side by side, by factor."""
+        return {name: self._codes(name, BESIDE + name) for name in self.levels if BESIDE + name in self.frame.columns}
+
+    def _codes(self, name: str, column: str) -> Codes:
+        places = {level: index for index, level in enumerate(self.levels[name])}
+        levels = self.frame[column].cast(pl.String)
+        return levels.replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
 
     @cached_property
     def shows(self) -> Flags:
@@ -144,16 +151,17 @@ class AuditTrials:
         frame, manifest = self.frame, self.study.manifest
         if f"image{side}" in frame.columns:
             images = frame[f"image{side}"].cast(pl.String)
-            owner = next((name for name in ("identity", "set") if name in manifest.columns), "image")
-            person_of = dict(manifest.select("image", owner).rows())
+            names = (self._calibration.sampled, "identity", "set")
+            owner = next((name for name in names if name in manifest.columns), "image")
+            person_of = dict(zip(manifest["image"], manifest[owner], strict=True))
             return _dense(images.replace(person_of)), _dense(images)
-        columns_of_side = [name + side for name in self._planted if side and name + side in frame.columns]
+        columns_of_side = [name + side for name in self._calibration.planted if side and name + side in frame.columns]
         if not columns_of_side:
             return None
         axes = (axis for block in self.study.design.blocks for axis in block.stimulus)
         columns = (column.name for axis in axes for column in axis.columns())
         shared = [name for name in dict.fromkeys(columns) if not name.endswith(SIDES[1:]) and name in frame.columns]
-        people = [name for name in self._named if name in frame.columns]
+        people = [name for name in self._calibration.units if name in frame.columns]
         nobody = frame[columns_of_side[0]].is_null()
         persons, pictures = (
             _dense(_joined(frame, [*columns_of_side, *columns_of_unit]).set(nobody, None))

@@ -232,13 +232,16 @@ def _detection(power: Detection, precision: Precision) -> Iterator[RenderableTyp
                 yield Text(f"  {reach.needed:,} {precision.cluster} are enough for {reach.tests} of the {power.tests}")
         if power.sample is not None:
             yield Text(f"Or, with the {precision.cluster} of this plan: --sample {power.sample}", style="bold")
+    level, tests = power.level / (2 if precision.one_sided else 1), power.tests
+    share = f"that is {level * tests:.2f} (of .05 for the page) over {tests} test{'s' if tests != 1 else ''}"
+    if precision.of_question:
+        share = "of each question; what a tally counts is then compared with what chance gives"
     yield Text(
-        f"80% power; two-sided level {power.level:.4f}, that is {power.level * power.tests:.2f} (of .05 for the page) "
-        f"over {power.tests} tests; SD between {precision.cluster} {power.sd:.3f} ({power.source}).",
+        f"80% power; {'one' if precision.one_sided else 'two'}-sided level {level:.4f}, {share}; SD between "
+        f"{precision.cluster} {power.sd:.3f} ({power.source}).",
         style="dim",
     )
-    if power.advice:
-        yield Text(power.advice)
+    yield from (Text(sentence) for sentence in (power.advice, power.unplanned) if sentence)
 
 
 def _from(effect: float | None) -> str:

@@ -217,7 +217,8 @@ class Ask:
             for name, texts in self.slots.items()
         }
         name = self._named if self.items else ""
-        items = [item for item in self.items if item[name] in levels.get(name, (item[name],))]
+        of_options = {slot: "" for slot in self._option_slots if slot not in self.slots}  # perhaps of no item left
+        items = [{**item, **of_options, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
         return replace(self, slots=slots, items=items, places=())
 
     @property

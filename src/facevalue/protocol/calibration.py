@@ -82,8 +82,16 @@ class Calibration:
         where pictures follow from the settings alone.
     rivals:
         Simple tests beside the study's own.
+    sampled:
+        Column of the pictures that names what was sampled; where it is empty identity, else set, else the picture.
     own_pictures:
-        Measures of how far pictures differ by themselves, as they do in all audits: no finding of them is false.
+        Measures of how far pictures differ by themselves, as they do in most audits: no finding of them is false, but
+        where pictures of one of `sampled` are alike.
+    described:
+        Measures that are not tested, of whose intervals it is counted how often they hold what should be found.
+    by_size:
+        Measures whose value depends on how many were sampled, or is one of replies and not of their probabilities: what
+        should be found is their mean over audits.
     leans:
         Measures of how far answers lean to one option, which is a difference where one outweighs the others, or where
         the one shown first is always the same: no finding of them is false there.
@@ -105,7 +113,10 @@ class Calibration:
     scaled: tuple[str, ...] = ()
     units: tuple[str, ...] = ("image", "identity", "set")
     rivals: tuple[Rival, ...] = ()
+    sampled: str = ""
     own_pictures: tuple[str, ...] = ()
+    described: tuple[str, ...] = ()
+    by_size: tuple[str, ...] = ()
     leans: tuple[str, ...] = ()
     same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     narrow: Mapping[str, OptionValue] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from facevalue.protocol.compared_takes import compared_takes
 from facevalue.protocol.data_sets import DataSet
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.named_lists import NamedList
-from facevalue.protocol.planning import precision
+from facevalue.protocol.planned_take import precision
 from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import OTHER_PATH
@@ -94,6 +94,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED, "model"))
     scores = [score for task in tasks for score in task.scores]
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
+    planned, unplanned = precision(tasks, design)
     stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}
     return Study(
         name=protocol.name,
@@ -123,7 +124,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
             lead=tuple(dict.fromkeys(take.named() for task in tasks for take in task.takes if take.tested)),
             declared=_declared(protocol, tasks),
         ),
-        planned=Planned(left_out=left_out, precision=precision(tasks, design)),
+        planned=Planned(left_out=left_out, precision=planned, unplanned=unplanned),
         asked_together=(sets.key,),
         watched=Watched(
             missing_by=_missing_by(analysis),

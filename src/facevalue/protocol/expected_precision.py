@@ -104,6 +104,14 @@ class Precision:
         Largest possible effect.
     compared:
         The same of what two runs are compared by, where that is another effect.
+    one_sided:
+        Whether what is below its floor is never found.
+    of_question:
+        Whether it is a test of one question, at .05, of which a tally counts how many find something.
+    of_replies:
+        Whether it stands beside what several replies to one picture have, which probabilities say nothing of.
+    unplanned:
+        What else the study measures that it says nothing of, for people; empty if nothing.
 
     Examples
     --------
@@ -131,3 +139,7 @@ class Precision:
     each: float | None = None
     largest: float = 1.0
     compared: "Precision | None" = None
+    one_sided: bool = False
+    of_question: bool = False
+    of_replies: bool = False
+    unplanned: str = ""

@@ -26,6 +26,7 @@ from facevalue.protocol.takes import Take
 from facevalue.protocol.text_files import with_texts
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
+from facevalue.store.files import ROOTS
 from facevalue.types import OptionValue
 
 MAX_BYTES = 256 * 1024
@@ -45,6 +46,8 @@ _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
     "(in Python outside=True)."
 )
+_PATHS = (*ROOTS, "manifest", "folder")
+"""Settings that say where pictures lie."""
 Lookup = Callable[[str], Protocol]
 """From the name of a published study to its protocol; raises where there is none."""
 
@@ -60,7 +63,7 @@ def read(path: Path, published: Lookup, *, outside: bool = False) -> Protocol:
     if isinstance(like, str) and is_study_file(like):
         document = _merged(path, document, (path.resolve(),), within)
     elif like is not None:
-        return _narrowed(TomlTable(name, lines, (), document), published)
+        return _narrowed(TomlTable(name, lines, (), document), published, path.parent, within)
     if "settings" in document:
         top = TomlTable(name, lines, (), document)
         raise top.error("[settings] are those of a published study that a file is like; this one has none.", "settings")
@@ -134,8 +137,8 @@ def _over(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, An
     return out
 
 
-def _narrowed(top: TomlTable, published: Lookup) -> Protocol:
-    """A published protocol with other defaults."""
+def _narrowed(top: TomlTable, published: Lookup, folder: Path, within: Path | None) -> Protocol:
+    """A published protocol with other defaults; where pictures lie is said from the folder of the file."""
     with top.at("like"):
         base = published(top.text("like"))
     top.known("like", "title", "name", "settings")
@@ -146,7 +149,7 @@ def _narrowed(top: TomlTable, published: Lookup) -> Protocol:
         with table.at(key):
             if key not in settings:
                 raise UnknownNameError(f"setting of {base.name}", key, settings)
-        default = _default(table, settings[key])
+        default = _placed(table, key, folder, within) if key in _PATHS else _default(table, settings[key])
         with table.at(key):
             _check_drawing(key, default)
         stated[key] = replace(settings[key], default=default, published=settings[key].default, place=table.where(key))

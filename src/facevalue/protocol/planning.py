@@ -1,6 +1,6 @@
 """Planning: how far the units of a study differ in the effect that leads."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from facevalue.protocol.replies import Score
 from facevalue.protocol.respondents import Respondents
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.stimuli import NOUNS
-from facevalue.protocol.takes import GAP, SHIFT, UNSIGNED, Breakdown, Take
+from facevalue.protocol.takes import GAP, SHIFT, Breakdown, Take
 from facevalue.protocol.tasks import Task
 
 Array = npt.NDArray[np.float64]
@@ -74,16 +74,8 @@ def units_asked(
     return units
 
 
-def precision(tasks: Sequence[Task], design: Design) -> Precision | None:
-    """Describe the first test of the study to the planner; None where there is none that it can plan for."""
-    for task in tasks:
-        for take in task.takes:
-            if take.tested and take.measure not in UNSIGNED:
-                return _of_take(task, take, task.scores_of(take)[0], design)
-    return None
-
-
-def _of_take(task: Task, take: Take, score: Score, design: Design) -> Precision | None:
+def of_direction(task: Task, take: Take, score: Score, design: Design) -> Precision | None:
+    """Describe a test of a difference in one direction to the planner; None of a score without ends."""
     if score.span is None:
         return None
     breakdown, axes, sets = task.breakdown, task.axes, task.breakdown.sets

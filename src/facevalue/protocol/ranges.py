@@ -1,13 +1,15 @@
 """Ranges of a score over the levels that a unit shows, beside what as many replies to one picture have."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.set_ranges import Codes, summary, summary_bounds
 from facevalue.measures.slicing import Labels
 from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
@@ -34,6 +36,24 @@ def add_ranges(
     poles:
         Least and greatest possible score; None where there are none, so that there are no bounds.
     """
+    for cell in ranged_cells(take, breakdown, answers):
+        if cell.were_asked.any():
+            _add(table, take, measures, breakdown, cell, poles)
+
+
+class RangedCell(NamedTuple):
+    """Answers of a cell whose ranges are taken."""
+
+    labels: Labels
+    scores: npt.NDArray[np.float64]
+    """Shape (units x questions x orderings, levels, repeats)."""
+    were_asked: npt.NDArray[np.bool_]
+    clusters: Codes
+    """Unit of each row."""
+
+
+def ranged_cells(take: Take, breakdown: Breakdown, answers: Aggregate) -> Iterator[RangedCell]:
+    """Answers of each cell of a range."""
     at = breakdown.shown(take)
     rows, columns = breakdown.rows(at, take.by), breakdown.columns(take.by)
     level = breakdown.codes(at, take.of)
@@ -51,11 +71,11 @@ def add_ranges(
         for column in range(len(columns)):
             items = np.flatnonzero(columns.codes == column)
             cell = row * len(columns) + column
-            labels: dict[str, list[str | None]] = {name: [names[cell]] for name, names in crossed.items()}
-            labels[DIMENSION] = [take.of]
+            labels = {name: [names[cell]] for name, names in crossed.items()}
             of_cell = _by_set(scores[:, :, items], answers.repeats), _by_set(were_asked[:, :, items], answers.repeats)
-            clusters = np.repeat(units, len(of_cell[0]) // units.size)
-            _add(table, take, measures, breakdown.labelled(labels), of_cell, clusters, poles)
+            yield RangedCell(
+                {**labels, DIMENSION: [take.of]}, *of_cell, np.repeat(units, len(of_cell[0]) // units.size)
+            )
 
 
 def _by_set(values: npt.NDArray[np.generic], repeats: int) -> npt.NDArray[Any]:
@@ -71,17 +91,15 @@ def _add(
     table: EstimateTable,
     take: Take,
     measures: tuple[Measure, Measure],
-    labels: Labels,
-    answers: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]],
-    clusters: Codes,
+    breakdown: Breakdown,
+    cell: RangedCell,
     poles: tuple[float, float] | None,
 ) -> None:
-    scores, were_asked = answers
-    if not were_asked.any():
-        return
-    ranges = summary(scores, SEED, clusters=clusters)
-    bounds = (None, None) if poles is None else summary_bounds(scores, were_asked, poles, clusters=clusters)
-    family = take.named() if take.tested else None
+    ranges = summary(cell.scores, SEED, clusters=cell.clusters)
+    bounds: tuple[Bounds | None, Bounds | None] = (None, None)
+    if poles is not None:
+        bounds = summary_bounds(cell.scores, cell.were_asked, poles, clusters=cell.clusters)
+    labels, family = breakdown.labelled(cell.labels), take.named() if take.tested else None
     floor = ranges.floor if take.tested else replace(ranges.floor, p=np.full(1, np.nan))
     table.add(measures[0], labels, ranges.mean, floor=floor, bounds=bounds[0], family=family)
     table.add(measures[1], labels, ranges.tail, floor=ranges.tail_floor, bounds=bounds[1])

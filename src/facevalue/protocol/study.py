@@ -89,6 +89,8 @@ class Planned:
         says which part a run asks, so that its levels differ from run to run; the others may differ.
     precision:
         What power analysis needs; None if the study says nothing of it.
+    unplanned:
+        Why it says nothing, as the end of a sentence about it; empty if it needs no reason.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Planned:
     counted_by: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     precision: Precision | None = None
+    unplanned: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from facevalue.errors import RunError
+from facevalue.errors import NothingComparedError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
@@ -30,7 +30,7 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
     if not names:
         names, also = also, ()
     if not names:
-        raise RunError(
+        raise NothingComparedError(
             f"The two runs of {study.name} have no measure with a direction and a standard error in common: there is "
             "nothing to compare."
         )

@@ -61,6 +61,8 @@ class Detection:
     """Where it is from."""
     advice: str
     """What the design cannot tell apart, and what it would take; empty if nothing."""
+    unplanned: str
+    """What else the study measures that this says nothing of; empty if nothing."""
 
 
 def detection(
@@ -87,10 +89,15 @@ def detection(
     if effect is not None and not 0 < effect <= plan.largest:
         raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
     spread = plan.default if pilot is None else _pilot(plan, study, pilot, compare=compare)
+    if exact and plan.of_replies:
+        raise DataError(
+            f"{study.name} plans for {plan.what}, which stands beside what several replies have: probabilities have "
+            "none. Plan it without exact."
+        )
     if exact and isinstance(spread, Respondents):
         spread = spread.exact()
     if compare:
-        if plan.freedom is not None:
+        if plan.freedom is not None or plan.one_sided or plan.of_question:
             raise DataError(f"What {study.name} plans for has no direction: plan for a single run instead.")
         spread = spread.twice()
     most_df = GROUPS - 1 if compare else np.inf
@@ -101,7 +108,7 @@ def detection(
         raise DataError(
             f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
         )
-    level = ALPHA * LEAD_SHARE * plan.sure / plan.tests
+    level = ALPHA if plan.of_question else ALPHA * LEAD_SHARE * plan.sure / plan.tests * (2 if plan.one_sided else 1)
     shares = plan.shares or (1.0,) * plan.tests
     reaches = tuple(
         _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest, most_df)
@@ -127,6 +134,7 @@ def detection(
         sd=spread.at(items, effect or 0.0),
         source=spread.source,
         advice="" if plan.advice is None or isinstance(spread, Respondents) else plan.advice(spread),
+        unplanned=plan.unplanned,
     )
 
 
@@ -215,9 +223,10 @@ def planned(study: Study, *, compare: bool) -> Precision:
     """What a study plans for, of a single run or of the difference between two."""
     plan = study.planned.precision
     if plan is None:
+        reason = study.planned.unplanned
         raise DataError(
-            f"{study.name} has no power analysis of what these settings ask about: plan it without detect, pilot or "
-            "compare."
+            f"{study.name} has no power analysis{f': {reason}' if reason else ' of what these settings ask about'}. "
+            "Plan it without detect, pilot or compare."
         )
     return plan.compared or plan if compare else plan
 

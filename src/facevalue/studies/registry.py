@@ -119,7 +119,7 @@ def protocol(name: str, *, outside: bool = False) -> Protocol:
     """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
     if name not in STUDIES and is_study_file(name):
         study: Protocol = _OWN.read(Path(name), published, outside=outside)
-        if study.text and study.name in STUDIES:
+        if study.text and study.name in STUDIES and study.text != STUDIES[study.name].text:
             raise DataError(f"{name}: a published study is called {study.name!r}. Give yours another name.")
         return study
     return published(name)
