@@ -104,6 +104,8 @@ class Option:
         Its wording in the prompt: "competent".
     level:
         What it means to the study, whatever its label and place: "favourable".
+    nouns:
+        Nouns that the prompt puts before a text of one letter, so that "image A" names it (`answers.presented`).
 
     Examples
     --------
@@ -114,6 +116,7 @@ class Option:
     label: str
     text: str
     level: str
+    nouns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

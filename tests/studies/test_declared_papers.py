@@ -144,6 +144,15 @@ def test_any_two_faces_of_a_photograph_are_a_pair(tmp_path: Path) -> None:
     assert study.plan().asked == 4 * (6 * 5 // 2) * 2 * 3  # photographs, pairs, sides, questions
 
 
+def test_faces_may_be_named_as_the_question_presents_them(tmp_path: Path) -> None:
+    study = STUDIES["reflect-pairs"].study({"manifest": str(listed("reflect-pairs", tmp_path))})
+    texts = ["B", "Image B", "the person in image B", "(B)", "B.", "Image A and image B", "The person in B"]
+    trials = study.design.trials(range(len(texts)))
+    replies = pl.DataFrame({"repeat": 0, "status": "ok", "text": texts, "probs": None})
+    answers = study.answer(pl.concat([trials, replies.cast({"probs": pl.List(pl.Float32)})], how="horizontal"))
+    assert answers["na"].to_list() == [None, None, None, None, None, "both", "neither"]
+
+
 def test_a_salary_is_a_number_and_income_a_choice_of_its_range(tmp_path: Path) -> None:
     study = STUDIES["reflect"].study({"manifest": str(listed("reflect", tmp_path))})
     prompts = {question.prompt for question in study.ask(study.design.trials(range(study.design.size)))}

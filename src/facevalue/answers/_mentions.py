@@ -37,6 +37,7 @@ _POINT = r"[.,:;!?](?!\w)"
 _CONNECTED = (
     r"\s{1,2}(?:because|since|as|due|based|over|or|and|nor|than|rather|given|is|isn't|seems|appears|fits|describes)\b"
 )
+_VERB = "looks|has|was|would|shows|wears|appear|seem"
 _CUE = (
     r"option|choice|letter|label|answer(?: is| would be| must be)?|choose|chose|pick|select|selected|prefer|opt for"
     r"|go with|going with|go for|going for|say"
@@ -102,6 +103,8 @@ class Finder:
                 if not is_letter:
                     phrases.add(name)
         self._phrases = phrases
+        nouns = sorted({noun for option in options for noun in option.nouns}, key=len, reverse=True)
+        self._presented = _presented(self._letters, nouns) if nouns and self._letters else None
         bare = [_joined(plain(option.label)) for option in options if len(option.label) == 1]
         bare = [name for name in bare if name in self._letters]
         self._places = _letter_patterns(self._letters, bare)
@@ -130,6 +133,11 @@ class Finder:
                 return m[0]
             return m["keep"] + _mark(kind, self._letters[m["letter"]])
 
+        if self._presented is not None:
+            named, other = self._presented
+            text, count = named.subn(lambda m: replace(m, MentionKind.LABEL), text)
+            if count:  # "image A wears a suit" beside "image B": an article elsewhere, but not beside another such name
+                text = other.sub(lambda m: replace(m, MentionKind.LOOSE), text)
         for pattern in self._places[:-1]:
             text = pattern.sub(lambda m: replace(m, MentionKind.LABEL), text)
         for pattern in self._places[-1:]:
@@ -218,6 +226,16 @@ def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Patter
             rf"(?:(?<![{wordlike}])|(?=\s{{0,2}}[.,;:!?)/]|\s{{1,2}}(?:or|and|nor|than)\b))"
         ),
     ]
+
+
+def _presented(letters: dict[str, int], nouns: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Match letters behind a noun that presents them: those that are surely named, and those that may be articles."""
+    ordered = sorted(letters, key=lambda name: (-len(name), name))
+    wordlike = "".join(sorted(_MAY_BE_WORDS))
+    behind = rf"(?P<keep>\b(?:{'|'.join(map(re.escape, nouns))})s?[\s_\"'`:=*#(\[-]{{1,8}})"
+    letter = rf"(?P<letter>{'|'.join(map(re.escape, ordered))})(?![^\W_])"
+    ends = rf"['\"*`)\]]|\s{{0,2}}(?:{_POINT}|\n|\Z|[–—/])|{_CONNECTED}|\s{{1,2}}(?:{_VERB})\b"
+    return re.compile(rf"{behind}{letter}(?:(?<![{wordlike}])|(?={ends}))"), re.compile(behind + letter)
 
 
 def _labelled(bare: list[str]) -> re.Pattern[str]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import check_apart
+from facevalue.answers.presented import presented_as
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.prompts import phrase
@@ -252,17 +253,26 @@ class Ask:
 
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
         """The options in this order, their slots filled; those with an empty slot are left out."""
-        options = self.reply.options(ordering)
+        options = self._named_reply.options(ordering)
         if not self._option_names:
             return options
         remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
         places = zip(remaining, options, strict=False)  # the first letters, whichever options are left
         return tuple(replace(option, label=at.label, text=filled(option.text, texts)) for option, at in places)
 
+    @cached_property
+    def _named_reply(self) -> Reply:
+        """The kind of answer, with the nouns by which the prompts present its options."""
+        reply = self.reply
+        if not isinstance(reply, Options) or reply.letters:
+            return reply
+        texts = (*self.prompts, *(text for _, by_level in self._texts.values() for text in by_level.values()))
+        return replace(reply, nouns=presented_as(texts, list(reply.texts.values())))
+
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons of replies, from text, probs, status and what was asked; the same rows."""
         if not isinstance(self.reply, Options) or not self._option_names:
-            return self.reply.read(frame)
+            return self._named_reply.read(frame)
         factors = [factor.name for factor in self._option_factors]
         distinct, codes = _numbered(frame, [*factors, *self.option_columns, ORDERING])
         fillings, options = [], []

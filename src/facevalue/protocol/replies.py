@@ -132,6 +132,7 @@ class Options:
     # How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
     parser: str = "choice"
     told: Mapping[str, str] = field(default_factory=dict)
+    nouns: tuple[str, ...] = ()  # that prompts put before options of one letter
     where: str = field(default="", compare=False, repr=False)  # place of the options in a file, for people
 
     def __post_init__(self) -> None:
@@ -181,7 +182,7 @@ class Options:
             orders = [tuple(names[at:] + names[:at]) for at in range(len(names))]
         return {
             str(number): tuple(
-                Option(f"({_LETTERS[at]})" if self.letters else "", self.texts[name], _level(name))
+                Option(f"({_LETTERS[at]})" if self.letters else "", self.texts[name], _level(name), self.nouns)
                 for at, name in enumerate(order)
             )
             for number, order in enumerate(orders, start=1)
