@@ -1,12 +1,15 @@
 """Files from users and strangers, read within bounds: a problem is one sentence, not a traceback."""
 
 import json
+import re
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _MIB = 2**20
+_LOOKED_AT = 2_000  # names of a folder, where a file is missing
 Record = TypeVar("Record", bound="DataclassInstance")
 
 
@@ -24,13 +28,23 @@ def check_file(path: Path, noun: str) -> int:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise DataError(f"There is no file {path} ({noun}).") from None
+        raise DataError(f"There is no file {path} ({noun}).{_nearest(path)}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} ({noun}) cannot be read: {_why(error)}.") from None
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
         raise DataError(f"{path} ({noun}) is {kind}, not a file.")
     return status.st_size
+
+
+def _nearest(path: Path) -> str:
+    """Ask whether another file of the folder is meant, as a further sentence; empty where none is called alike."""
+    try:
+        names = [place.name for place in islice(path.parent.iterdir(), _LOOKED_AT)]
+    except (OSError, ValueError):
+        return ""
+    alike = get_close_matches(path.name, names, n=1)
+    return f" Did you mean {alike[0]!r}?" if alike else ""
 
 
 def read_file(path: Path, limit: int, noun: str) -> bytes:
@@ -92,7 +106,15 @@ def to_toml(data: bytes, name: str, limit: int | None = None) -> dict[str, Any]:
     except RecursionError:
         raise DataError(f"{name} is not valid TOML that is read: its tables are nested too deeply.") from None
     except ValueError as error:
-        raise DataError(f"{name} is not valid TOML: {_why(error)}.") from None
+        raise DataError(f"{name} is not valid TOML: {_why(error)}.{_written_number(data, error)}") from None
+
+
+def _written_number(data: bytes, error: ValueError) -> str:
+    """Say how a number like .7 is written, as a further sentence; empty where the line of an error ends in none."""
+    line = re.search(r"at line (\d+)", str(error))
+    text = data.splitlines()[int(line[1]) - 1][:200] if line and int(line[1]) <= len(data.splitlines()) else b""
+    number = re.search(rb"=\s*([+-]?)(\.\d{1,20})\s*(?:#|$)", text)
+    return f" Numbers begin with a digit: write {(number[1] + b'0' + number[2]).decode()}." if number else ""
 
 
 def to_json(text: str | bytes, name: str, **decoding: Any) -> Any:

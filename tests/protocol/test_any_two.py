@@ -127,8 +127,8 @@ def test_sets_of_two_pictures_have_both_levels_though_one_is_always_first(read: 
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        ('kind = "pairs"', 'kind = "pairs"\ncue = "race"', "or neither, and any two pictures of a unit are a pair"),
-        ('kind = "pairs"', 'kind = "pairs"\nbase = "A"', "or neither, and any two pictures of a unit are a pair"),
+        ('kind = "pairs"', 'kind = "pairs"\ncue = "race"', "without either any two pictures of a unit are a pair"),
+        ('kind = "pairs"', 'kind = "pairs"\nbase = "A"', "without either any two pictures of a unit are a pair"),
         ('kind = "pairs"', 'kind = "pairs"\ncue = "race"\nbase = "A"', "for the picture beside the base has no `of`"),
         ('of = "race"\nversus = "(each other)"\n', "", "A preference of any two pictures needs `of`"),
         ('of = "race"', 'of = "rase"', "Unknown factor in a preference 'rase'. Did you mean 'race'"),

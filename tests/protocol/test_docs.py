@@ -30,6 +30,8 @@ def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
     for path in PICTURES:
         (read.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (read.folder / path).touch()
+    hats = zip(PICTURES, ("none", "cap", "bow"), strict=False)
+    (read.folder / "pairs.csv").write_text("path,set,hat\n" + "\n".join(f"{path},1,{hat}" for path, hat in hats))
     study = studies.protocol(str(read.folder / "page.toml")).study()
     assert study.design.size > 0
 

@@ -45,8 +45,8 @@ class Ask:
         A table of questions, a row each: texts by column. The first column names the item and is a factor; others
         fill slots of the prompt and of the options, or, where they fill none, are coarser factors. An option is not
         shown with an item that leaves out the column of its slot.
-    where, places:
-        Place of the prompt in a file, and of each item, for people.
+    where, places, slot_places:
+        Place of the prompt in a file, of each item, and of each slot's levels, for people.
 
     Examples
     --------
@@ -70,6 +70,7 @@ class Ask:
     items: Sequence[Item] = ()
     where: str = field(default="", compare=False, repr=False)
     places: Sequence[str] = field(default=(), compare=False, repr=False)
+    slot_places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.prompts or any(not text.strip() for text in self.prompts):
@@ -85,6 +86,12 @@ class Ask:
             raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
         if isinstance(self.reply, Options):
             self._check_options(self.reply)
+
+    def place_of(self, factor: str) -> str:
+        """Place of a factor of the prompt in a file, for people; empty for one of the pictures, or of no file."""
+        if factor in self.slot_places:
+            return self.slot_places[factor]
+        return next(iter(self.places), "") if self.items and factor in texts_of(self.items) else ""
 
     @property
     def optional(self) -> list[str]:
@@ -105,11 +112,16 @@ class Ask:
             if self.items and name in texts_of(self.items):
                 raise DataError(f"{name!r} is a column of the items and a factor of its own. Rename one of them.")
         for name in (*self.slots, *(texts_of(self.items) if self.items else ())):
-            if not name.isidentifier() or not name.isascii():
-                raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
-            if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
-                meaning = "the options" if name == "options" else f"the {name} of the question"
-                raise DataError(f"No factor can be called {name!r}, which stands for {meaning}. Rename it.")
+            with placed(self.place_of(name)):
+                self._check_name(name)
+
+    def _check_name(self, name: str) -> None:
+        """Refuse a factor of this name."""
+        if not name.isidentifier() or not name.isascii():
+            raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
+        if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
+            meaning = "the options" if name == "options" else f"the {name} of the question"
+            raise DataError(f"No factor can be called {name!r}, which stands for {meaning}. Rename it.")
 
     def _check_slots(self) -> None:
         for name in self.slots:

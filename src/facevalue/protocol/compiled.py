@@ -56,7 +56,8 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     assert stimuli is not None
     given_names = tuple(options)
     options = given.located(options, ("folder",), ("manifest",))
-    table = stimuli.table(options) if manifest is None else _stored(manifest)
+    with placed(_where_listed(protocol, options)):
+        table = stimuli.table(options) if manifest is None else _stored(manifest)
     asks = _narrowed(protocol.asks, options)
     sets = stimuli.sets(table)
     levelled = tuple(name for take in protocol.takes for name in take.only)
@@ -175,18 +176,27 @@ def _items(ask: Ask) -> int:
     return int(np.prod([len(factor) for factor in ask.question_factors], dtype=np.int64))
 
 
+def _where_listed(protocol: "Protocol", options: Mapping[str, OptionValue]) -> str:
+    """The place in the study's file that names a list of pictures which is not there; empty where there is one."""
+    listed = next((setting for setting in protocol.settings if setting.name == "manifest" and setting.default), None)
+    if listed is None or options.get("manifest") != listed.default or Path(str(listed.default)).exists():
+        return ""
+    return listed.place
+
+
 def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
     """Refuse factors whose name means something else in the tables of answers and estimates."""
     scores = {*(score.name for score in task_scores(task, ask)), *([TASK] if task else [])}
     columns = [name for name in breakdown.sets.manifest.columns if name not in _CARRIED_NOT]
     for name in [*columns, *breakdown.of_prompt]:
-        if name in _RESERVED or name in (CONTRAST, DIMENSION):
-            raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
-        if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
-            raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")
-        if [*columns, *breakdown.of_prompt].count(name) > 1:
-            place = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
-            raise DataError(f"The factor {name!r} is one of the pictures and of the {place}. Rename one of them.")
+        with placed(ask.place_of(name)):
+            if name in _RESERVED or name in (CONTRAST, DIMENSION):
+                raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
+            if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
+                raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")
+            if [*columns, *breakdown.of_prompt].count(name) > 1:
+                place = "wordings of the prompt" if name == WORDING else "slots and items of the prompt"
+                raise DataError(f"The factor {name!r} is one of the pictures and of the {place}. Rename one of them.")
 
 
 def _reading(

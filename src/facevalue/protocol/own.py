@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -188,7 +190,8 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
     stimuli = stimuli_of(top.table("pictures"), lambda table, key: _placed(table, key, folder, within))
     slots, items = _slots(top.table("factor", needed=False)), top.tables("item")
-    ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items), {})
+    places = _slot_places(top.table("factor", needed=False))
+    ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items, places), {})
     replies = [question.reply for question in (tasks.values() if ask is None else [ask])]
     seeds, temperature, max_tokens = _sampling(top.table("sampling", needed=False), replies)
     takes = tuple(_take(table) for table in top.tables("take"))
@@ -218,7 +221,12 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
         )
 
 
-def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> Ask:
+def _ask(
+    table: TomlTable,
+    slots: Mapping[str, Mapping[str, str]],
+    items: Sequence[TomlTable],
+    slot_places: Mapping[str, str],
+) -> Ask:
     """A question: its prompt and kind of answer, from the table that holds both."""
     prompt, answer = table.table("prompt"), table.table("answer")
     prompt.known("text", "paraphrases", "system")
@@ -228,7 +236,7 @@ def _ask(table: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
     with prompt.at("text"):
         texts = [{column: item.text(column) for column in item} for item in items]
         places = [item.where() for item in items]
-        return Ask(prompts, reply, slots, prompt.text("system", ""), texts, prompt.where("text"), places)
+        return Ask(prompts, reply, slots, prompt.text("system", ""), texts, prompt.where("text"), places, slot_places)
 
 
 def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> dict[str, Ask]:
@@ -253,7 +261,8 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
             items_of = [*items]
             unfilled.discard("item")
         unfilled -= set(slots_of)
-        tasks[name] = _ask(task, slots_of, items_of)
+        places = (_slot_places(one.table("factor", needed=False)) for one in (top, task))
+        tasks[name] = _ask(task, slots_of, items_of, reduce(or_, places))
     if unfilled:
         key = sorted(unfilled)[0]
         raise top.error(
@@ -310,6 +319,10 @@ def _slots(table: TomlTable) -> dict[str, dict[str, str]]:
         factor.known("levels")
         out[name] = factor.texts("levels")
     return out
+
+
+def _slot_places(table: TomlTable) -> dict[str, str]:
+    return {name: table.where(name) for name in table}
 
 
 def _take(table: TomlTable) -> Take:

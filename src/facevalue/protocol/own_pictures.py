@@ -45,8 +45,9 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
         if kind == "folder":
             return _folder(table, UNITS[unit], of, placed)
         table.known("kind", "unit", "cue", "base", "of", "manifest")
-        stimuli = Pairs if kind == "pairs" else Listed
-        return stimuli(UNITS[unit], cue, base, placed(table, "manifest"), of)
+        stimuli, path = Pairs if kind == "pairs" else Listed, placed(table, "manifest")
+        with table.at("cue" if cue else "base"):
+            return stimuli(UNITS[unit], cue, base, path, of, table.where("manifest"))
 
 
 def _usual_unit(kind: str, pattern: str) -> str:
@@ -102,7 +103,8 @@ def _folder(table: TomlTable, unit: str, of: str, placed: Placed) -> Folder:
     with table.at("unit" if "unit" in table else "pattern"):
         Folder(unit, "" if pattern else cue, pattern=pattern)
     with table.at("cue"):
-        return Folder(unit, cue, table.text("base", ""), "", of, placed(table, "path"), pattern, levels)
+        base, path = table.text("base", ""), placed(table, "path")
+        return Folder(unit, cue, base, kind=of, path=path, pattern=pattern, levels=levels)
 
 
 def _levels(table: TomlTable, pattern: str) -> dict[str, Levels]:

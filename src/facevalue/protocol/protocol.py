@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import Setting, check_together, defaults, seed_setting, temperature_setting
 from facevalue.types import OptionValue
@@ -129,7 +129,9 @@ class Protocol:
         names = [setting.name for setting in self.settings]
         for name in chosen:
             if names.count(name) > 1:
-                raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
+                place = next((place for ask in self.asks.values() if (place := ask.place_of(name))), "")
+                with placed(place):
+                    raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     @property
     def asks(self) -> "Mapping[str, Ask]":

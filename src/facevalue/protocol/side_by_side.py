@@ -42,15 +42,18 @@ class Pairs(Listed):
 
     unit: str = "counterfactual set"
 
-    def table(self, options: Options) -> pl.DataFrame:
-        """A row per pair and side."""
+    def __post_init__(self) -> None:
         if bool(self.cue) != bool(self.base):
+            lack, stands = ("base", f"cue = {self.cue!r}") if self.cue else ("cue", f"base = {self.base!r}")
+            meaning = {"base": "the level that all others are shown beside", "cue": "the column of what differs"}[lack]
             raise DataError(
-                "Pairs need a column of what differs, and the level that all others are shown beside; or neither, and "
-                "any two pictures of a unit are a pair."
+                f"{stands} needs `{lack}`, {meaning}; without either any two pictures of a unit are a pair."
             )
         if self.base == NO_PICTURE:
             raise DataError(f"Pairs show two pictures: their base is one, and not {NO_PICTURE!r}.")
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row per pair and side."""
         single = super().table(options)
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
         if self.cue:

@@ -203,6 +203,8 @@ class Listed:
         where nothing is compared so.
     manifest, root, kind:
         The file by default, the folder of its paths, what the pictures are.
+    where:
+        Place in a file that names the manifest, for people.
 
     Examples
     --------
@@ -215,12 +217,13 @@ class Listed:
     base: str = ""
     manifest: str = ""
     kind: str = "unstated"
+    where: str = field(default="", compare=False, repr=False)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Where they are, and what they are."""
         manifest, root, kind = _FILES
-        return replace(manifest, default=self.manifest), root, replace(kind, default=self.kind)
+        return replace(manifest, default=self.manifest, place=self.where), root, replace(kind, default=self.kind)
 
     def table(self, options: Options) -> pl.DataFrame:
         """The list of pictures."""
