@@ -2,54 +2,105 @@
 
 import os
 import sys
+from importlib import import_module
 
 import click
 
 from facevalue import __version__
-from facevalue.cli.commands import ask, begin, check, gather, rate, read
 from facevalue.cli.exits import Exit, exit_of
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.printable import printable
 
 GROUPS = {
-    "Begin": begin.COMMANDS,
-    "Ask a model": ask.COMMANDS,
-    "Read what it said": read.COMMANDS,
-    "Have replies scored, sorted or rated": rate.COMMANDS,
-    "Check runs, papers and the instrument": check.COMMANDS,
-    "Pictures, corpora, scripts": gather.COMMANDS,
+    "Begin": (
+        "begin",
+        {
+            "studies": "List the studies.",
+            "new": "Write a file to start your own study from.",
+            "manifest": "List your own pictures for a study, and check the list.",
+            "plan": "Show what a study costs before anything is spent.",
+            "demo": "Run a whole audit without key or network.",
+        },
+    ),
+    "Ask a model": (
+        "ask",
+        {
+            "run": "Ask a model; the same command resumes a run that was stopped.",
+            "status": "Show how far a run is, and which process runs it.",
+            "fetch": "Bring a run from object storage into a folder.",
+        },
+    ),
+    "Read what it said": (
+        "read",
+        {
+            "measure": "Estimate from a run's answers.",
+            "report": "Write the report of one or several runs.",
+            "compare": "Compare two runs of a study cell by cell.",
+            "export": "Write one wide table of every answer.",
+            "attention": "Show where a local model looks when it answers.",
+        },
+    ),
+    "Have replies scored, sorted or rated": (
+        "rate",
+        {
+            "annotate": "Have a scorer score open replies, such as for hostility.",
+            "judge": "Have a model sort texts that no rule sorts.",
+            "questionnaire": "Have people rate what forms associate.",
+        },
+    ),
+    "Check runs, papers and the instrument": (
+        "check",
+        {
+            "verify": "Check that run folders hold what was written.",
+            "reproduce": "Recompute published figures, cell by cell.",
+            "calibrate": "Audit models whose bias is known.",
+        },
+    ),
+    "Pictures, corpora, scripts": (
+        "tools",
+        {
+            "prompts": "Write the image prompts of a study.",
+            "scenes": "Check folders of scenes for people.",
+            "corpus": "Count gender words beside occupations in a training corpus.",
+            "schema": "Print the JSON Schema of a command's --json.",
+        },
+    ),
 }
-"""Commands by what a person does."""
+"""Commands by what a person does: a module of `facevalue.cli.commands`, and what each command does, in a line."""
+_MODULES = {name: module for module, commands in GROUPS.values() for name in commands}
+_LINES = {name: line for _, commands in GROUPS.values() for name, line in commands.items()}
 _COMPLETE = "_FACEVALUE_COMPLETE"
 """Variable by which shells ask for completion."""
 FIRST = (
-    ("studies", "which studies there are, and what each needs"),
-    ("plan STUDY", "what it costs, before anything is spent"),
-    ("run STUDY --model MODEL", "ask; the same command goes on after a stop"),
+    ("studies", "the studies, and what each needs"),
+    ("plan STUDY", "its cost, before anything is spent"),
+    ("run STUDY --model MODEL", "ask; the same command resumes"),
     ("measure RUN", "estimates in the terminal"),
     ("report RUN", "a page to read and pass on"),
-    ("demo", "all of this in minutes, without key or network"),
+    ("demo", "all of this, without key or network"),
 )
 """Commands to start with, shown where none is given."""
 
 
 class _Grouped(click.Group):
-    """Commands in the order and under the headings of `GROUPS`."""
+    """Imports a command when it is asked for, so that --help and errors come at once."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        if cmd_name not in self.commands:
-            raise UnknownNameError("command", cmd_name, self.commands)
-        return self.commands[cmd_name]
+        if cmd_name not in _MODULES:
+            raise UnknownNameError("command", cmd_name, _MODULES)
+        module = import_module(f"facevalue.cli.commands.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
+        command.short_help = _LINES[cmd_name]
+        return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        widest = max(map(len, self.commands))
-        for heading, commands in GROUPS.items():
+        widest = max(map(len, _MODULES))
+        for heading, (_, commands) in GROUPS.items():
             with formatter.section(heading):
-                rows = [(str(command.name).ljust(widest), command.get_short_help_str(120)) for command in commands]
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -61,8 +112,7 @@ class _Grouped(click.Group):
         return status
 
 
-@click.group(cls=_Grouped, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]},
-             commands=[command for commands in GROUPS.values() for command in commands])  # fmt: skip
+@click.group(cls=_Grouped, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="facevalue")
 @click.pass_context
 def app(ctx: click.Context) -> None:
@@ -77,7 +127,7 @@ def app(ctx: click.Context) -> None:
         formatter = ctx.make_formatter()
         with formatter.section("Audit social bias in vision-language models"):
             formatter.write_dl([(f"facevalue {command}", text) for command, text in FIRST], col_max=40)
-        rest = f"{len(app.commands)} commands in all: facevalue --help. One of them: facevalue COMMAND --help."
+        rest = f"{len(_MODULES)} commands in all: facevalue --help. One of them: facevalue COMMAND --help."
         click.echo(printable(f"{formatter.getvalue()}\n{rest}"))
 
 

@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 
-from facevalue.cli.exits import Exit
-from facevalue.cli.output import Document, Output, write
+if TYPE_CHECKING:
+    from facevalue.cli.exits import Exit
+    from facevalue.cli.output import Document, Output
 
 JSON = "as_json"
 
@@ -43,13 +44,13 @@ class Printing(click.Command):
         text = help if isinstance(help, str) else None
         super().__init__(name, params=[*params, printed], callback=self._act, help=text, **more)
 
-    def action(self) -> Callable[..., Output[Any]]:
+    def action(self) -> "Callable[..., Output[Any]]":
         """Import what the command does."""
         module, _, function = self._action.partition(":")
         implementation: Callable[..., Output[Any]] = getattr(import_module(f"facevalue.cli.{module}"), function)
         return implementation
 
-    def documents(self) -> tuple[type[Document], ...]:
+    def documents(self) -> "tuple[type[Document], ...]":
         """Types of the documents that the command prints with `--json`."""
         (returned,) = get_args(get_type_hints(self.action())["return"])
         return get_args(returned) or (returned,)
@@ -60,6 +61,8 @@ class Printing(click.Command):
             self.help = inspect.cleandoc(self._help())
         super().format_help_text(ctx, formatter)
 
-    def _act(self, **values: Any) -> Exit:
+    def _act(self, **values: Any) -> "Exit":
+        from facevalue.cli.output import write  # noqa: PLC0415 - help needs nothing of it
+
         as_json = values.pop(JSON)
         return write(self.action()(*self._bound, **values), as_json=as_json)

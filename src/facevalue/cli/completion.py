@@ -3,11 +3,12 @@
 Nothing here may take long: no file of answers is opened, and no module is imported that computes.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from click.shell_completion import CompletionItem
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _PACKAGE = Path(__file__).parents[1]
 _RUNS = Path("runs")
@@ -21,12 +22,21 @@ _WITH_PATHS = ("hf/", "replay/", "reference/")
 _SCORERS = ("lexical", "hf-text/", "perspective/", "openai-moderation", "judge/")
 
 
-def starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """The names that begin with what was typed."""
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+def starting(names: Iterable[str], incomplete: str, before: str = "") -> "list[CompletionItem]":
+    """The names that begin with what was typed, each after what stands before it."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only when something is completed
+
+    return [CompletionItem(before + name) for name in names if name.startswith(incomplete)]
 
 
-def runs(incomplete: str) -> list[CompletionItem]:
+def files(incomplete: str, kind: str = "file") -> "list[CompletionItem]":
+    """Have the shell complete files, or folders ("dir")."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415
+
+    return [CompletionItem(incomplete, type=kind)]
+
+
+def runs(incomplete: str, before: str = "") -> "list[CompletionItem]":
     """Run folders, those in `runs` first; folders where there is no such run."""
     typed = Path(incomplete)
     parent = typed if incomplete.endswith("/") else typed.parent
@@ -34,7 +44,7 @@ def runs(incomplete: str) -> list[CompletionItem]:
     if not incomplete:
         folders = [*_folders(_RUNS), *folders]
     paths = [str(folder) for folder in folders if (folder / _RUN_FILE).is_file()]
-    return starting(paths, incomplete) or [CompletionItem(incomplete, type="dir")]
+    return starting(paths, incomplete, before) or files(before + incomplete, "dir")
 
 
 def _folders(parent: Path) -> Iterator[Path]:
@@ -45,7 +55,7 @@ def _folders(parent: Path) -> Iterator[Path]:
     yield from entries[:_MOST]
 
 
-def studies(incomplete: str, offers: str = "", *, examples: bool = False) -> list[CompletionItem]:
+def studies(incomplete: str, offers: str = "", *, examples: bool = False) -> "list[CompletionItem]":
     """Names of studies, and files of one's own where a study need offer nothing."""
     from facevalue.studies import EXAMPLES, names  # noqa: PLC0415 - only when a study is completed
 
@@ -57,7 +67,7 @@ def studies(incomplete: str, offers: str = "", *, examples: bool = False) -> lis
     return starting(known_names, incomplete) + _paths(incomplete, ".toml")
 
 
-def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> list[CompletionItem]:
+def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> "list[CompletionItem]":
     """Folders, and files of an ending, below what was typed."""
     typed = Path(incomplete)
     parent = typed if incomplete.endswith("/") else typed.parent
@@ -70,7 +80,7 @@ def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> list[Completi
     return starting([prefix + path for path in wanted_paths], prefix + incomplete)
 
 
-def models(incomplete: str) -> list[CompletionItem]:
+def models(incomplete: str) -> "list[CompletionItem]":
     """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models."""
     for kind in _WITH_PATHS:
         if incomplete.startswith(kind) and incomplete not in (kind, "reference/"):
@@ -88,22 +98,24 @@ def reference_models() -> Sequence[str]:
     return ["reference", *sorted(f"reference/{path.name}" for path in variants.glob("*") if path.is_dir())]
 
 
-def scorers(incomplete: str) -> list[CompletionItem]:
+def scorers(incomplete: str) -> "list[CompletionItem]":
     """Kinds of scorers; after "judge/", models."""
     if incomplete.startswith("judge/"):
         judges = models(incomplete.removeprefix("judge/"))
-        return [CompletionItem(f"judge/{item.value}") for item in judges]
+        return starting([item.value for item in judges], "", "judge/")
     return starting(_SCORERS, incomplete)
 
 
-def interventions(incomplete: str) -> list[CompletionItem]:
+def interventions(incomplete: str) -> "list[CompletionItem]":
     """Interventions that come with FaceValue, and files."""
+    import tomllib  # noqa: PLC0415
+
     shipped = tomllib.loads((_PACKAGE / "prompts" / "interventions.toml").read_text(encoding="utf-8"))
     names = [table["name"] for table in shipped["intervention"]]
     return starting(names, incomplete) + _paths(incomplete, ".toml")
 
 
-def measures(incomplete: str, runs: Sequence[str]) -> list[CompletionItem]:
+def measures(incomplete: str, runs: Sequence[str]) -> "list[CompletionItem]":
     """Measures of a run that has been measured or reported."""
     from facevalue.store.files import ESTIMATES  # noqa: PLC0415
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from facevalue.cli import completion
-from facevalue.errors import SettingError
-from facevalue.places import is_url
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class RunPlace(click.ParamType[Path | str]):
@@ -21,7 +21,7 @@ class RunPlace(click.ParamType[Path | str]):
         """Tell a folder from a URL."""
         return place(value)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete run folders."""
         return completion.runs(incomplete)
 
@@ -31,7 +31,9 @@ class RunFolder(RunPlace):
 
     def convert(self, value: Path | str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Refuse a URL."""
-        if is_url(value):
+        if isinstance(place(value), str):
+            from facevalue.errors import SettingError  # noqa: PLC0415 - help needs nothing of it
+
             raise SettingError(
                 f"{value} is in object storage, and this command writes into a run folder: 'facevalue fetch {value} "
                 "--out FOLDER' brings the run into one."
@@ -53,14 +55,12 @@ class NamedRun(_Text):
 
     name = "run"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete run folders, after a label too."""
         label, separator, folder = incomplete.partition("=")
         if not separator:
             return completion.runs(incomplete)
-        return [
-            CompletionItem(f"{label}={item.value}", type=item.type, help=item.help) for item in completion.runs(folder)
-        ]
+        return completion.runs(folder, before=f"{label}=")
 
 
 class StudyName(_Text):
@@ -79,7 +79,7 @@ class StudyName(_Text):
     def __init__(self, offers: str = "", *, examples: bool = False) -> None:
         self._offers, self._examples = offers, examples
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete names of studies and files."""
         return completion.studies(incomplete, self._offers, examples=self._examples)
 
@@ -89,7 +89,7 @@ class ModelSpec(_Text):
 
     name = "model"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete kinds of models, models that come with FaceValue, and folders of local ones."""
         return completion.models(incomplete)
 
@@ -99,7 +99,7 @@ class AuditedModel(_Text):
 
     name = "model"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete planted answers and variants of the reference model."""
         return completion.starting(["planted", *completion.reference_models()], incomplete)
 
@@ -109,7 +109,7 @@ class ScorerSpec(_Text):
 
     name = "scorer"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete kinds of scorers, and models that judge."""
         return completion.scorers(incomplete)
 
@@ -119,7 +119,7 @@ class InterventionName(_Text):
 
     name = "intervention"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete names and files."""
         return completion.interventions(incomplete)
 
@@ -129,7 +129,7 @@ class MeasureName(_Text):
 
     name = "measure"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete the measures that the estimates of the first run name."""
         return completion.measures(incomplete, ctx.params.get("runs") or ctx.args)
 
@@ -137,9 +137,9 @@ class MeasureName(_Text):
 class PathText(_Text):
     """A text that may be a path."""
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Have the shell complete files."""
-        return [CompletionItem(incomplete, type="file")]
+        return completion.files(incomplete)
 
 
 class CommandName(_Text):
@@ -147,7 +147,7 @@ class CommandName(_Text):
 
     name = "command"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete names of commands."""
         root = ctx.find_root()
         assert isinstance(root.command, click.Group)
@@ -174,17 +174,17 @@ class NameList(click.ParamType[list[str]]):
             return value
         return [name.strip() for name in str(value).split(",") if name.strip()]
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete the last name of the list."""
         before, comma, last = incomplete.rpartition(",")
         chosen = before.split(",")
         levels = self._levels() if callable(self._levels) else self._levels
         names = [name for name in levels if name not in chosen]
-        return [
-            CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in completion.starting(names, last)
-        ]
+        return completion.starting(names, last, before + comma)
 
 
 def place(text: Path | str) -> Path | str:
     """A folder, or a URL."""
+    from facevalue.places import is_url  # noqa: PLC0415 - help needs nothing of it
+
     return text if isinstance(text, str) and is_url(text) else Path(text)

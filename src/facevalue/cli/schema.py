@@ -186,7 +186,9 @@ def printing_commands() -> Iterator[tuple[str, Printing | StudyGroup]]:
 
 
 def _within(group: click.Group, before: str) -> Iterator[tuple[str, Printing | StudyGroup]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, Printing | StudyGroup):
             yield before + name, command
         elif isinstance(command, click.Group):

@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from facevalue.cli import completion
 from facevalue.cli.command import Printing
-from facevalue.cli.exits import Exit
-from facevalue.cli.output import Document
 from facevalue.cli.params import NameList, PathText
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from facevalue.cli.exits import Exit
+    from facevalue.cli.output import Document
     from facevalue.protocol.settings import Setting
 
 _OF_STUDIES = {"max_tokens"}
@@ -44,7 +45,7 @@ class StudyGroup(click.Group):
         ctx.meta[_OUTSIDE.opts[0]] = _OUTSIDE.opts[0] in args
         return super().resolve_command(ctx, args)
 
-    def documents(self) -> tuple[type[Document], ...]:
+    def documents(self) -> "tuple[type[Document], ...]":
         """Types of the documents that the command prints with `--json`."""
         return Printing(self.name or "", self._action).documents()
 
@@ -82,7 +83,7 @@ class StudyGroup(click.Group):
         params = [*common, *(_option(setting) for setting in study.settings)]
         return _StudyCommand(cmd_name, self._action, params, f"{self.help}\n\n{study.title}", bound=(study,))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete names of studies, none of which is imported, and files of one's own."""
         options = [] if incomplete and incomplete[0].isalnum() else click.Command.shell_complete(self, ctx, incomplete)
         return options + completion.studies(incomplete)
@@ -91,7 +92,7 @@ class StudyGroup(click.Group):
 class _StudyCommand(Printing):
     """A command of one study, whose settings are given to the action together."""
 
-    def _act(self, **values: Any) -> Exit:
+    def _act(self, **values: Any) -> "Exit":
         (study,) = self._bound
         settings = {setting.name: values.pop(setting.name) for setting in study.settings}
         return super()._act(options=settings, **values)

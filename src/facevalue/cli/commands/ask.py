@@ -74,7 +74,6 @@ status = Printing(
     "status:status",
     (click.Argument(["run"], type=RunPlace()),),
     "Show how far RUN is: what is done, how fast, what failed where, and which process runs it.",
-    short_help="Show how far a run is, and which process runs it.",
 )
 
 fetch = Printing(
@@ -86,7 +85,4 @@ fetch = Printing(
                      help="A new folder."),
     ),
     "Bring the run under URL into a new folder, which is a run folder like any other.",
-    short_help="Bring a run from object storage into a folder.",
 )  # fmt: skip
-
-COMMANDS = (run, status, fetch)

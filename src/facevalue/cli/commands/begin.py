@@ -24,7 +24,6 @@ studies = Printing(
 
     With STUDY, a name or a file: its paper, too, and what of that is left out.
     """,
-    short_help="List the studies.",
 )
 
 
@@ -50,7 +49,6 @@ new = Printing(
         click.Option(["--like"], type=StudyName(examples=True), metavar="NAME", help="What to start from."),
     ),
     _new_help,
-    short_help="Write a file to start your own study from.",
 )
 
 manifest = click.Group(
@@ -61,7 +59,6 @@ manifest = click.Group(
     facevalue manifest init pictures --for stylisticbias
     facevalue manifest check pictures/manifest.csv --for stylisticbias
     """,
-    short_help="List your own pictures for a study, and check the list.",
     commands=[
         Printing(
             "init",
@@ -131,7 +128,4 @@ demo = Printing(
                      help="Where to write."),
     ),
     "Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds.",
-    short_help="Run a whole audit without key or network.",
 )  # fmt: skip
-
-COMMANDS = (studies, new, manifest, plan, demo)

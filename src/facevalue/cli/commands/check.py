@@ -15,7 +15,6 @@ verify = Printing(
 
     Names of each run the first file that is missing, damaged, or of another run.
     """,
-    short_help="Check that run folders hold what was written.",
 )
 
 
@@ -42,7 +41,6 @@ reproduce = Printing(
                      help="Folder of the authors' data, for the studies named above."),
     ),
     _reproduce_help,
-    short_help="Recompute published figures, cell by cell.",
 )  # fmt: skip
 
 calibrate = Printing(
@@ -72,7 +70,4 @@ calibrate = Printing(
 
     STUDY: published studies, or files of your own; stylisticbias by default.
     """,
-    short_help="Audit models whose bias is known.",
 )  # fmt: skip
-
-COMMANDS = (verify, reproduce, calibrate)

@@ -31,7 +31,6 @@ annotate = Printing(
     The scores are kept in RUN and used by `measure`, `report` and other commands. The same command goes on where it was
     stopped; another scorer's scores stand beside these.
     """,
-    short_help="Have a scorer score open replies, such as for hostility.",
 )  # fmt: skip
 
 judge = Printing(
@@ -54,7 +53,6 @@ judge = Printing(
 
     The same command retries failures.
     """,
-    short_help="Have a model sort texts that no rule sorts.",
 )  # fmt: skip
 
 questionnaire = Printing(
@@ -92,7 +90,4 @@ questionnaire = Printing(
     with scores, five of each fifth of the score and subset; their ratings say how far people agree, and the scorer with
     them (Fleiss' kappa).
     """,
-    short_help="Have people rate what forms associate.",
 )  # fmt: skip
-
-COMMANDS = (annotate, judge, questionnaire)

@@ -26,7 +26,6 @@ measure = Printing(
     LABEL=RUN calls a run by another name, so that two runs of one model stand side by side: before=RUN1 after=RUN2.
     The estimates of a single run are kept in its folder as estimates.parquet.
     """,
-    short_help="Estimate from a run's answers.",
 )  # fmt: skip
 
 report = Printing(
@@ -46,7 +45,6 @@ report = Printing(
     Runs of one model that ask different parts of it are put together. Ratings of statements (`facevalue questionnaire`)
     are shown beside what they are about.
     """,
-    short_help="Write the report of one or several runs.",
 )  # fmt: skip
 
 compare = Printing(
@@ -66,7 +64,6 @@ compare = Printing(
     the people, pictures or sets that both were asked about. Mean |delta|, RMSE and largest |delta| are above zero even
     if nothing differs: `chance` says how large.
     """,
-    short_help="Compare two runs of a study cell by cell.",
 )  # fmt: skip
 
 export = Printing(
@@ -77,7 +74,6 @@ export = Printing(
         click.Option(["--out"], required=True, type=_FILE, help="A .parquet, .csv or .jsonl file."),
     ),
     "Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer.",
-    short_help="Write one wide table of every answer.",
 )
 
 attention = Printing(
@@ -96,7 +92,4 @@ attention = Printing(
     For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
     option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
     """,
-    short_help="Show where a local model looks when it answers.",
 )  # fmt: skip
-
-COMMANDS = (measure, report, compare, export, attention)

@@ -27,7 +27,6 @@ prompts = Printing(
                      help="Only the portraits: without an activity, or without a variation."),
     ),
     _prompts_help,
-    short_help="Write the image prompts of a study.",
 )  # fmt: skip
 
 scenes = click.Group(
@@ -69,7 +68,6 @@ corpus = Printing(
 
     The skew of each is |m / (m + f) - 1/2|, with an interval; N/A without a word of either gender.
     """,
-    short_help="Count gender words beside occupations in a training corpus.",
 )  # fmt: skip
 
 
@@ -89,7 +87,4 @@ schema = click.Command(
     facevalue schema measure
     facevalue schema manifest check
     """,
-    short_help="Print the JSON Schema of a command's --json.",
 )
-
-COMMANDS = (prompts, scenes, corpus, schema)
