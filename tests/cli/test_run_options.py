@@ -327,3 +327,19 @@ def test_the_shell_completes_commands_and_options() -> None:
     assert "plain,report" in complete("rep")
     assert "plain,stylisticbias" in complete("run", "sty")
     assert "plain,--max-cost" in complete("run", "stylisticbias", "--max")
+
+
+def test_models_are_called_by_their_own_names(facevalue: Command, server: Misbehaving) -> None:
+    with Misbehaving().served() as second:
+        for place, out in ((server, "one"), (second, "two")):
+            place.otherwise = lambda exchange: exchange.say("(a)")
+            assert run(facevalue, place.spec, out=out).status == 0
+        alone, side_by_side = facevalue("measure", "one").out, facevalue("measure", "one", "two").out
+        assert "http://" not in alone + side_by_side
+        hosts = [place.spec.partition("//")[2].partition("/")[0] for place in (server, second)]
+        assert all(f"tiny-llava ({host})" in side_by_side for host in hosts)
+        assert facevalue("report", "one", "two", "--out", "both.html").status == 0
+        page = Path("both.html").read_text()
+        assert f"tiny-llava ({hosts[0]})" in page
+        kept = pl.read_parquet("one/estimates.parquet")
+        assert kept["model"].unique().to_list() == [server.spec]

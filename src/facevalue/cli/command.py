@@ -40,7 +40,7 @@ class Printing(click.Command):
         **more: Any,
     ) -> None:
         self._action, self._bound, self._help = action, bound, help
-        printed = click.Option(["--json", JSON], is_flag=True, help="Print one JSON document (facevalue schema NAME).")
+        printed = click.Option(["--json", JSON], is_flag=True, help="Print one JSON document.")
         text = help if isinstance(help, str) else None
         super().__init__(name, params=[*params, printed], callback=self._act, help=text, **more)
 

@@ -37,7 +37,8 @@ def _new_help() -> str:
     facevalue plan my-study.toml
     facevalue run my-study.toml --model http://127.0.0.1:8000/v1#NAME
 
-    NAME is what to start from: {", ".join(EXAMPLES)}, or a published study, to choose its settings.
+    NAME is what to start from: {", ".join(EXAMPLES)}, or a published study, to choose its settings; {EXAMPLES[0]} by
+    default.
     """
 
 
@@ -74,6 +75,7 @@ manifest = click.Group(
 
             No picture is opened. Exit status: 0 if a run would take the list; 1 if something is still to be filled in.
             """,
+            short_help="Begin a list, guessed from names of files.",
         ),
         Printing(
             "check",
@@ -91,6 +93,7 @@ manifest = click.Group(
             Reads it as a run does. Exit status: 0 if a run takes it, with or without warnings; 1 if it does not; 2 for
             wrong usage.
             """,
+            short_help="Say all that is wrong with a list and its pictures.",
         ),
     ],
 )  # fmt: skip

@@ -45,11 +45,12 @@ judge = Printing(
     ),
     """Have MODEL sort what no rule sorts, and keep its verdicts in RUN for `measure`, `report` and other commands.
 
-    \b
-    own studies: open texts, each different one once, into the categories of [answer.judged]. Up to 100 with words for
-    groups are judged again, with these swapped and without them, to see how far these words move MODEL.
-    visbias: texts in forms that no rule sorts into a category, each different text once.
-    counterfactuals: words that a group's texts have more often than others'; which are stereotypes?
+    Of own studies: open texts, each different one once, into the categories of [answer.judged]. Up to 100 with words
+    for groups are judged again, with these swapped and without them, to see how far these words move MODEL.
+
+    Of visbias: texts in forms that no rule sorts into a category, each different text once.
+
+    Of counterfactuals: words that a group's texts have more often than others'; which are stereotypes?
 
     The same command retries failures.
     """,
@@ -80,7 +81,7 @@ questionnaire = Printing(
 
     \b
     facevalue questionnaire RUN --out statements.html
-    facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
+    facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv
     facevalue questionnaire RUN --texts lexical/hostility --out texts.csv
     facevalue questionnaire RUN --sorted tone --out texts.csv
 
