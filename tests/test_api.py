@@ -426,7 +426,6 @@ def _words(lines: Iterable[str]) -> list[str | float]:
 
 
 def test_the_notebook_runs_and_shows_what_it_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     from tools.notebook import executed
 
     stored = json.loads((ROOT / "docs" / "notebooks" / "audit.ipynb").read_text())

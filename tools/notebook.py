@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import altair
+import vl_convert
+
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
     """The notebook with the outputs of its code cells as they are now; an error in a cell is raised."""
@@ -47,14 +50,13 @@ def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]
 
 def _shown(value: Any) -> dict[str, Any]:
     data: dict[str, Any] = {"text/plain": repr(value).splitlines(keepends=True)}
+    if isinstance(value, altair.TopLevelMixin):  # its own HTML fetches JavaScript: a stored notebook has the picture
+        png = vl_convert.vegalite_to_png(value.to_dict(), scale=1.5)
+        return data | {"image/png": base64.b64encode(png).decode()}
     if hasattr(value, "_repr_html_") and (html := value._repr_html_()):
         data["text/html"] = html.splitlines(keepends=True)
     if hasattr(value, "_repr_mimebundle_"):
         data |= value._repr_mimebundle_()
-    if hasattr(value, "savefig"):
-        png = io.BytesIO()
-        value.savefig(png, format="png", dpi=90, metadata={"Software": None})
-        data["image/png"] = base64.b64encode(png.getvalue()).decode()
     return data
 
 

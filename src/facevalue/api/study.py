@@ -18,6 +18,7 @@ from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
+from facevalue.store.files import ROOTS
 from facevalue.types import OptionValue
 
 
@@ -158,7 +159,10 @@ class Study:
 
     def __repr__(self) -> str:
         defaults: Mapping[str, OptionValue] = {setting.name: setting.default for setting in self.protocol.settings}
-        changed = {name: value for name, value in self.settings.items() if value != defaults.get(name)}
+        changed = {
+            name: value
+            for name, value in self.settings.items() if value != defaults.get(name) and name not in ROOTS
+        }  # fmt: skip
         facts = [repr(self.name), f"trials={self.trials}", f"seeds={self.compiled.repeats}"]
         facts += [f"pictures={self.pictures.height}"]
         return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"
