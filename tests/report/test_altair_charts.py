@@ -43,8 +43,10 @@ def _records(chart: Any) -> Sequence[dict[str, Any]]:
 def test_a_chart_has_the_estimates_and_their_intervals(run: fv.Run) -> None:
     rows = run.estimates().filter(measure="shift").filter(pl.col("job").is_null()).sort("value")
     records = sorted(_records(run.plot("shift", by="variation")), key=lambda record: record["value"])
-    for name in ("value", "low", "high", "page_low", "page_high", "n", "clusters", "verdict"):
-        assert [record[name] for record in records] == pytest.approx(rows[name].to_list()), name
+    for name in ("value", "low", "high", "page_low", "page_high"):  # in points of a hundred, as on the page
+        assert [record[name] for record in records] == pytest.approx((100 * rows[name]).to_list()), name
+    for name in ("n", "clusters", "verdict"):
+        assert [record[name] for record in records] == rows[name].to_list(), name
 
 
 def test_a_second_factor_makes_panels(run: fv.Run) -> None:
@@ -56,7 +58,7 @@ def test_a_second_factor_makes_panels(run: fv.Run) -> None:
 def test_a_factor_may_be_held_at_a_level(run: fv.Run) -> None:
     records = _records(run.plot("shift", by="variation", where={"job": "nurse"}))
     rows = run.estimates().filter(measure="shift", job="nurse")
-    assert sorted(record["value"] for record in records) == pytest.approx(rows["value"].sort().to_list())
+    assert sorted(record["value"] for record in records) == pytest.approx((100 * rows["value"]).sort().to_list())
 
 
 def test_nested_factors_stand_in_one_panel(tmp_path: Path) -> None:
@@ -76,7 +78,7 @@ def test_models_share_rows(run: fv.Run, other: fv.Run) -> None:
 def test_the_farthest_rows_are_kept(run: fv.Run) -> None:
     sizes = run.estimates().filter(measure="shift").filter(pl.col("job").is_null())["value"].abs().sort(descending=True)
     chart = run.plot("shift", by="variation", rows=1)
-    assert [abs(record["value"]) for record in _records(chart)] == pytest.approx([sizes[0]])
+    assert [abs(record["value"]) for record in _records(chart)] == pytest.approx([100 * sizes[0]])
     assert "1 of 3, farthest first" in chart.to_dict()["title"]
 
 

@@ -11,7 +11,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
-from facevalue.report.formatting import Titles
+from facevalue.report.formatting import Titles, writing
 from facevalue.report.sections import page_of
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_names import names_for_people, renamed
@@ -119,17 +119,22 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
     texts = [view.title(name, e[name], e) for name in of.by] or ["everything"]
     texts = [", ".join(reversed(texts))] if nested else texts
     floor = view.numbers.floor(e)
-    signed = view.signed(e.measure)
+    signed, per = view.signed(e.measure), writing(e.written).per
     direction = ("up" if (e.value or 0.0) > 0 else "down") if signed else "plain"
     return (
         texts[0], texts[1] if len(texts) > 1 else "", model, e.verdict or "not judged", direction, view.detail(e),
-        e.value, e.low, e.high, e.page_low, e.page_high,
-        None if floor is None else -floor if signed else 0.0, floor, e.bound_low, e.bound_high, e.n, e.clusters,
+        *(None if size is None else per * size for size in (
+            e.value, e.low, e.high, e.page_low, e.page_high,
+            None if floor is None else -floor if signed else 0.0, floor, e.bound_low, e.bound_high,
+        )),
+        e.n, e.clusters,
     )  # fmt: skip
 
 
 def _drawn(data: pl.DataFrame, title: str, e: Estimate, *, signed: bool) -> "altair.TopLevelMixin":
     alt = _altair()
+    writes = writing(e.written)
+    unit = ", ".join(filter(None, (writes.word or writes.sign, "95% intervals")))
     models = data["model"].unique(maintain_order=True).to_list()
     order = data.sort("value", descending=True)["row"].unique(maintain_order=True).to_list()
     many, panels = len(models) > 1, data["panel"].unique(maintain_order=True).to_list()
@@ -143,7 +148,7 @@ def _drawn(data: pl.DataFrame, title: str, e: Estimate, *, signed: bool) -> "alt
     base = alt.Chart(data).encode(y=y, **offset)
 
     def span(low: str, high: str, **look: Any) -> Any:
-        ends = {"x": alt.X(f"{low}:Q", title=f"{e.unit}, 95% interval"), "x2": f"{high}:Q"}
+        ends = {"x": alt.X(f"{low}:Q", title=unit), "x2": f"{high}:Q"}
         return base.transform_filter(alt.datum[low] != None).mark_rule(**look).encode(**ends)  # noqa: E711 - not Python's
 
     tooltip = [alt.Tooltip("row:N", title=" "), alt.Tooltip("model:N"), alt.Tooltip("estimate:N")]
@@ -178,5 +183,6 @@ def view_of(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
     study = study_of(runs)
     page = page_of(study)
     names = names_for_people(runs)
-    numbers = EstimateIndex(renamed(estimates, names), [names[run.model] for run in runs], reading(page))
+    models = [names[run.model] for run in runs]
+    numbers = EstimateIndex(renamed(estimates, names), models, reading(page), runs[0].measures)
     return View(numbers, Titles(page.titles, study.about.titles), runs[0].measures, conditions=page.conditions)
