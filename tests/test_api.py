@@ -193,8 +193,8 @@ def test_an_audit_from_end_to_end(first: fv.Run) -> None:
     estimates = first.estimates()
     assert estimates.filter(measure="sbs").height
     assert fv.open_run(first.folder).estimates().equals(estimates)
-    assert first.report().read_text().startswith("<!")
-    assert first.report(first.folder / "other.html").name == "other.html"
+    assert first.report().path.read_text().startswith("<!")
+    assert first.report(first.folder / "other.html").path.name == "other.html"
     assert first.verify().replies == 600
     assert first.study.settings["faces"] == "1M,1F"
     assert "sim/default" in repr(first)
@@ -270,7 +270,7 @@ def test_two_runs_are_estimated_together_and_compared(first: fv.Run, tmp_path: P
     sampled = fv.run(first.study, "sim/default", tmp_path / "sampled", progress=False)
     both = sampled.estimates(others=[other])
     assert set(both["model"].drop_nulls()) >= {"sim/default", "first"}
-    assert sampled.report(tmp_path / "both.html", others=[other]).exists()
+    assert sampled.report(tmp_path / "both.html", others=[other]).path.exists()
 
 
 def test_preregistered_margins_are_kept(tmp_path: Path) -> None:
@@ -438,5 +438,7 @@ def test_the_notebook_runs_and_shows_what_it_stores(tmp_path: Path, monkeypatch:
             for cell in (before, now)
         ]
         assert texts[0] == texts[1], before["id"]
-    last = stored["cells"][-1]["outputs"][-1]["data"]
-    assert len(last["image/png"]) * 3 / 4 < 100_000, "ends with a plot"
+    shown = {cell["id"]: cell["outputs"][-1]["data"] for cell in stored["cells"] if cell.get("outputs")}
+    assert len(shown["plot"]["image/png"]) * 3 / 4 < 100_000
+    for cell in ("run", "decision"):
+        assert "<iframe srcdoc=" in "".join(shown[cell]["text/html"]), "the first screen of the report"

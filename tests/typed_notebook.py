@@ -1,6 +1,5 @@
 """Types of the Python API as a notebook sees them; `make check` reads this, nothing runs it."""
 
-from pathlib import Path
 from typing import assert_type
 
 import polars as pl
@@ -14,7 +13,7 @@ def audit() -> None:
     assert_type(run.answers(), pl.DataFrame)
     assert_type(run.estimates(margins={"sbs": 0.05}), pl.DataFrame)
     assert_type(run.pictures(0), tuple[fv.Image, ...])
-    assert_type(fv.open_run("runs/first").report(), Path)
+    assert_type(fv.open_run("runs/first").report(), fv.Report)
     assert_type(fv.annotate(run, "lexical"), fv.Run)
     assert_type(fv.judge("runs/first", "sim/default"), fv.Run)
     assert_type(study.plan().cost, float | None)

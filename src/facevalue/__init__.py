@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
     from facevalue.api.outside import annotate, judge
+    from facevalue.api.report import Report
     from facevalue.api.run import Run
     from facevalue.api.study import Study, study
     from facevalue.models.base import Capabilities, Model
@@ -36,6 +37,7 @@ __all__ = [
     "Option",
     "Protocol",
     "Question",
+    "Report",
     "Request",
     "Response",
     "Run",
@@ -60,6 +62,7 @@ _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
     "facevalue.api.outside": ("annotate", "judge"),
+    "facevalue.api.report": ("Report",),
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),
     "facevalue.models.base": ("Capabilities", "Model"),

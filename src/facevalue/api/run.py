@@ -9,10 +9,11 @@ import polars as pl
 
 from facevalue.api.study import Study
 from facevalue.arguments import checked, checked_path
-from facevalue.errors import DataError
+from facevalue.errors import DataError, FaceValueError
 from facevalue.printable import html_table
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
+from facevalue.runs.kept_estimates import are_kept
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.pictures import NO_PICTURE, shown
 from facevalue.runs.settings import RunSummary
@@ -22,6 +23,11 @@ from facevalue.types import Image
 
 if TYPE_CHECKING:
     import altair
+
+    from facevalue.api.report import Report
+
+_AT_ONCE = 20_000
+"""Requests of a run whose estimates are taken only to show it."""
 
 
 class Run:
@@ -196,8 +202,8 @@ class Run:
         path: str | PathLike[str] | None = None,
         margins: Mapping[str, float] | None = None,
         others: Sequence["Run"] = (),
-    ) -> Path:
-        """Write the report as one HTML file that needs no network.
+    ) -> "Report":
+        """Write the report as one HTML file that needs no network; notebooks show its first screen.
 
         Parameters
         ----------
@@ -208,19 +214,19 @@ class Run:
 
         Returns
         -------
-        The path.
+        The report, which is a path as well.
 
         Examples
         --------
         >>> import facevalue as fv
-        >>> fv.open_run("runs/first").report("report.html").name
+        >>> fv.open_run("runs/first").report("report.html").path.name
         'report.html'
         """
-        from facevalue.report.of_runs import report  # noqa: PLC0415 - templates are not needed to read a run
+        from facevalue.api.report import Report  # noqa: PLC0415 - templates are not needed to read a run
+        from facevalue.report.of_runs import report  # noqa: PLC0415
 
         out = self.folder / "report.html" if path is None else checked_path(path)
-        report([self.stored, *(run.stored for run in others)], out, margins)
-        return out
+        return Report(out, report([self.stored, *(run.stored for run in others)], out, margins).data)
 
     @checked
     def plot(
@@ -264,10 +270,10 @@ class Run:
         >>> import facevalue as fv
         >>> run = fv.open_run("runs/first")
         >>> chart = run.plot("sbs", by=["attribute", "variation"])
-        >>> run.plot("sbs", by="varation")  # doctest: +ELLIPSIS
+        >>> run.plot("sbs", by="colour")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        facevalue.errors.UnknownNameError: Unknown factor of sbs 'varation'. Did you mean 'variation'? Known: ...
+        facevalue.errors.UnknownNameError: Unknown factor of sbs 'colour'. Known: attribute, ...
         """
         from facevalue.report.altair_charts import chart, view_of  # noqa: PLC0415 - an extra
 
@@ -297,7 +303,21 @@ class Run:
         return f"Run({self._place()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"
 
     def _repr_html_(self) -> str:
-        return html_table({"folder": self._place(), **{name: f"{value}" for name, value in self._facts()}})
+        """The first screen of the report where that takes no time, and facts in any case."""
+        return self._first_screen() + html_table(
+            {"folder": self._place(), **{name: f"{value}" for name, value in self._facts()}}
+        )
+
+    def _first_screen(self) -> str:
+        if self.stored.facts.counts.requests > _AT_ONCE and not are_kept(self.stored):
+            return "<p><code>run.report()</code> takes the estimates and shows what they amount to.</p>"
+        from facevalue.api.report import framed  # noqa: PLC0415 - templates are not needed to read a run
+        from facevalue.report.of_runs import gathered  # noqa: PLC0415
+
+        try:
+            return framed(gathered([self.stored]).data)
+        except FaceValueError:  # nothing is stored yet, or files are damaged: `estimates` says what
+            return ""
 
     def _place(self) -> str:
         return self.stored.url or self.folder.as_posix()

@@ -35,10 +35,19 @@ def render(data: ReportData) -> str:
 
     `data`: everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
+    return _rendered("report.html.j2", data)
+
+
+def first_screen(data: ReportData) -> str:
+    """Render what stands first in a report, as a page of its own without scripts."""
+    return _rendered("first_screen_alone.html.j2", data)
+
+
+def _rendered(template: str, data: ReportData) -> str:
     ready_page = built(data)
     style, script = _asset("style.css"), _asset("script.js")
     numbers, cautions = ready_page.view.numbers, _cautions(data)
-    return _environment().get_template("report.html.j2").render(
+    return _environment().get_template(template).render(
         data=data,
         page=ready_page.page,
         titles=ready_page.view.titles,

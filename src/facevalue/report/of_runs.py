@@ -30,16 +30,21 @@ class WrittenReport(NamedTuple):
         return page_json(built(self.data))
 
 
-def report(
-    runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
-) -> WrittenReport:
-    """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it."""
+def gathered(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
+    """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
     estimates, tallies = taken(runs, margins)
     rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
-    page = gather(runs, rated, tallies, between)
-    write(out, page)
-    if data is not None:
-        write_json(data, page)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]
-    return WrittenReport(tallies, [*notes, *answers], page)
+    return WrittenReport(tallies, [*notes, *answers], gather(runs, rated, tallies, between))
+
+
+def report(
+    runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> WrittenReport:
+    """Gather what a report shows, and write it."""
+    gathered_report = gathered(runs, margins)
+    write(out, gathered_report.data)
+    if data is not None:
+        write_json(data, gathered_report.data)
+    return gathered_report

@@ -46,6 +46,12 @@ def taken(
     return estimates, tallies
 
 
+def are_kept(run: StoredRun) -> bool:
+    """Whether the folder of a run keeps its estimates, so that `taken` only reads them."""
+    of = _digest(run, {})
+    return bool(of) and _read(run, of) is not None
+
+
 def _rows(estimates: pl.DataFrame, metadata: Mapping[str, str]) -> str:
     """Digest of what a file holds, so that a flipped bit is no other estimate."""
     return hashlib.sha256(parquet(estimates, {name: metadata[name] for name in (_OF, _TALLY)})).hexdigest()
