@@ -70,7 +70,7 @@ def test_it_runs_is_scored_measured_and_reported(sets: Path, tmp_path: Path) -> 
     report([opened], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "Ranges of toxicity" in page
-    assert "The mean of all" in page
+    assert "the mean of all" in page
 
 
 def test_its_commands_say_what_they_need(facevalue: Command) -> None:

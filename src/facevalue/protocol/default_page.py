@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
 from typing import NamedTuple
 
 from facevalue.measures.judge_measures import ALPHAS, RAW, SWAPPED, WITHOUT
@@ -16,8 +15,9 @@ from facevalue.protocol.definitions import companions, measure_name
 from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.outside_scores import JUDGED_BY, NEXT_STEPS
-from facevalue.protocol.page import Described, Findings, Page, Section
+from facevalue.protocol.page import Described, Page, Section
 from facevalue.protocol.replies import Score
+from facevalue.protocol.take_wording import findings_of
 from facevalue.protocol.takes import (
     ALIKE,
     CONTRAST,
@@ -53,7 +53,6 @@ _TITLES = {
     TALLY: "Questions in which groups differ",
     PREFERENCE: "Preferences",
 }
-_EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
 _LEADS = {
     SHIFT: "How far each picture moves the answer from that to its base, within its unit.",
     MEAN: "The answers themselves, before anything is compared.",
@@ -148,12 +147,12 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
     varied = [_varied(taken, variants, several=several)] if variants else []
     judged = _judged(tasks, taken, by_task)
     others = {
-        row.take.of: {OTHERS: "All others", LEVELS_MEAN: "The mean of all", ALIKE: "Those that are alike"}
+        row.take.of: {OTHERS: "all others", LEVELS_MEAN: "the mean of all", ALIKE: "those that are alike"}
         for row in taken
         if row.take.of
     }
     return Page(
-        lead=tuple(_lead(row, several=several) for row in tested)
+        lead=tuple(findings_of(*row, several=several) for row in tested)
         or tuple(_described(row, several=several) for row in taken),
         sections=(*sections, *varied, *judged, _EXAMPLES, missing),
         titles=others,
@@ -297,81 +296,6 @@ def _title(take: Take) -> str:
     if not name:
         name = f"{_TITLES[take.measure]} by {', '.join(take.by)}" if take.by else _TITLES[take.measure]
     return name[:1].upper() + name[1:]
-
-
-def _lead(row: _Taken, *, several: bool) -> Findings:
-    """How differences of a take read; its first factors are who they are of."""
-    take, score = row.take, row.score
-    quantity = score.quantity or score.name.replace("_", " ")
-    subject, moved = _who_moved(take, quantity, score.moved if score.moved[0] else (
-        f"{quantity} {{size}} higher", f"{quantity} {{size}} lower"
-    ))  # fmt: skip
-    unit, per = _told_in(score)
-    if take.measure == TALLY:
-        unit, per = "of 100 questions", 100.0
-    if take.on == SHIFT:
-        quantity = f"shifts of {quantity}"
-    return Findings(
-        of=(row.of,),
-        noun=_noun(take),
-        subject=subject,
-        moved=moved,
-        quantity=quantity,
-        effect=_EFFECTS.get(take.measure, "difference"),
-        unit=unit,
-        per=per,
-        row=_row(take),
-        title=f"Clearest: {take.named()}{f', {quantity}' if several else ''}",
-    )
-
-
-def _who_moved(take: Take, quantity: str, moved: tuple[str, str]) -> tuple[str, tuple[str, str]]:
-    """Forms of who a difference is of, and of what is said of it either way."""
-    by = ", ".join(f"{{{name}}}" for name in take.by)
-    within = f" ({by})" if by else ""
-    if take.measure == GAP:
-        than = f"on shifts, beside {{{CONTRAST}:{take.of}}}" if take.on == SHIFT else f"than {{{CONTRAST}:{take.of}}}"
-        return f"{{{take.of}}}", (f"{moved[0]} {than}{within}", f"{moved[1]} {than}{within}")
-    if take.measure == PREFERENCE:
-        against = f"to {{{CONTRAST}:{take.of}}}" if take.of else "to the base"
-        size = f"{against} by {{size}}"
-        subject = f"{{{take.of}}}" if take.of else by or "The changed picture"
-        return subject, (
-            f"preferred {size}{within if take.of else ''}",
-            f"not preferred {size}{within if take.of else ''}",
-        )
-    if take.measure == LEAN:
-        return by or "All answers", (f"{quantity} leans up by {{size}}", f"{quantity} leans down by {{size}}")
-    if take.measure in (SPREAD, RANGE):
-        text = f"answers differ by {{size}} in {quantity}{within}"
-        return f"{take.of.replace('_', ' ').capitalize()}", (text, text)
-    if take.measure == TALLY:
-        text = f"answers differ in {{size}}{within}"
-        return f"{take.of.replace('_', ' ').capitalize()}", (text, text)
-    return by or "The change", moved
-
-
-def _row(take: Take) -> str:
-    """Form of a row: what is compared with what; all its factors by default."""
-    if not take.compares:
-        return ""
-    within = "".join(f", {{{name}}}" for name in take.by)
-    return f"{{{take.of}}} beside {{{CONTRAST}:{take.of}}}{within}"
-
-
-def _noun(take: Take) -> tuple[str, str]:
-    """What is compared, in the singular and the plural."""
-    if take.measure in UNSIGNED or not (take.by or take.of):
-        return "comparison", "comparisons"
-    name = (take.of or " and ".join(take.by)).replace("_", " ")
-    return f"level of {name}", f"levels of {name}"
-
-
-def _told_in(score: Score) -> tuple[str, float]:
-    """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
-    if score.low >= -1 and score.high <= 1:
-        return "points", 100.0
-    return (f"of {score.high:g}", 1.0) if score.unit == "points" and score.high < inf else ("", 1.0)
 
 
 def _described(row: _Taken, *, several: bool) -> Described:

@@ -94,7 +94,7 @@ def _of_model(page: Page, view: View, *, brief: bool = False) -> Headline:
     telling = [comparison for comparison in (*comparisons, *hurt) if comparison.speaks]
     sentences = list(changes)
     if text := _found(telling, brief):
-        sentences.append(f"Without that: {text}" if changes else text)
+        sentences.append(f"Without them: {text}" if changes else text)
     silent = [comparison for comparison in comparisons if comparison.coarser is None]
     outcome = _outcome(telling, silent)
     sentences += _undecided(silent, outcome, brief=brief)
@@ -126,7 +126,8 @@ def _found(telling: Sequence[LeadComparison], brief: bool) -> str:
     left = len(by_subject) - len(texts)
     nouns = {comparison.lead.noun for comparison, _ in hits}
     noun = next(iter(nouns))[left != 1] if len(nouns) == 1 else ""
-    total = f" Also {left:,} other {noun or ('subject' if left == 1 else 'subjects')}." if left else ""
+    rest = f"other {noun}" if noun else "other" if left == 1 else "others"
+    total = f" Also {left:,} {rest}." if left else ""
     return f"{'; '.join(texts)}.{total}"
 
 
@@ -199,17 +200,14 @@ def _too_few(silent: Sequence[LeadComparison]) -> str:
     comparison = silent[0]
     subjects = len({comparison.subject(e) for e in comparison.rows})
     units = f"{comparison.units:,} {comparison.unit_name if comparison.units != 1 else _singular(comparison.unit_name)}"
-    of = (
-        f"for each of {subjects:,} {comparison.lead.noun[1]}"
-        if subjects > 1
-        else f"for the one {comparison.lead.noun[0]}"
-    )
+    of = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(comparison.rows[0])
+    size = comparison.missable
     missed = (
         "any difference"
-        if comparison.missable == inf
-        else f"even a difference of {_missed(comparison)[len('up to about ') :]}"
+        if size is None or size == inf
+        else f"even a difference of {comparison.scale(comparison.undecided[0]).up_to(size)}"
     )
-    return f"Too little was asked to tell: with {units} {of}, {missed} could have been missed."
+    return f"Too little was asked to tell: with {units} for {of}, {missed} could have been missed."
 
 
 def _singular(plural: str) -> str:

@@ -63,7 +63,7 @@ def gather(
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
-        question=question_of(page, plain[0], view_of(page, plain, rows).at(plain[0].model)),
+        question=question_of(page, plain[0], view_of(page, plain, rows).at(plain[0].model), stored_examples),
         prompts=questions(page.questions, study, Titles(page.titles, study.about.titles)),
         examples=tuple(e if isinstance(e, Album) else replace(e, model=names[e.model]) for e in stored_examples),
         titles=study.about.titles,

@@ -18,6 +18,14 @@ MOST = 4
 _WORTH = 0.1
 """Share of the largest possible difference that an audit should find; ten points of a hundred."""
 _NAMED = 3
+_REMEDIES = {
+    HeadlineKind.NO_ANSWER: "Read some replies (facevalue export RUN --out FILE.csv), then mend the prompt.",
+    HeadlineKind.DESCRIBED: "Nothing here is tested. Compare intervals, or ask what sets groups side by side.",
+    HeadlineKind.NOT_MEASURABLE: "Ask about more people or pictures: facevalue plan says how many it takes.",
+}
+"""What to do where nothing was compared."""
+_PLAIN = {"Drift while the run lasted": "Change of the model during the run"}
+"""Titles of cards that the first screen says in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +44,10 @@ def next_steps(
     """What to do after this audit, the most important first."""
     models = list(view.numbers.plain) or [view.model]
     comparisons = [comparison for model in models for comparison in compared(page, view.at(model))]
-    steps = [*_missing_decides(comparisons), *_warnings(cards, kind)]
-    first = [_decide(answer, comparisons)] if comparisons else []
-    reading = [_reading(comparisons, sections)] if comparisons else []
-    room = MOST - len(first) - len([step for step in reading if step is not None])
-    return [step for step in (*first, *steps[:room], *reading) if step is not None]
+    steps = [*_missing_decides(comparisons), *_warnings(cards, kind, page.units.name)]
+    steps = [step for step in (_decide(answer, comparisons), *steps) if step is not None]
+    reading = _reading(comparisons, sections)
+    return steps[:MOST] if reading is None else [*steps[: MOST - 1], reading]
 
 
 def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
@@ -58,9 +65,9 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     worth = e.margin or (_WORTH * most if most is not None else smallest / 2)
     if comparison.scale(e).unit == POINTS and e.margin is None:
         worth = 10.0 / comparison.scale(e).per
-    if smallest <= worth:
-        worth = smallest / 2
-    return (smallest / worth) ** 2, comparison.scale(e).text(worth), worth == smallest / 2
+    half = smallest <= worth or (most is None and e.margin is None)
+    worth = smallest / 2 if half else worth
+    return (smallest / worth) ** 2, comparison.scale(e).text(worth), half
 
 
 def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep | None:
@@ -78,12 +85,14 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep
         for comparison in comparisons
         if comparison.coarser is None and (need := more_needed(comparison)) is not None
     ]
+    if answer.verdict in _REMEDIES:
+        return NextStep(_REMEDIES[answer.verdict])
     text = ""
     if names:
         listed_names = listed(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
         text = f"Enough to act on {listed_names}. "
     if needs:
-        comparison, (times, size, half) = max(needs, key=lambda pair: pair[1][0])
+        comparison, (times, size, half) = needs[0]
         units = _rounded(times * comparison.units) if comparison.units else ""
         many = f"about {_times(times)} as many {comparison.unit_name}" + (f" ({units})" if units else "")
         aim = "half as large differences" if half else f"differences of {size}"
@@ -113,29 +122,33 @@ def _rounded(number: float) -> str:
 
 def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     """Differences whose direction hangs on what the missing answers were."""
-    turned = [comparison.subject(e) for comparison in comparisons for e in comparison.moved if e.open_to_missing]
+    turned = [
+        comparison.subject(e)
+        for comparison in comparisons if comparison.speaks
+        for e in comparison.moved if e.open_to_missing
+    ]  # fmt: skip
     if not turned:
         return []
     names = listed(list(dict.fromkeys(turned))[:_NAMED])
     return [NextStep(f"Missing answers could turn the sign for {names}.", "trust", "worst case", grave=True)]
 
 
-def _warnings(cards: Sequence[Card], kind: Kind) -> list[NextStep]:
+def _warnings(cards: Sequence[Card], kind: Kind, units: str) -> list[NextStep]:
     """Reasons to doubt, a line each: those of the pictures and the model first, problems before cautions."""
     order = {"kind": 0, "planted": 1, "simulated": 1}
     grave = [card for card in cards if card.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
     grave.sort(key=lambda card: (order.get(card.name, 2), card.status is not CardStatus.PROBLEM))
     about = [card for card in grave if card.name in order]
-    others = [card for card in grave if card.name not in order]
+    others = [card for card in grave if card.name not in order and card.value.lower() != "none found"]
     joined = " ".join(_first_sentence(KINDS[kind][1] if card.name == "kind" else card.note) for card in about)
     steps = [NextStep(joined, "trust", "", grave=True)] if joined else []
-    return [*steps, *(NextStep(_in_a_line(card), "trust", "why it matters", grave=True) for card in others)]
+    return [*steps, *(NextStep(_in_a_line(card, units), "trust", "why it matters", grave=True) for card in others)]
 
 
-def _in_a_line(card: Card) -> str:
-    """A card's number or word; what follows from it, where the number alone says little."""
-    text = f"{card.title}: {_lower(card.value)}."
-    return f"{text} {_first_sentence(card.note)}" if card.value.replace(",", "").isdecimal() else text
+def _in_a_line(card: Card, units: str) -> str:
+    """A card's number or word; of the number of units that were sampled also what follows from it."""
+    text = f"{_PLAIN.get(card.title, card.title)}: {_lower(card.value)}."
+    return f"{text} {_first_sentence(card.note)}" if card.name == units else text
 
 
 def _first_sentence(text: str) -> str:
@@ -147,11 +160,9 @@ def _lower(text: str) -> str:
 
 
 def _reading(comparisons: Sequence[LeadComparison], sections: Sequence[Section]) -> NextStep | None:
-    """The section that says more of what was found."""
-    clear = next((comparison for comparison in comparisons if comparison.moved), comparisons[0])
-    measures = {*clear.lead.measures}
-    of = next((s for s in sections if any(measures & {*of.measures} for of in selections(s))), None)
-    of = next(iter(sections), None) if of is None else of
-    if of is None:
-        return None
-    return NextStep("Read next:", of.id, of.title)
+    """The section that says more of what was found, or the first one."""
+    clear = next((comparison for comparison in comparisons if comparison.moved), next(iter(comparisons), None))
+    measures = set() if clear is None else {*clear.lead.measures}
+    about = (s for s in sections if any(measures & {*of.measures} for of in selections(s)))
+    section = next(about, next(iter(sections), None))
+    return None if section is None else NextStep("Read next:", section.id, section.title)

@@ -11,6 +11,8 @@ from facevalue.report.formatting import MINUS, writing
 POINTS = "points"
 _PERCENT = ("share", "probability")
 _LARGE = 1000.0
+_MORE = 3
+"""Digits that are tried, so that a size which is surely exceeded is not rounded to none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,12 @@ class ToldScale:
         nearest = e.page_low if e.value > 0 else -e.page_high
         if nearest <= 0:
             return ""
-        digits = _digits(self.per * as_precise(e))
-        step = 10.0**-digits
-        return f"{floor(self.per * nearest / step + 1e-9) * step:.{digits}f}".removesuffix(".0")
+        least = _digits(self.per * as_precise(e))
+        for digits in range(least, least + _MORE):
+            step = 10.0**-digits
+            if size := floor(self.per * nearest / step + 1e-9):
+                return f"{size * step:.{digits}f}".removesuffix(".0")
+        return ""
 
     def up_to(self, value: float) -> str:
         """A size that could have been missed, rounded up.

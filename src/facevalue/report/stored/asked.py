@@ -1,13 +1,16 @@
 """What was asked, for the first screen: one stored question, and the pictures that it was asked about."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import FaceValueError
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View
-from facevalue.report.data import AskedQuestion
+from facevalue.report.data import AnyExample, AskedQuestion, PairExample
 from facevalue.report.findings import compared, upper
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
@@ -17,25 +20,36 @@ from facevalue.store.reader import collected, scan_responses
 
 MOST, _SIDE = 4, 112
 """Pictures that are shown, and their longest side in pixels; a few kilobytes each."""
+_SEARCHED = 20_000
+"""Trials among which one is looked for that asks what the finding is of."""
 _APART = ("image", "path", "identity", "set", "seed")
 
+Stimulus = Mapping[str, str | None]
 
-def question_of(page: Page, run: StoredRun, view: View) -> AskedQuestion | None:
-    """A stored question about what the clearest finding is of, or the first one; None where none was answered."""
+
+def question_of(page: Page, run: StoredRun, view: View, examples: Sequence[AnyExample]) -> AskedQuestion | None:
+    """A stored question about what the clearest finding is of, or the first one; None where none was answered.
+
+    `examples`: stored answers that the page shows. The first with a picture serves where pictures are no sets.
+    """
     study = run.study
     trials = collected(run.folder, scan_responses(run.folder, 0, study.design.size - 1).select("trial"))["trial"]
     if trials.is_empty():
         return None
-    first = _first_trials(run, trials.to_numpy().astype(np.int64))
     clearest = _clearest(page, view)
+    first = _trials_by_picture(run, trials.to_numpy().astype(np.int64), clearest)
     rows = _chosen(run, clearest, first)
-    trial = first[str(rows[-1]["image"])] if rows else int(trials[0])
-    prompt = study.ask(study.design.trials([trial]))[0].prompt
-    captions = _captions(rows, clearest, view.titles)
+    pair = next((e for e in examples if isinstance(e, PairExample) and e.image is not None), None)
+    if len(rows) < 2 and pair is not None:
+        sides = " and ".join(filter(None, (pair.left, pair.right)))
+        return AskedQuestion(pair.prompt, ((upper(sides), pair.image or b""),))
+    number = first[str(rows[-1]["image"])] if rows else int(trials[0])
+    prompt = study.ask(study.design.trials([number]))[0].prompt
+    numbers = [first[str(row["image"])] for row in rows] or [number]
     pictures: list[tuple[str, bytes]] = []
     reason = ""
-    for caption, number in zip(captions or [""], [first[str(row["image"])] for row in rows] or [trial], strict=True):
-        look = shown(run, number)
+    for caption, trial in zip(_captions(rows, clearest, view.titles) or [""], numbers, strict=True):
+        look = shown(run, trial)
         reason = look.why
         small = [picture for image in look.images if (picture := smaller(image.data, _SIDE)) is not None]
         pictures += [(caption if at == 0 else "", picture) for at, picture in enumerate(small)]
@@ -49,18 +63,29 @@ def _clearest(page: Page, view: View) -> Estimate | None:
     return None if comparison is None else next(iter(comparison.moved or comparison.rows))
 
 
-def _first_trials(run: StoredRun, trials: "np.typing.NDArray[np.int64]") -> dict[str, int]:
-    """A stored trial about each picture; empty where trials are not about one picture each."""
+def _trials_by_picture(run: StoredRun, trials: npt.NDArray[np.int64], e: Estimate | None) -> dict[str, int]:
+    """A stored trial about each picture, one that asks what the finding is of if there is one.
+
+    Empty where trials are not about one picture each.
+    """
     design = run.study.design
     try:
         _, places = np.unique(design.stimulus_numbers(trials), return_index=True)
         frame = design.trials(trials[places], ["image"])
+        if "image" not in frame.columns:
+            return {}
+        first = dict(frame.select(pl.col("image").cast(pl.String), "trial").iter_rows())
+        asked_of = design.trials(trials[:: max(trials.size // _SEARCHED, 1)])
     except (FaceValueError, KeyError, pl.exceptions.PolarsError):
         return {}
-    return dict(frame.select(pl.col("image").cast(pl.String), "trial").iter_rows()) if "image" in frame.columns else {}
+    levels = {} if e is None else {name: e[name] for name in e.labels if name in asked_of.columns}
+    prompt_levels = {name: level for name, level in levels.items() if name not in run.study.manifest.columns}
+    same = [pl.col(name).cast(pl.String) == level for name, level in prompt_levels.items()]
+    fitting = asked_of.filter(*same) if same and "image" in asked_of.columns else asked_of.clear()
+    return first | dict(fitting.reverse().select(pl.col("image").cast(pl.String), "trial").iter_rows())
 
 
-def _chosen(run: StoredRun, e: Estimate | None, first: dict[str, int]) -> list[dict[str, str | None]]:
+def _chosen(run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> list[Stimulus]:
     """Rows of the manifest to show: a unit's base and what was changed, or levels of a set; the changed one last."""
     manifest, together = run.study.manifest, run.study.asked_together
     if not first or "image" not in manifest.columns:
@@ -84,19 +109,18 @@ def _chosen(run: StoredRun, e: Estimate | None, first: dict[str, int]) -> list[d
     return [*others.head(MOST - 1).iter_rows(named=True), row]
 
 
-def _captions(rows: list[dict[str, str | None]], e: Estimate | None, titles: Titles) -> list[str]:
+def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles) -> list[str]:
     """What the pictures differ in, for each of them: in what the finding is of, if they differ in that."""
-    differing = [
-        name for name in (rows[0] if rows else {}) if len({row[name] for row in rows}) > 1 and name not in _APART
-    ]
+    names = [name for name in (rows[0] if rows else {}) if name not in _APART]
+    differing = [name for name in names if len({row[name] for row in rows}) > 1]
     of_finding = [name for name in differing if e is not None and e[name] is not None]
-    differing = [name for name in of_finding or differing if not (name == "attribute" and "variation" in differing)]
+    columns = [name for name in of_finding or differing if not (name == "attribute" and "variation" in differing)]
 
-    def caption(row: dict[str, str | None]) -> str:
+    def caption(row: Stimulus) -> str:
         texts = [
             titles.cue(row.get("attribute"), level) if name == "variation" else titles.get(name, level)
-            for name in differing if (level := row[name]) is not None
+            for name in columns if (level := row[name]) is not None
         ]  # fmt: skip
-        return upper(", ".join(texts)) or ("As it is" if differing else "")
+        return upper(", ".join(texts)) or ("As it is" if columns else "")
 
     return [caption(row) for row in rows]

@@ -1,0 +1,102 @@
+"""Wording of findings: how differences of a take read on the first screen of a study that declares no page."""
+
+from math import inf
+
+from facevalue.protocol.look import Of
+from facevalue.protocol.page import Findings
+from facevalue.protocol.replies import Score
+from facevalue.protocol.takes import (
+    ALIKE,
+    CONTRAST,
+    GAP,
+    LEAN,
+    LEVELS_MEAN,
+    OTHERS,
+    PREFERENCE,
+    RANGE,
+    SHIFT,
+    SPREAD,
+    TALLY,
+    UNSIGNED,
+    Take,
+)
+
+_EFFECTS = {SHIFT: "shift", LEAN: "lean", PREFERENCE: "preference"}
+_Forms = tuple[str, str]
+
+
+def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
+    """What a page says of the differences of a take of one score.
+
+    `of`: its estimates. `several`: whether there are other scores.
+
+    Examples
+    --------
+    >>> from facevalue.protocol.replies import rating
+    >>> findings_of(Take("gap", of="gender"), rating(1, 10).scores[0], Of("gap", ("gender",)), several=False).moved
+    ('rated {size} higher than {contrast:gender}', 'rated {size} lower than {contrast:gender}')
+    """
+    words = score.quantity or score.name.replace("_", " ")
+    quantity = take.name.replace("_", " ") if take.name and take.measure == LEAN else words
+    named = {SPREAD: f"spreads of {words}", RANGE: f"ranges of {words}", TALLY: "shares of questions"}
+    unit, per = ("of 100 questions", 100.0) if take.measure == TALLY else _told_in(score)
+    subject, moved = _forms(take, quantity, score)
+    return Findings(
+        of=(of,),
+        noun=_noun(take),
+        subject=subject,
+        moved=moved,
+        quantity=f"shifts of {words}" if take.on == SHIFT else named.get(take.measure, quantity),
+        effect=_EFFECTS.get(take.measure, "difference"),
+        unit=unit,
+        per=per,
+        row=_row(take),
+        title=f"Clearest: {take.named()}{f', {words}' if several else ''}",
+    )
+
+
+def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
+    """Forms of who a difference is of, and of what is said of it upward and downward."""
+    by = ", ".join(f"{{{name}}}" for name in take.by)
+    within, other = f" ({by})" if by else "", f"{{{CONTRAST}:{take.of}}}"
+    group, factor = f"{{{take.of}}}", take.of.replace("_", " ").capitalize()
+    up, down = score.moved if score.moved[0] else (f"{quantity} {{size}} higher", f"{quantity} {{size}} lower")
+    if take.measure == GAP and take.on == SHIFT:
+        shift = f"shift of {quantity} {{size}}"
+        return group, (f"{shift} higher than that of {other}{within}", f"{shift} lower than that of {other}{within}")
+    if take.measure == GAP:
+        return group, (f"{up} than {other}{within}", f"{down} than {other}{within}")
+    if take.measure == PREFERENCE and take.of:
+        return group, (f"preferred to {other} by {{size}}{within}", f"passed over for {other} by {{size}}{within}")
+    if take.measure == PREFERENCE:
+        return by or "What was changed", ("preferred to the base by {size}", "passed over for the base by {size}")
+    if take.measure == LEAN:
+        return by or "All answers", (f"{quantity} up by {{size}}", f"{quantity} down by {{size}}")
+    if take.measure == TALLY:
+        return factor, (f"answers differ in {{size}}{within}",) * 2
+    if take.measure in UNSIGNED:
+        return factor, (f"{quantity} {'of one unit ' * (take.measure == RANGE)}differ by {{size}}{within}",) * 2
+    return by or "All together", (up, down)
+
+
+def _row(take: Take) -> str:
+    """Form of a row: what is compared with what, if that is a level; all its factors by default."""
+    if not take.compares:
+        return ""
+    beside = "" if take.versus in (OTHERS, LEVELS_MEAN, ALIKE) else f" beside {{{CONTRAST}:{take.of}}}"
+    return f"{{{take.of}}}{beside}{''.join(f', {{{name}}}' for name in take.by)}"
+
+
+def _noun(take: Take) -> tuple[str, str]:
+    """What is compared, in the singular and the plural."""
+    if take.measure in UNSIGNED or not (take.by or take.of):
+        return "comparison", "comparisons"
+    name = (take.of or " and ".join(take.by)).replace("_", " ")
+    return f"level of {name}", f"levels of {name}"
+
+
+def _told_in(score: Score) -> tuple[str, float]:
+    """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
+    if score.low >= -1 and score.high <= 1:
+        return "points", 100.0
+    return (f"of {score.high:g}", 1.0) if score.unit == "points" and score.high < inf else ("", 1.0)

@@ -1,0 +1,134 @@
+"""The first screen: what was asked, the answer with changes first, one chart, and what to do next."""
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from facevalue import report
+from facevalue.report.built import built
+from facevalue.report.data import AskedQuestion
+from facevalue.report.next_steps import MOST
+from tests.report import made, test_visbias, vignette_made
+from tests.report.test_headline import UNKNOWN
+
+EVIL = "<script>alert('x')</script>\u202e & {{ 7 * 7 }} " + "very " * 200
+PAGES: dict[str, Callable[[], report.ReportData]] = {
+    "found": made.data,
+    "judged": lambda: made.data(estimates=made.judged()),
+    "models": lambda: made.data(("model-a", "model-b")),
+    "many models": lambda: made.data(tuple("abcdefg")),
+    "one cue": lambda: made.data(estimates=made.judged(made.estimates(cues={("a", "b"): 0.2}, groups={}))),
+    "nothing measurable": lambda: made.data(estimates=made.estimates(cues=dict.fromkeys(made.CUES))),
+    "no estimate": lambda: made.data(estimates=made.estimates().clear()),
+    "refused": lambda: made.data(runs=(made.run(asked=40, valid=0, refused=40),)),
+    "identities": vignette_made.data,
+    "tasks": test_visbias.data,
+    "interventions": test_visbias.VARIANTS["interventions"],
+    "changes": lambda: made.data(estimates=changed()),
+}
+
+
+def changed() -> pl.DataFrame:
+    """A cap of which an intervention takes 39 points, and another that changes nothing."""
+    frame = made.judged(made.estimates(cues={("accessories", "cap"): 0.532, ("tattoos", "small"): 0.01}, groups={}))
+    cue = (pl.col("measure") == "sbs") & pl.col("variation").is_not_null() & pl.col("scenario").is_null()
+    rows, is_cap = frame.filter(cue), pl.col("variation") == "cap"
+    value = pl.when(is_cap).then(-0.393).otherwise(0.0)
+    change = rows.with_columns(
+        pl.lit("change: sbs").alias("measure"), pl.lit("debiasing").alias("intervention"), value.alias("value"),
+        (value - 0.05).alias("low"), (value + 0.05).alias("high"), pl.lit(0.08).alias("mde"),
+        pl.when(is_cap).then(pl.lit("difference found")).otherwise(pl.lit("inconclusive")).alias("verdict"),
+    )  # fmt: skip
+    after = rows.with_columns(pl.col("value") + value, pl.lit("debiasing").alias("intervention"))
+    idle = change.with_columns(
+        pl.lit("blank-image").alias("intervention"), pl.lit("inconclusive").alias("verdict"), pl.lit(0.0).alias("value")
+    )
+    missing = change.head(1).with_columns(
+        pl.lit("change: missing answers").alias("measure"), pl.lit("pp").alias("unit"), pl.lit(31.0).alias("value"),
+        *(pl.lit(None, pl.String).alias(name) for name in ("attribute", "variation")),
+    )  # fmt: skip
+    return pl.concat([frame, after, change, idle, missing])
+
+
+def first_screen(data: report.ReportData) -> str:
+    """The HTML above the table of contents, without what unfolds and without what is said of a value in a tooltip."""
+    page = report.render(data)
+    page = page[page.index("<h1>") : page.index('<nav aria-label="Contents">')]
+    page = re.sub(r'<details class="precisely">.*?</details>', "", page, flags=re.DOTALL)
+    return re.sub(r"<title>.*?</title>|<svg.*?</svg>|title=\"[^\"]*\"", "", page, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_first_screen_has_an_answer_in_plain_words_and_something_to_do(name: str) -> None:
+    data = PAGES[name]()
+    screen = first_screen(data)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", screen))
+    assert not [word for word in UNKNOWN if word in text.lower()], text
+    assert not re.search(r"\b(nan|NaN|inf|None|null)\b", text)
+    ready = built(data)
+    assert ready.answer.sentence in text
+    assert 1 <= len(ready.steps) <= MOST
+    sections = {"trust", *(section.id for section in ready.sections)}
+    assert all(not step.anchor or step.anchor in sections for step in ready.steps)
+
+
+def test_what_an_intervention_changed_stands_first_before_and_after() -> None:
+    sentence = built(made.data(estimates=changed())).answer.sentence
+    assert sentence.startswith(
+        "Debiasing: Cap (accessories) from +53 to +14: −39 points [−44, −34]; missing answers rose by 31 points. "
+        "Blank-image: no change was found (up to about 8.0 points could have been missed). Without them: Cap "
+        "(accessories): judged more favourably by 53 points"
+    )
+
+
+def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
+    frame = made.judged(made.estimates(cues={("a", f"cue-{n}"): 0.02 for n in range(6)}, groups={}), margin=None)
+    steps = {}
+    for mde in (0.2, 0.4, 0.05):
+        data = made.data(
+            estimates=frame.with_columns(pl.lit(mde).alias("mde"), pl.lit(60, pl.UInt64).alias("clusters"))
+        )
+        steps[mde] = built(data).steps[0].text
+    assert steps[0.2] == "To see differences of 10 points, ask about 4 times as many faces (240)."
+    assert steps[0.4] == "To see differences of 10 points, ask about 16 times as many faces (960)."
+    assert steps[0.05] == "To see half as large differences, ask about 4 times as many faces (240)."
+
+
+def test_a_question_and_its_pictures_are_shown_small_and_escaped() -> None:
+    picture = made.picture(700)
+    question = AskedQuestion(EVIL, tuple((EVIL, picture) for _ in range(4)))
+    data = made.data(question=question, runs=(made.run(EVIL),), estimates=made.estimates((EVIL,)))
+    screen = first_screen(data)
+    assert "<script>" not in screen
+    assert html.escape(EVIL.strip()[:27], quote=False).replace("'", "&#39;") in screen
+    pictures = re.findall(r"data:image/webp;base64,([^\"]*)", screen)
+    assert len(pictures) == 4
+    assert all(len(data_) * 3 / 4 <= 15_000 for data_ in pictures)
+
+
+def test_why_no_picture_is_shown_is_said() -> None:
+    screen = first_screen(made.data(question=AskedQuestion("Who?", (), "no picture: it is not there any more")))
+    assert "it is not there any more" in screen
+    assert "<img" not in screen
+
+
+def test_facts_are_people_pictures_answers_and_days() -> None:
+    days = [datetime(2026, 11, day, tzinfo=UTC) for day in (20, 22)]
+    runs = tuple(replace(made.run(f"m{n}"), started=day) for n, day in enumerate(days))
+    text = html.unescape(first_screen(made.data(("m0", "m1"), runs=runs)))
+    assert "60 people · 360 pictures · m0: 970 answers to 1,000 questions" in text
+    assert "20 November 2026 to 22 November 2026" in text
+
+
+def test_two_hundred_groups_fit_the_chart() -> None:
+    cues: dict[tuple[str, str], float | None] = {("a", f"cue-{n}"): 0.05 + n / 1000 for n in range(200)}
+    chart = built(made.data(estimates=made.estimates(cues=cues, groups={}))).chart
+    assert chart is not None
+    assert len(chart.strips.rows) == 6
+    assert chart.strips.title == "Judgments, in points: 6 of 200"
+    assert chart.strips.rows[0].value == "+25"
