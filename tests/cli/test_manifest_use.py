@@ -100,6 +100,27 @@ def test_pictures_that_are_not_shown_are_named_with_the_reason(facevalue: Comman
     assert "(leave them out: --modality vision)" in done.out
 
 
+def test_a_plan_says_that_pictures_are_passed_over(facevalue: Command) -> None:
+    for name in FACES:
+        draw(f"p/{name}")
+    facevalue("manifest", "init", "p", "--for", "modscan")
+    plan = ("plan", "modscan", "--manifest", "p/manifest.csv", "--modality", "vision")
+    assert "would not be shown" not in facevalue(*plan).err
+    draw("p/black_man_99_0.jpg")
+    facevalue("manifest", "init", "p", "--for", "modscan", "--overwrite")
+    done = facevalue(*plan)
+    assert done.status == 0
+    assert "1 of the 17 pictures of manifest.csv would not be shown with these settings" in done.err
+
+
+def test_a_check_says_which_option_states_the_kind(facevalue: Command) -> None:
+    for name in SETS:
+        draw(f"p/{name}")
+    facevalue("manifest", "init", "p", "--for", "counterfactuals")
+    done = facevalue("manifest", "check", "p/manifest.csv", "--for", "counterfactuals")
+    assert "--kind illustrated, synthetic, photographs." in done.out
+
+
 def test_what_a_study_leaves_out_for_want_of_a_column_is_said(facevalue: Command) -> None:
     for who in PEOPLE:
         draw(f"{who}.png")

@@ -19,6 +19,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.runs.manifest_check import check_manifest
 from facevalue.runs.manifest_use import ManifestUse
 from facevalue.runs.upright import Upright, write_upright
+from facevalue.stimuli.base import Kind
 from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
@@ -186,6 +187,9 @@ def _checked(
         yield "No picture is turned: nothing to fix."
     if manifest.then:
         yield f"A run takes it. Next: {manifest.then}"
+        if protocol is not None and {s.name: s.default for s in protocol.settings}.get("kind") == Kind.UNSTATED:
+            kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.UNSTATED)
+            yield f"Say what the pictures are when you run it, or the report warns that nobody did: --kind {kinds}."
 
 
 def _takes(study: str) -> Protocol:

@@ -19,6 +19,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.protocol.variant_files import chosen
 from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_pictures
+from facevalue.runs.manifest_use import warning_of
 from facevalue.runs.plan import BlockPlan, Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.runs.power import Detection
@@ -121,6 +122,8 @@ def plan(
     study, warnings = protocol.study(options), []
     if study.manifest.height <= _LOOKED_AT or "path" not in study.manifest.columns:
         check_pictures(study)
+        if passed_over := warning_of(study, protocol):
+            warnings.append(passed_over)
     else:
         warnings.append(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.")
     study = intervened(study, chosen(interventions))

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from facevalue.design import Block
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sources import own_manifest
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.checks import check_shown
 from facevalue.runs.requests import stimulus_columns
@@ -97,6 +99,20 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
     unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
     alone = _alone(study, [block.pictures > 0 for block in blocks])
     return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
+
+
+def warning_of(study: Study, protocol: Protocol) -> str:
+    """Say that a study passes over pictures of its manifest; empty if it has none, or shows all of it."""
+    file = str(study.options.get("manifest") or "")
+    if not file or study.planned.unshown:
+        return ""
+    use = use_of(study, own_manifest(study.options, ()), protocol)
+    if use.used == use.pictures:
+        return ""
+    many = f"{use.pictures - use.used:,} of the" if use.used else "None of the"
+    says = " would not be shown" if use.used else " would be shown"
+    which = f"{many} {use.pictures:,} pictures of {Path(file).name}{says}"
+    return f"{which} with these settings: `facevalue manifest check` says why."
 
 
 def _counted(count: float, nouns: str) -> str:
