@@ -43,3 +43,19 @@ def test_units_without_any_answer_that_counts_are_none() -> None:
     assert ratio.clusters[0] == 3
     assert ratio.n[0] == 6
     assert np.isnan(ratios(np.zeros((3, 1)), np.zeros((3, 1)), 0).value[0])
+
+
+def test_preferences_in_sets_of_unlike_numbers_of_pairs_keep_their_level() -> None:
+    """Ten sets, two of which have 13 pairs and all others 2; nothing is preferred but by sets of their own."""
+    rng, audits = np.random.default_rng(2), 2000
+    pairs = np.where(np.arange(10) % 5 == 0, 13, 2)
+    logit = rng.normal(0, 0.5, (10, audits))
+    sums = np.asarray(rng.binomial(2 * pairs[:, None], 1 / (1 + np.exp(-logit))) - 1.0 * pairs[:, None], np.float64)
+    counts = np.repeat(2.0 * pairs[:, None], audits, axis=1)
+    linear, jackknife = (method(sums, counts, 0, largest=0.5) for method in (cluster_bootstrap.means, ratios))
+    assert linear.p_zero is not None
+    assert jackknife.p_zero is not None
+    assert np.mean(linear.p_zero < 0.05) > 0.075
+    assert np.mean(jackknife.p_zero < 0.05) < 0.065
+    held = (jackknife.low <= 0) & (jackknife.high >= 0)
+    assert held.mean() > 0.94

@@ -35,11 +35,9 @@ def ratios(sums: Array, counts: Array, seed: int, *, level: bool = False, larges
     In 4,000 audits without an effect, units of which some have ten times as many counting answers as others, linearised
     t found something in .058 to .069 at .05 (10 to 40 units), this in .049 to .056.
 
-    Examples
-    --------
-    >>> even = ratios(np.array([[1.0], [2.0], [4.0]]), np.full((3, 1), 4.0), 0)
-    >>> even.value.round(3).item(), even.low.round(3).item(), even.high.round(3).item()
-    (0.583, -0.365, 1.532)
+    Of preferences in 4 to 20 sets, 4,000 audits each of 1 or 3 questions asked both ways round: where sets have 1 to 6
+    pairs, linearised t found something in .050 to .072, this in .034 to .053; where one set in five has 13 pairs and
+    all others 2, .076 to .136 and .001 to .057; where all have 3 both are the same, .013 to .060.
     """
     means = cluster_bootstrap.means(sums, counts, seed, level=level, largest=largest)
     at = np.flatnonzero((means.method == T) & np.isfinite(means.low))

@@ -204,7 +204,7 @@ class Estimator:
             rows = self.breakdown.rows(at, take.by)
             phi = self.values.phi[at]
             cells = self.cells(np.where(is_turned, both_ends - phi, phi) - both_ends / 2, at, rows, columns)
-            means = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
+            means = unit_ratios.ratios(cells.sums, cells.counts, SEED, largest=largest)
             bounds = None
             if self._poles is not None and self.answers is not None:
                 total, valid, asked = (of_pair[at] for of_pair in self.answers.totals)
