@@ -6,16 +6,21 @@ import polars as pl
 import pytest
 
 from facevalue.calibration.comparisons import PAIRS
-from facevalue.calibration.families import by_family, compared_alike, detected, page
+from facevalue.calibration.families import NOT_TESTED, by_family, compared_alike, detected, page
 from facevalue.calibration.planted import PlantedCondition
 from facevalue.calibration.promises import COVERED, DETECTED, MOST_FALSE
 from facevalue.calibration.runner import EFFECTS, HARD, NOTHING, level_audits
 from facevalue.studies.registry import PUBLISHED
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS, DESIGNS = ROOT / "docs", ROOT / "benchmarks" / "kinds"
 ENDINGS = ("", "-conditions", "-detectable", "-comparisons", "-made")
-TABLES = {ending: pl.read_csv(DOCS / f"calibration-power{ending}.csv") for ending in ENDINGS}
-FAMILIES, CONDITIONS, DETECTABLE, COMPARISONS, MADE = TABLES.values()
+Tables = dict[str, pl.DataFrame]
+POWER, KINDS = (
+    {ending: pl.read_csv(DOCS / f"calibration-{name}{ending}.csv", infer_schema_length=None) for ending in ENDINGS}
+    for name in ("power", "kinds")
+)
+BOTH = pytest.mark.parametrize("tables", [POWER, KINDS], ids=["power", "kinds"])
 INTERVALS = {
     "": ("false", "coverage", "coverage_effects", "beside"), "-conditions": ("page", "page_without_unless", "coverage"),
     "-detectable": ("found", "equivalent"), "-comparisons": ("any", "coverage"),
@@ -36,46 +41,75 @@ def beyond(table: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:
 
 
 def test_all_studies_and_two_of_ones_own_stand_there_made_by_one_state_of_the_code() -> None:
-    assert MADE["study"].sort().to_list() == sorted([*PUBLISHED, *OWN])
-    assert MADE["made_by"].n_unique() == 1
-    for table in (FAMILIES, CONDITIONS, DETECTABLE, COMPARISONS):
-        assert set(table["study"]) == set(MADE["study"])
-    assert FAMILIES.group_by("study").agg(pl.col("size").n_unique())["size"].to_list() == [3] * MADE.height
+    families, _, detectable, _, made = POWER.values()
+    assert made["study"].sort().to_list() == sorted([*PUBLISHED, *OWN])
+    assert set(detectable["study"]) == set(made["study"])
+    assert families.group_by("study").agg(pl.col("size").n_unique())["size"].to_list() == [3] * made.height
 
 
-def test_repetitions_are_what_the_table_says_and_more_where_nothing_is_planted() -> None:
-    many = dict(MADE.select("study", "repetitions").iter_rows())
+def test_every_kind_of_take_stands_there() -> None:
+    families, _, _, _, made = KINDS.values()
+    assert made["study"].sort().to_list() == sorted(path.stem for path in DESIGNS.glob("*.toml"))
+    kinds = (
+        *("shift", "lean", "gap", "spread", "mean", "flip", "flip_floor", "range", "range_q90", "spread_within"),
+        *("gap_from_mean", "tally", "moved_share", "similarity", "similarity_lost", "similarity_within"),
+        *("preference_between", "shift_tone_warm", "shift_toxicity", "shift_overall", "mean_right", "lean_decided"),
+    )
+    assert set(kinds) <= set(families["measure"])
+    described = families.filter(family=NOT_TESTED)
+    assert described["false"].null_count() == described["power"].null_count() == described.height
+    assert families.filter(pl.col("family") != NOT_TESTED)["false"].null_count() == 0
+    assert families["coverage"].null_count() == 0
+
+
+@BOTH
+def test_they_are_of_all_studies_and_of_one_state_of_the_code(tables: Tables) -> None:
+    families, conditions, detectable, comparisons, made = tables.values()
+    assert made["made_by"].n_unique() == 1
+    for table in (families, conditions, comparisons):
+        assert set(table["study"]) == set(made["study"])
+    assert set(detectable["study"]) <= set(made["study"])
+
+
+@BOTH
+def test_repetitions_are_what_the_table_says_and_more_where_nothing_is_planted(tables: Tables) -> None:
+    families, conditions, detectable, comparisons, made = tables.values()
+    many = dict(made.select("study", "repetitions").iter_rows())
     for study, repetitions in many.items():
-        assert FAMILIES.filter(study=study)["repetitions"].unique().to_list() == [level_audits(repetitions)]
-        others = CONDITIONS.filter(pl.col("study") == study, pl.col("condition") != NOTHING.name)
+        assert families.filter(study=study)["repetitions"].unique().to_list() == [level_audits(repetitions)]
+        others = conditions.filter(pl.col("study") == study, pl.col("condition") != NOTHING.name)
         assert others["repetitions"].unique().to_list() == [repetitions]
-        for table in (DETECTABLE, COMPARISONS):
-            assert table.filter(study=study)["repetitions"].unique().to_list() == [repetitions]
+        for table in (detectable, comparisons):
+            assert set(table.filter(study=study)["repetitions"]) <= {repetitions}
 
 
-def test_every_condition_and_pair_of_models_is_there() -> None:
+@BOTH
+def test_every_condition_and_pair_of_models_is_there(tables: Tables) -> None:
     wanted = sorted(one.name for one in (NOTHING, EFFECTS, *HARD))
-    for part in CONDITIONS.partition_by("study"):
+    for part in tables["-conditions"].partition_by("study"):
         assert part["condition"].unique().sort().to_list() == wanted
-    for part in COMPARISONS.partition_by("study"):
+    for part in tables["-comparisons"].partition_by("study"):
         assert set(part["pair"]) <= {pair.name for pair in PAIRS}
         assert part.height >= len(PAIRS) - 1
 
 
-def test_columns_are_those_that_the_code_makes() -> None:
+@BOTH
+def test_columns_are_those_that_the_code_makes(tables: Tables) -> None:
+    families, conditions, detectable, comparisons, _ = tables.values()
     tested = {name: [0.0] for name in ("value", "low", "high", "true", "true_low", "true_high", "p", "q", "q_rival")}
     texts = {name: [""] for name in ("measure", "family", "verdict", "why")}
     rows = pl.DataFrame({"audit": [1], "row": [1], **tested, **texts})
     compared = pl.DataFrame({"audit": [1], "p": [0.5], "holds": [True], "any": [False], "mean": [False]})
-    assert FAMILIES.columns == [*FACTS, *by_family(rows, rows).columns]
-    assert CONDITIONS.columns == [*FACTS, *page(rows, PlantedCondition("")).keys()]
-    assert DETECTABLE.columns == [*FACTS, *detected("", "", 1.0, None, rows).keys()]
-    assert COMPARISONS.columns == [*FACTS, *compared_alike("", compared).keys()]
+    assert families.columns == [*FACTS, *by_family(rows, rows).columns]
+    assert conditions.columns == [*FACTS, *page(rows, PlantedCondition("")).keys()]
+    assert detectable.columns == [*FACTS, *detected("", "", 1.0, None, rows).keys()]
+    assert comparisons.columns == [*FACTS, *compared_alike("", compared).keys()]
 
 
+@BOTH
 @pytest.mark.parametrize("ending", INTERVALS)
-def test_intervals_hold_their_shares(ending: str) -> None:
-    table = TABLES[ending]
+def test_intervals_hold_their_shares(ending: str, tables: Tables) -> None:
+    table = tables[ending]
     for name in INTERVALS[ending]:
         there = table.drop_nulls(name)
         inside = (there[f"{name}_low"] <= there[name]) & (there[name] <= there[f"{name}_high"])
@@ -83,13 +117,15 @@ def test_intervals_hold_their_shares(ending: str) -> None:
         assert there[name].is_between(0, 1).all(), name
 
 
-def test_marks_are_what_the_intervals_exclude() -> None:
-    assert (marked(FAMILIES, "false") == (FAMILIES["false_low"] > MOST_FALSE)).all()
-    assert (marked(FAMILIES, "covers") == beyond(FAMILIES, ("coverage", "coverage_effects"))).all()
-    short = (FAMILIES["ahead_high"] < 0).fill_null(value=False)
-    assert not (marked(FAMILIES, "power") & ~short).any()
-    assert (marked(COMPARISONS, "false") == (COMPARISONS["any_low"] > MOST_FALSE)).all()
-    found = DETECTABLE.drop_nulls("found")
+@BOTH
+def test_marks_are_what_the_intervals_exclude(tables: Tables) -> None:
+    families, _, detectable, comparisons, _ = tables.values()
+    assert (marked(families, "false") == (families["false_low"] > MOST_FALSE).fill_null(value=False)).all()
+    assert (marked(families, "covers") == beyond(families, ("coverage", "coverage_effects"))).all()
+    short = (families["ahead_high"] < 0).fill_null(value=False)
+    assert not (marked(families, "power") & ~short).any()
+    assert (marked(comparisons, "false") == (comparisons["any_low"] > MOST_FALSE)).all()
+    found = detectable.drop_nulls("found")
     low, high = DETECTED
     assert (marked(found, "finds less") == (found["found_high"] < low)).all()
     assert (marked(found, "finds more") == (found["found_low"] > high)).all()
@@ -97,5 +133,5 @@ def test_marks_are_what_the_intervals_exclude() -> None:
 
 def test_where_nothing_is_planted_level_and_coverage_agree() -> None:
     """No more intervals leave out what should be found than tests are below .05, but for methods that differ."""
-    null = CONDITIONS.filter(condition=NOTHING.name).drop_nulls("coverage")
+    null = POWER["-conditions"].filter(condition=NOTHING.name).drop_nulls("coverage")
     assert (null["coverage"] + null["p_below"]).is_between(0.9, 1.1).all()
