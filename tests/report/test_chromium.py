@@ -1,103 +1,21 @@
 """The report in a real browser: it must fetch nothing, complain of nothing, and its buttons must work."""
 
-import fcntl
-import json
-import os
-import shutil
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from facevalue import report
+from tests.browser import CHROMIUM, Browser, chromium
 from tests.report import made, vignette_made
-
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-)  # fmt: skip
-
-
-class Browser:
-    """Chromium over its debugging pipe."""
-
-    def __init__(self, profile: Path) -> None:
-        command_read, self._write = os.pipe()
-        self._read, event_write = os.pipe()
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (command_read, event_write)]
-        actions = [(os.POSIX_SPAWN_DUP2, high[0], 3), (os.POSIX_SPAWN_DUP2, high[1], 4)]
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        actions += [(os.POSIX_SPAWN_DUP2, quiet, 1), (os.POSIX_SPAWN_DUP2, quiet, 2)]
-        argv = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        self._pid = os.posix_spawn(argv[0], argv, dict(os.environ), file_actions=actions)
-        for fd in (command_read, event_write, quiet, *high):
-            os.close(fd)
-        os.set_blocking(self._read, False)
-        self._buffer = b""
-        self._number = 0
-        self._session: str | None = None
-        self.events: list[dict[str, Any]] = []
-        pages = [t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page"]
-        self._session = self.call("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)["sessionId"]
-
-    def _next(self, until: float) -> dict[str, Any] | None:
-        while b"\0" not in self._buffer:
-            if time.monotonic() > until:
-                return None
-            try:
-                self._buffer += os.read(self._read, 1 << 20)
-            except BlockingIOError:
-                time.sleep(0.01)
-        message, self._buffer = self._buffer.split(b"\0", 1)
-        return dict(json.loads(message))
-
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
-        self._number += 1
-        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + 20
-        while (reply := self._next(until)) is not None:
-            if reply.get("id") == self._number:
-                assert "error" not in reply, reply
-                return dict(reply["result"])
-            self.events.append(reply)
-        raise TimeoutError(method)
-
-    def wait(self, event: str) -> None:
-        until = time.monotonic() + 20
-        while not any(e.get("method") == event for e in self.events):
-            found = self._next(until)
-            if found is None:
-                raise TimeoutError(event)
-            self.events.append(found)
-
-    def run(self, script: str) -> Any:
-        result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in result, result
-        return result["result"].get("value")
-
-    def close(self) -> None:
-        os.kill(self._pid, signal.SIGTERM)
-        os.waitpid(self._pid, 0)
-        os.close(self._read)
-        os.close(self._write)
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine: the report was not looked at in a browser")
-    running = Browser(tmp_path / "profile")
-    yield running
-    running.close()
+    with chromium(tmp_path / "profile") as running:
+        yield running
 
 
 def test_report_in_a_browser(browser: Browser, tmp_path: Path) -> None:
@@ -149,6 +67,7 @@ def test_tables_of_vignette_in_a_browser(browser: Browser, tmp_path: Path) -> No
     browser.wait("Page.loadEventFired")
     assert browser.run("document.documentElement.scrollWidth") == 390, "the page must not scroll sideways on a phone"
 
+    browser.run("document.getElementById('folds').click()")
     browser.run("const t = document.querySelector('table.cells'); const box = t.parentElement;")
     names = "[...t.tBodies[0].rows].map(r => r.cells[0].textContent).join('|')"
     column = "[...t.tBodies[0].rows].map(r => parseFloat(r.cells[3].textContent)).join()"
@@ -184,3 +103,67 @@ def test_tables_of_vignette_in_a_browser(browser: Browser, tmp_path: Path) -> No
     assert complaints == []
     asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
     assert {url for url in asked if not url.startswith("data:")} == {target.as_uri()}
+
+
+SOON = "new Promise(done => setTimeout(() => done({}), 50))"
+CLOSED = "[...document.querySelectorAll('details.fold')].filter(d => !d.open).length"
+
+
+def test_sections_unfold_by_links_keys_and_all_at_once_and_print_as_they_are(browser: Browser, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, made.data())
+    browser.open(target)
+    folded = browser.run(CLOSED)
+    assert folded > 3
+    short = len(browser.printed())
+    browser.run("document.querySelector('nav a[href=\"#groups\"]').click()")
+    assert browser.run(SOON.format("document.querySelector('#groups > details').open"))
+    browser.run("document.querySelector('#faces summary').focus()")
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", windowsVirtualKeyCode=13, text="\r")
+    assert browser.run(CLOSED) == folded - 2
+    browser.run("document.querySelector('#definitions h3').id = 'within'; location.hash = 'within'")
+    assert browser.run(SOON.format("document.querySelector('#definitions > details').open")), (
+        "an anchor opens its section"
+    )
+    browser.run("document.getElementById('folds').click()")
+    assert browser.run(CLOSED) == 0
+    assert len(browser.printed()) > 1.3 * short, "what is folded is not printed"
+    browser.run(SOON.format("document.getElementById('folds').click()"))
+    assert browser.run(CLOSED) > folded
+
+
+def test_terms_are_explained_on_hover_focus_and_tap(browser: Browser, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, made.data())
+    for width in (1280, 500):
+        browser.open(target, width=width)
+        shown = "document.querySelector('.definition:popover-open')?.textContent ?? ''"
+        browser.run("document.documentElement.style.scrollBehavior = 'auto'")
+        browser.run("const term = document.querySelector('#cues .term'); term.scrollIntoView({block: 'center'})")
+        assert browser.run(shown) == ""
+        browser.run("term.dispatchEvent(new Event('mouseenter'))")
+        assert browser.run(shown).startswith("95% interval. Range")
+        browser.run("term.click()")
+        assert browser.run(shown).startswith("95% interval. Range"), "a tap keeps it"
+        box = browser.run(
+            "(b => [b.left >= 0, b.right <= innerWidth, b.bottom <= innerHeight])"
+            "(document.querySelector('.definition:popover-open').getBoundingClientRect())"
+        )
+        assert box == [True, True, True]
+        browser.run("term.click()")
+        assert browser.run(shown) == ""
+
+
+def test_without_scripts_everything_is_in_reach(browser: Browser, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, made.data())
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(target)
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert browser.run("document.documentElement.classList.contains('js')") is False
+    assert browser.run("getComputedStyle(document.getElementById('folds')).display") == "none"
+    browser.run("document.querySelector('#faces summary').click()")
+    assert browser.run("document.querySelector('#faces .strips').getBoundingClientRect().height") > 50
+    browser.run("document.querySelector('#cues .term').click()")
+    assert browser.run("document.querySelector('.definition:popover-open').textContent").startswith("95% interval")

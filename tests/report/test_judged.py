@@ -67,7 +67,8 @@ def test_tables_of_numbers_have_verdicts_and_bounds() -> None:
 def test_the_interval_of_the_page_is_thin_behind_the_thick_one_of_the_row_and_beside_it_in_the_table() -> None:
     html = rendered(made.judged())
     section = html.split('<section id="cues"')[1].split("</section>")[0]
-    assert "thin: its interval at the level at which the page judges it" in section
+    text = re.sub(r"<[^>]+>", "", section)
+    assert "thin: its interval at the level at which the page judges it" in text
     strip = next(part for part in section.split("<svg") if "−16.6" in part and "whisker" in part)
     lines = re.findall(r'<line x1="([\d.]+)%"[^>]* x2="([\d.]+)%"[^>]* class="(thin|whisker) [^"]*"', strip)
     assert [kind for *_, kind in lines] == ["thin", "thin", "thin", "whisker"]

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,13 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.protocol.lookup import EstimateIndex
-from facevalue.report import formatting
+from facevalue.report import formatting, glossary
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
-from facevalue.report.checks import KINDS, CardStatus, planted
+from facevalue.report.checks import KINDS, Card, CardStatus, planted
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
 from facevalue.report.first_facts import facts_of
+from facevalue.report.folds import folds
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.pictures import data_uri
 from facevalue.stimuli.base import Kind
@@ -26,7 +28,7 @@ from facevalue.store.files import write_whole
 _GRAVE = (CardStatus.CAUTION, CardStatus.PROBLEM)
 THUMBNAIL = 112
 """Longest side of a picture of the first screen in pixels."""
-LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
+LAST = (("interventions", "Changes by interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
 """Sections that follow a study's own."""
 
 
@@ -47,7 +49,7 @@ def _rendered(template: str, data: ReportData) -> str:
     ready_page = built(data)
     style, script = _asset("style.css"), _asset("script.js")
     numbers, cautions = ready_page.view.numbers, _cautions(data)
-    return _environment().get_template(template).render(
+    html = _environment().get_template(template).render(
         data=data,
         page=ready_page.page,
         titles=ready_page.view.titles,
@@ -67,7 +69,9 @@ def _rendered(template: str, data: ReportData) -> str:
         judged=ready_page.judged,
         cautions=cautions,
         methods=_methods(numbers),
-        shown=ready_page.sections,
+        shown=folds(ready_page.sections),
+        trust=_trust(ready_page.cards),
+        glossary=glossary.TERMS,
         changed=ready_page.changed,
         many=len(ready_page.view.models) > 1,
         between=data.between,
@@ -85,6 +89,7 @@ def _rendered(template: str, data: ReportData) -> str:
         words=formatting,
         shown_setting=formatting.shown_setting,
     )  # fmt: skip
+    return html.replace("<!--definitions-->", glossary.definitions(html), 1)
 
 
 def write(path: Path, data: ReportData) -> None:
@@ -107,13 +112,15 @@ def write_json(path: Path, data: ReportData) -> None:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("facevalue.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["readable"] = glossary.readable
+    return environment
 
 
 @cache
@@ -149,6 +156,13 @@ def _who(numbers: EstimateIndex) -> str:
     if len(models) > 3:
         return f"{len(models)} models"
     return " and ".join(filter(None, [", ".join(models[:-1]), models[-1] if models else "no model"]))
+
+
+def _trust(cards: Sequence[Card]) -> str:
+    """Say how many checks have a warning, and which."""
+    grave = [card.title for card in cards if card.status in _GRAVE]
+    warned = f"{len(grave)} of {len(cards)} checks {'has' if len(grave) == 1 else 'have'} a warning"
+    return f"{warned}: {'; '.join(grave)}." if grave else f"None of {len(cards)} checks has a warning."
 
 
 def _models(data: ReportData) -> list[tuple[str, str]]:

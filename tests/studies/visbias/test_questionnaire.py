@@ -17,7 +17,7 @@ from facevalue.annotations.ratings import counted, read_ratings, uniform_raters
 from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.measures import conditional_kl
 from facevalue.studies.visbias.questionnaire import SCALE, items, judged, write
-from tests.report.test_chromium import CHROMIUM, Browser
+from tests.browser import CHROMIUM, Browser
 
 PAIRS = pl.DataFrame(
     [

@@ -16,6 +16,7 @@
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     for (const head of table.querySelectorAll("thead th[data-sort]")) {
+      if (!head.textContent.trim()) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
@@ -64,12 +65,71 @@
     });
   }
 
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")].filter((d) => d.querySelectorAll("tr").length < 80);
-    for (const part of closed) part.open = true;
+  const sections = [...document.querySelectorAll("details.fold")];
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let part = target.querySelector(":scope > details") || target; part; part = part.parentElement.closest("details")) {
+      if (part.tagName === "DETAILS") part.open = true;
+    }
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  for (const link of links.values()) link.addEventListener("click", () => setTimeout(reveal));
+  reveal();
+
+  const all = document.getElementById("folds");
+  const named = () => {
+    const open = sections.every((part) => part.open);
+    all.textContent = open ? "Close all" : "Open all";
+  };
+  all.addEventListener("click", () => {
+    const open = !sections.every((part) => part.open);
+    for (const part of sections) part.open = open;
   });
-  addEventListener("afterprint", () => { for (const part of closed) part.open = false; });
+  for (const part of sections) part.addEventListener("toggle", named);
+  named();
+
+  const list = document.querySelector("nav ol");
+  const here = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const link = entry.isIntersecting && links.get(entry.target.id);
+      if (!link) continue;
+      for (const other of links.values()) other.removeAttribute("aria-current");
+      link.setAttribute("aria-current", "true");
+      list.scrollTo({ left: link.offsetLeft - list.offsetLeft - 16, top: link.offsetTop - list.offsetTop - list.clientHeight / 2 });
+    }
+  }, { rootMargin: "-15% 0px -80% 0px" });
+  for (const section of document.querySelectorAll("main > section[id]")) here.observe(section);
+
+  for (const term of document.querySelectorAll("button.term")) {
+    const definition = document.getElementById(term.getAttribute("popovertarget"));
+    if (!definition || !definition.showPopover) continue;
+    let pinned = false;
+    const show = () => {
+      definition.showPopover();
+      if (innerWidth <= 720) return; // a sheet at the bottom
+      const at = term.getBoundingClientRect();
+      definition.style.inset = "auto";
+      definition.style.left = `${Math.max(8, Math.min(at.left, innerWidth - definition.offsetWidth - 16))}px`;
+      const below = at.bottom + 6;
+      const fits = below + definition.offsetHeight < innerHeight;
+      definition.style.top = `${fits ? below : at.top - definition.offsetHeight - 6}px`;
+    };
+    const leave = () => setTimeout(() => { if (!pinned && !definition.matches(":hover")) definition.hidePopover(); }, 150);
+    term.addEventListener("mouseenter", show);
+    term.addEventListener("mouseleave", leave);
+    definition.addEventListener("mouseleave", leave);
+    term.addEventListener("focus", () => { if (term.matches(":focus-visible")) show(); });
+    term.addEventListener("blur", leave);
+    term.addEventListener("click", (event) => {
+      event.preventDefault();
+      pinned = !pinned;
+      if (pinned) show(); else definition.hidePopover();
+    });
+    definition.addEventListener("toggle", (event) => { if (event.newState === "closed") pinned = false; });
+  }
 })();
 (() => {
   const number = (cell) => {
