@@ -394,7 +394,7 @@ def test_a_rating_of_another_study_is_refused() -> None:
 def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> None:
     html = report.render(data(frame([*rows(), *changes()])))
     start = html.index('<section id="interventions"')
-    own = html[start : html.index("</section>", start)]
+    own = re.sub("</?button[^>]*>", "", html[start : html.index("</section>", start)])
     assert "Estimates that changed: 2 of 2" in own
     assert "+31.0 points [+27.9, +34.1]" in own
     assert "decoded 60.0%" in own
