@@ -25,7 +25,7 @@ _FIRST = re.compile(r"(?<=[.!?])\s+(?=[^a-z(])")
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class FoldedSection:
     """A section as it is shown: its heading and its sentence in sight, its contents below them when it is open."""
 
     id: str
@@ -35,18 +35,20 @@ class Fold:
     open: bool = False
 
 
-def folds(sections: Sequence[SectionContent]) -> list[Fold]:
-    """Fold sections, all but the first."""
+def folds(sections: Sequence[SectionContent]) -> list[FoldedSection]:
+    """FoldedSection sections, all but the first."""
     return [_fold(section, is_first=place == 0) for place, section in enumerate(sections)]
 
 
-def _fold(section: SectionContent, *, is_first: bool) -> Fold:
+def _fold(section: SectionContent, *, is_first: bool) -> FoldedSection:
     """Take the sentence of a section from the text that it begins with; how much was found in it follows."""
     sentence, contents = "", list(section.contents)
     if contents and isinstance(contents[0], TextContent) and contents[0].how in ("lead", "empty"):
         sentence, *more = _FIRST.split(contents[0].text, maxsplit=1)
         contents[:1] = [replace(contents[0], text=text) for text in more]
-    return Fold(section.id, section.heading, f"{sentence} {counted(section.contents)}".strip(), contents, is_first)
+    return FoldedSection(
+        section.id, section.heading, f"{sentence} {counted(section.contents)}".strip(), contents, is_first
+    )
 
 
 def counted(contents: Sequence[Content]) -> str:
