@@ -17,7 +17,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds reference lock upgrade format clean
+.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -48,6 +48,9 @@ check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+gallery: .venv/.dev ## pages of every kind of run in Chromium: build/gallery/index.html, with what axe finds; minutes
+	$(BIN)/python -m tests.gallery
 
 test-slow: .venv/.dev ## tests that take minutes
 	$(PYTEST) -m slow

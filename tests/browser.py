@@ -9,6 +9,8 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,17 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
+
+
+_FOUND = """
+axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map(
+  (rule) => `${rule.id}, ${rule.nodes.length}: ${rule.help}: ${rule.nodes[0].html.slice(0, 200)}`))
+"""
+
+
+@cache
+def _axe() -> str:
+    return files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 class Browser:
@@ -100,6 +113,11 @@ class Browser:
         )
         self.call("Page.navigate", url=page.as_uri())
         self.wait("Page.loadEventFired")
+
+    def axe(self) -> list[str]:
+        """What axe finds wrong on the page that is shown: each rule with how often, and the first place."""
+        self.run(f"{_axe()}; 0")
+        return list(self.run(_FOUND))
 
     def screenshot(self, target: Path, longest: int = 16_000) -> None:
         """Save a picture of the whole page, down to so many pixels."""

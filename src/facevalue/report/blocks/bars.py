@@ -10,7 +10,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.content import BarRow, Bars, Content, Figure, Key, TextContent
 from facevalue.report.blocks.intervals import numbers, said_verdict
 from facevalue.report.blocks.view import View
-from facevalue.report.formatting import number, writing
+from facevalue.report.formatting import in_unit, number, writing
 from facevalue.report.markup import tag
 from facevalue.report.verdict import verdict_of
 
@@ -37,7 +37,8 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     judged = any(row.verdict for row in bar_rows)
     heading: list[Content] = [TextContent(block.heading, "h4")] if block.heading else []
     lead: list[Content] = [TextContent(block.lead)] if block.lead else []
-    bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, block.what, block.first, judged)
+    what = in_unit(block.what, [row.of.written for row in bar_rows if row.of is not None]) if block.what else ""
+    bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, what, block.first, judged)
     behind = (
         numbers(blocks.Numbers(of=block.numbered(block.of), title=block.numbers, heads=block.heads), view)
         if block.numbers
@@ -83,11 +84,12 @@ def _row(
     if measured is None:
         return BarRow(label, svg, "", "", "", "", Markup(""), "", pairs)
     word, icon = said_verdict(verdict_of(measured.verdict))
-    floor = "" if measured.floor_high is None else view.floor(measured)
+    high = measured.floor_high
+    floor = "" if high is None else f"{_bare(measured.floor, measured)}, 95% below {_bare(high, measured)}"
     return BarRow(
         label,
         svg,
-        view.value(measured),
+        view.value(measured, bare=True),
         view.interval(measured),
         floor,
         word,
@@ -96,6 +98,10 @@ def _row(
         pairs,
         measured,
     )
+
+
+def _bare(value: float | None, e: Estimate) -> str:
+    return number(value, e.written, bare=True)
 
 
 _ROUTES = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge": "n1"}

@@ -1,0 +1,121 @@
+"""Pages of every kind of run, looked at in Chromium: `make gallery` writes `build/gallery/index.html`.
+
+Each page at 1,280 and 500 pixels, light and dark, and as it is printed, with what axe finds. Whoever changes how pages
+look goes through all of them.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from html import escape
+from pathlib import Path
+
+import facevalue as fv
+from tests.browser import Browser, chromium
+from tests.golden.cases import TABLES, facevalue, unpacked
+from tests.studies.place_sets import place_sets
+from tests.studies.test_declared_papers import PICTURES
+
+LOOKS = (("1280", 1280, False), ("1280-dark", 1280, True), ("500", 500, False), ("500-dark", 500, True))
+PLACES = ("Asia", "Europe", "Africa", "North America")
+FEW = ("stylisticbias", "--faces", "4", "--scenarios", "polite")
+RUNS: dict[str, tuple[str, ...]] = {
+    "all-refused": ("hiring-screen.toml", "--model", "sim/refuser"),
+    "one-answer": (*FEW, "--model", "sim/default", "--sample", "1"),
+    "three-answers": (*FEW, "--model", "sim/default", "--sample", "3"),
+}
+"""Runs that are made for the gallery, beside the stored ones."""
+
+
+def papers(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Declared papers that can ask about small pictures, and the lists of these."""
+    makers: dict[str, Callable[[Path], Path]] = {name: _listed(make) for name, make in PICTURES.items()}
+    makers["cultural-counterfactuals"] = lambda f: place_sets(
+        f, PLACES, 8, "gender", lambda n: ("female", "male")[n % 2]
+    )
+    makers["cross-cultural-values"] = lambda f: place_sets(f, PLACES, 6, "aspect", lambda _: "religious")
+    for name, make in makers.items():
+        (folder / f"{name}-pictures").mkdir()
+        yield name, make(folder / f"{name}-pictures")
+
+
+def _listed(make: Callable[[Path], list[str]]) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / "list.csv"
+        path.write_text("\n".join(make(folder)))
+        return path
+
+    return write
+
+
+def pages(folder: Path, out: Path) -> Iterator[Path]:
+    """Make all pages, from runs in `folder`."""
+    unpacked(folder)
+    for name, runs in TABLES.items():
+        yield _page(folder, out, name, runs)
+    for name, what in RUNS.items():
+        facevalue("run", *what, "--out", name, folder=folder)
+        yield _page(folder, out, name, (name,))
+    facevalue("run", "hiring-screen.toml", "--model", "sim/strong", "--out", "second", folder=folder)
+    facevalue("run", "hiring-screen.toml", "--model", "sim/null", "--out", "third", folder=folder)
+    yield _page(folder, out, "three-models", ("hiring-screen", "second", "third"))
+    for name, manifest in papers(folder):
+        fv.run(fv.study(name, manifest=manifest, kind="illustrated"), "sim/strong", folder / name)
+        yield _page(folder, out, name, (name,))
+
+
+def _page(folder: Path, out: Path, name: str, runs: tuple[str, ...]) -> Path:
+    target = out / f"{name}.html"
+    facevalue("report", *runs, "--out", str(target), folder=folder)
+    return target
+
+
+def looked_at(browser: Browser, page: Path) -> list[str]:
+    """Take the pictures of a page; return what is wrong with it."""
+    wrong = []
+    for look, width, dark in LOOKS:
+        browser.open(page, width=width, dark=dark)
+        browser.screenshot(page.with_name(f"{page.stem}-{look}.png"))
+        browser.run("for (const part of document.querySelectorAll('details')) part.open = true")
+        if (wide := browser.run("document.documentElement.scrollWidth")) > width:
+            wrong.append(f"{look}: {wide} pixels wide")
+        wrong += [f"{look}: {violation}" for violation in browser.axe()]
+    browser.open(page, width=794)
+    page.with_suffix(".pdf").write_bytes(browser.printed())
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    browser.screenshot(page.with_name(f"{page.stem}-print.png"))
+    return wrong
+
+
+def entry(page: Path, wrong: list[str]) -> str:
+    """A page's row of the index."""
+    pictures = "".join(
+        f'<a href="{page.stem}-{look}.png"><img src="{page.stem}-{look}.png" alt="{look}" loading="lazy"></a>'
+        for look in (*(name for name, _, _ in LOOKS), "print")
+    )
+    found = "".join(f"<li>{escape(text)}</li>" for text in wrong)
+    head = f'<h2><a href="{page.name}">{page.stem}</a> <a href="{page.stem}.pdf">PDF</a></h2>'
+    return f"{head}<ul>{found}</ul><div>{pictures}</div>"
+
+
+def main() -> int:
+    """Make the gallery anew; exit status 1 if anything is wrong on any page."""
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/gallery").resolve()
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    rows, count = [], 0
+    with tempfile.TemporaryDirectory() as place, chromium(Path(place) / "profile") as browser:
+        for page in pages(Path(place), out):
+            wrong = looked_at(browser, page)
+            rows.append(entry(page, wrong))
+            count += len(wrong)
+            print(page.stem, *(wrong or ["nothing found"]), sep="\n  ", flush=True)
+    style = "body { font: 15px system-ui; margin: 24px } img { height: 420px; border: 1px solid #ccc }"
+    (out / "index.html").write_text(f"<!doctype html><title>Gallery</title><style>{style}</style>{''.join(rows)}")
+    print(f"{out / 'index.html'}: {len(rows)} pages, {count} found wrong")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

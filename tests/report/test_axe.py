@@ -1,0 +1,25 @@
+"""axe finds nothing on a page, light or dark; `make gallery` looks at pages of every kind of run."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from facevalue import report
+from tests.browser import CHROMIUM, chromium
+from tests.report import made
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: axe did not run"),
+    pytest.mark.skipif(find_spec("axe_core_python") is None, reason="no axe on this machine"),
+]
+
+
+def test_axe_finds_nothing_with_every_section_open(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, made.data(("model-a", "model-b")))
+    with chromium(tmp_path / "profile") as browser:
+        for width, dark in ((1280, False), (1280, True), (500, False)):
+            browser.open(target, width=width, dark=dark)
+            browser.run("for (const part of document.querySelectorAll('details')) part.open = true")
+            assert browser.axe() == []
