@@ -101,7 +101,7 @@
       list.scrollTo({ left: link.offsetLeft - list.offsetLeft - 16, top: link.offsetTop - list.offsetTop - list.clientHeight / 2 });
     }
   }, { rootMargin: "-15% 0px -80% 0px" });
-  for (const section of document.querySelectorAll("main > section[id]")) here.observe(section);
+  for (const section of document.querySelectorAll(".sections > section[id]")) here.observe(section);
 
   for (const term of document.querySelectorAll("button.term")) {
     const definition = document.getElementById(term.getAttribute("popovertarget"));
