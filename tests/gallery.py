@@ -80,7 +80,7 @@ def looked_at(browser: Browser, page: Path) -> list[str]:
         browser.run("for (const part of document.querySelectorAll('details')) part.open = true")
         if (wide := browser.run("document.documentElement.scrollWidth")) > width:
             wrong.append(f"{look}: {wide} pixels wide")
-        wrong += [f"{look}: {violation}" for violation in browser.axe()]
+        wrong += [f"{look}: {violation}" for violation in (browser.axe() if width == 1280 else ())]
     browser.open(page, width=794)
     page.with_suffix(".pdf").write_bytes(browser.printed())
     browser.call("Emulation.setEmulatedMedia", media="print", features=[])
