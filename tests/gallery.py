@@ -1,5 +1,7 @@
 """Pages of every kind of run, looked at in Chromium: `make gallery` writes `build/gallery/index.html`.
 
+`python -m tests.gallery FOLDER NAME...` makes some of them.
+
 Each page at 1,280 and 500 pixels, light and dark, and as it is printed, with what axe finds. Whoever changes how pages
 look goes through all of them.
 """
@@ -7,7 +9,7 @@ look goes through all of them.
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -28,19 +30,9 @@ RUNS: dict[str, tuple[str, ...]] = {
 """Runs that are made for the gallery, beside the stored ones."""
 
 
-def papers(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Declared papers that can ask about small pictures, and the lists of these."""
-    makers: dict[str, Callable[[Path], Path]] = {name: _listed(make) for name, make in PICTURES.items()}
-    makers["cultural-counterfactuals"] = lambda f: place_sets(
-        f, PLACES, 8, "gender", lambda n: ("female", "male")[n % 2]
-    )
-    makers["cross-cultural-values"] = lambda f: place_sets(f, PLACES, 6, "aspect", lambda _: "religious")
-    for name, make in makers.items():
-        (folder / f"{name}-pictures").mkdir()
-        yield name, make(folder / f"{name}-pictures")
+def listed(make: Callable[[Path], list[str]]) -> Callable[[Path], Path]:
+    """Make pictures and the list of them."""
 
-
-def _listed(make: Callable[[Path], list[str]]) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         path = folder / "list.csv"
         path.write_text("\n".join(make(folder)))
@@ -49,26 +41,34 @@ def _listed(make: Callable[[Path], list[str]]) -> Callable[[Path], Path]:
     return write
 
 
-def pages(folder: Path, out: Path) -> Iterator[Path]:
-    """Make all pages, from runs in `folder`."""
-    unpacked(folder)
-    for name, runs in TABLES.items():
-        yield _page(folder, out, name, runs)
-    for name, what in RUNS.items():
-        facevalue("run", *what, "--out", name, folder=folder)
-        yield _page(folder, out, name, (name,))
-    facevalue("run", "hiring-screen.toml", "--model", "sim/strong", "--out", "second", folder=folder)
-    facevalue("run", "hiring-screen.toml", "--model", "sim/null", "--out", "third", folder=folder)
-    yield _page(folder, out, "three-models", ("hiring-screen", "second", "third"))
-    for name, manifest in papers(folder):
-        fv.run(fv.study(name, manifest=manifest, kind="illustrated"), "sim/strong", folder / name)
-        yield _page(folder, out, name, (name,))
+PAPERS: dict[str, Callable[[Path], Path]] = {
+    **{name: listed(make) for name, make in PICTURES.items()},
+    "cultural-counterfactuals": lambda f: place_sets(f, PLACES, 8, "gender", lambda n: "fm"[n % 2]),
+    "cross-cultural-values": lambda f: place_sets(f, PLACES, 6, "aspect", lambda _: "religious"),
+}
+"""Declared papers that can ask about small pictures, and what makes these."""
+MODELS = ("hiring-screen", "sim/strong", "sim/null")
+"""A stored run, and the models whose runs stand beside it."""
+NAMES = (*TABLES, *RUNS, "three-models", *PAPERS)
 
 
-def _page(folder: Path, out: Path, name: str, runs: tuple[str, ...]) -> Path:
-    target = out / f"{name}.html"
-    facevalue("report", *runs, "--out", str(target), folder=folder)
-    return target
+def runs_of(name: str, folder: Path) -> tuple[str, ...]:
+    """The runs of a page, made where they are not stored."""
+    if name in TABLES:
+        return TABLES[name]
+    if name in RUNS:
+        facevalue("run", *RUNS[name], "--out", name, folder=folder)
+    elif name in PAPERS:
+        pictures = folder / f"{name}-pictures"
+        pictures.mkdir()
+        study = fv.study(name, manifest=PAPERS[name](pictures), kind="illustrated")
+        fv.run(study, "sim/strong", folder / name)
+    else:
+        first, *models = MODELS
+        for place, model in enumerate(models):
+            facevalue("run", f"{first}.toml", "--model", model, "--out", f"{first}-{place}", folder=folder)
+        return (first, *(f"{first}-{place}" for place in range(len(models))))
+    return (name,)
 
 
 def looked_at(browser: Browser, page: Path) -> list[str]:
@@ -81,6 +81,8 @@ def looked_at(browser: Browser, page: Path) -> list[str]:
         if (wide := browser.run("document.documentElement.scrollWidth")) > width:
             wrong.append(f"{look}: {wide} pixels wide")
         wrong += [f"{look}: {violation}" for violation in (browser.axe() if width == 1280 else ())]
+        if not dark:
+            browser.screenshot(page.with_name(f"{page.stem}-{look}-open.png"))
     browser.open(page, width=794)
     page.with_suffix(".pdf").write_bytes(browser.printed())
     browser.call("Emulation.setEmulatedMedia", media="print", features=[])
@@ -92,7 +94,7 @@ def entry(page: Path, wrong: list[str]) -> str:
     """A page's row of the index."""
     pictures = "".join(
         f'<a href="{page.stem}-{look}.png"><img src="{page.stem}-{look}.png" alt="{look}" loading="lazy"></a>'
-        for look in (*(name for name, _, _ in LOOKS), "print")
+        for look in (*(look for look, _, _ in LOOKS), "print", "1280-open", "500-open")
     )
     found = "".join(f"<li>{escape(text)}</li>" for text in wrong)
     head = f'<h2><a href="{page.name}">{page.stem}</a> <a href="{page.stem}.pdf">PDF</a></h2>'
@@ -106,11 +108,14 @@ def main() -> int:
     out.mkdir(parents=True)
     rows, count = [], 0
     with tempfile.TemporaryDirectory() as place, chromium(Path(place) / "profile") as browser:
-        for page in pages(Path(place), out):
+        folder = unpacked(Path(place))
+        for name in sys.argv[2:] or NAMES:
+            page = out / f"{name}.html"
+            facevalue("report", *runs_of(name, folder), "--out", str(page), folder=folder)
             wrong = looked_at(browser, page)
             rows.append(entry(page, wrong))
             count += len(wrong)
-            print(page.stem, *(wrong or ["nothing found"]), sep="\n  ", flush=True)
+            print(name, *(wrong or ["nothing found"]), sep="\n  ", flush=True)
     style = "body { font: 15px system-ui; margin: 24px } img { height: 420px; border: 1px solid #ccc }"
     (out / "index.html").write_text(f"<!doctype html><title>Gallery</title><style>{style}</style>{''.join(rows)}")
     print(f"{out / 'index.html'}: {len(rows)} pages, {count} found wrong")
