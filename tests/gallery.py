@@ -15,7 +15,7 @@ from pathlib import Path
 
 import facevalue as fv
 from tests.browser import Browser, chromium
-from tests.golden.cases import TABLES, facevalue, unpacked
+from tests.golden.cases import OWN, TABLES, facevalue, unpacked
 from tests.studies.place_sets import place_sets
 from tests.studies.test_declared_papers import PICTURES
 
@@ -109,6 +109,7 @@ def main() -> int:
     rows, count = [], 0
     with tempfile.TemporaryDirectory() as place, chromium(Path(place) / "profile") as browser:
         folder = unpacked(Path(place))
+        facevalue("new", f"{OWN[0]}.toml", folder=folder)
         for name in sys.argv[2:] or NAMES:
             page = out / f"{name}.html"
             facevalue("report", *runs_of(name, folder), "--out", str(page), folder=folder)
