@@ -16,7 +16,7 @@ from pathlib import Path
 
 import facevalue as fv
 from tests.browser import Browser, chromium
-from tests.golden.cases import OWN, TABLES, facevalue, unpacked
+from tests.golden.cases import OWN, TABLES, unpacked
 from tests.studies.place_sets import place_sets
 from tests.studies.test_declared_papers import PICTURES
 
@@ -29,6 +29,11 @@ RUNS: dict[str, tuple[str, ...]] = {
     "three-answers": (*FEW, "--model", "sim/default", "--sample", "3"),
 }
 """Runs that are made for the gallery, beside the stored ones."""
+
+
+def ask(*args: str, folder: Path) -> None:
+    """Run a command there, whatever its status: where every reply is a refusal, it says so."""
+    subprocess.run([sys.executable, "-m", "facevalue", *args], cwd=folder, check=False)
 
 
 def listed(make: Callable[[Path], list[str]]) -> Callable[[Path], Path]:
@@ -58,8 +63,7 @@ def runs_of(name: str, folder: Path) -> tuple[str, ...]:
     if name in TABLES:
         return TABLES[name]
     if name in RUNS:
-        command = [sys.executable, "-m", "facevalue", "run", *RUNS[name], "--out", name]
-        subprocess.run(command, cwd=folder, check=False)  # where all is refused, its status says so
+        ask("run", *RUNS[name], "--out", name, folder=folder)
     elif name in PAPERS:
         pictures = folder / f"{name}-pictures"
         pictures.mkdir()
@@ -68,7 +72,7 @@ def runs_of(name: str, folder: Path) -> tuple[str, ...]:
     else:
         first, *models = MODELS
         for place, model in enumerate(models):
-            facevalue("run", f"{first}.toml", "--model", model, "--out", f"{first}-{place}", folder=folder)
+            ask("run", f"{first}.toml", "--model", model, "--out", f"{first}-{place}", folder=folder)
         return (first, *(f"{first}-{place}" for place in range(len(models))))
     return (name,)
 
@@ -111,10 +115,10 @@ def main() -> int:
     rows, count = [], 0
     with tempfile.TemporaryDirectory() as place, chromium(Path(place) / "profile") as browser:
         folder = unpacked(Path(place))
-        facevalue("new", f"{OWN[0]}.toml", folder=folder)
+        ask("new", f"{OWN[0]}.toml", folder=folder)
         for name in sys.argv[2:] or NAMES:
             page = out / f"{name}.html"
-            facevalue("report", *runs_of(name, folder), "--out", str(page), folder=folder)
+            ask("report", *runs_of(name, folder), "--out", str(page), folder=folder)
             wrong = looked_at(browser, page)
             rows.append(entry(page, wrong))
             count += len(wrong)
