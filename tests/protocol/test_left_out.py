@@ -84,6 +84,45 @@ def test_bounds_hold_what_missing_answers_could_have_been(texts: list[str]) -> N
         assert min(ways) - 1e-9 <= lean["value"] <= max(ways) + 1e-9  # type: ignore[operator]
 
 
+def grouped(old: int, young: int) -> Study:
+    """A study of units of two groups, with gaps of all its scores between them."""
+    rows = [
+        {"identity": f"{who}{k}", "age": who} for who, size in (("old", old), ("young", young)) for k in range(size)
+    ]
+    return Protocol(
+        name="bbq", title="Who did it?", stimuli=Rows(rows),
+        ask=Ask(("Two people were seen. Who stole? {options}",), choice(OPTIONS, SCORES)),
+        takes=(Take("gap", of="age", scores=("s_dis",)), Take("mean", scores=("right", "s_amb"))),
+    ).study()  # fmt: skip
+
+
+def test_a_gap_is_between_the_ratios_of_two_groups() -> None:
+    texts = [BIASED, BIASED, CONTRARY, UNKNOWN, BIASED, CONTRARY, CONTRARY, CONTRARY, UNKNOWN, UNKNOWN]
+    gap = row(estimates(grouped(5, 5), texts), "gap_s_dis")
+    assert gap["value"] == pytest.approx(-1.0 - (3 - 1) / 4)  # young less old
+    assert (gap["n"], gap["clusters"]) == (7, 7)  # answers that count, and the units that gave them
+    assert gap["low"] <= gap["value"] <= gap["high"]  # type: ignore[operator]
+    assert gap["bound_low"] == gap["bound_high"] == pytest.approx(gap["value"])
+    assert gap["p"] is not None
+
+
+@given(st.lists(st.sampled_from([BIASED, CONTRARY, UNKNOWN, REFUSED]), min_size=8, max_size=8))
+def test_bounds_of_a_gap_hold_every_way_to_fill_the_missing_answers(texts: list[str]) -> None:
+    gap = row(estimates(grouped(4, 4), texts), "gap_s_dis")
+
+    def ways(of: list[str]) -> list[float]:
+        gone, up, down = (of.count(text) for text in (REFUSED, BIASED, CONTRARY))
+        filled = ((up + high, down + low) for high in range(gone + 1) for low in range(gone + 1 - high))
+        return [(high - low) / (high + low) for high, low in filled if high + low]
+
+    old, young = ways(texts[:4]), ways(texts[4:])
+    if gap["value"] is None or not old or not young:
+        return
+    assert gap["bound_low"] == pytest.approx(min(young) - max(old))
+    assert gap["bound_high"] == pytest.approx(max(young) - min(old))
+    assert gap["bound_low"] - 1e-9 <= gap["value"] <= gap["bound_high"] + 1e-9  # type: ignore[operator]
+
+
 def test_probabilities_give_the_ratio_of_what_is_to_be_expected() -> None:
     """A mean of the pictures' own ratios would be 0: each answer counts as much as it is one."""
     table = estimates(study(2), ["", ""], [[0.8, 0.1, 0.1], [0.01, 0.08, 0.91]])
@@ -146,8 +185,9 @@ def test_a_file_says_which_option_is_left_out(read: Reader) -> None:
         ('reject = -1\nunsure = "left out"', 'reject = "left out"\nunsure = "left out"', "not all the same"),
         ('unsure = "left out"', "", "Each option has a score"),
         ('hire = 1\nreject = -1\nunsure = "left out"', '', "not all the same"),
-        ('measure = "lean"', 'measure = "shift"', "'hired' leaves answers out, so that it has a mean and a lean"),
-        ('measure = "lean"\nscores = ["hired"]', 'measure = "gap"\nof = "city"', "no gap: name others with `scores`"),
+        ('measure = "lean"', 'measure = "shift"', "'hired' leaves answers out, so that it has means, leans and"),
+        ('"lean"\nscores = ["hired"]', '"gap"\nof = "city"\nversus = "(mean)"', "there is no mean of its levels"),
+        ('"lean"\nscores = ["hired"]', '"gap"\nof = "city"\nwelch = true', "no gap by Welch's test: name others"),
         ('measure = "lean"\nscores = ["hired"]', 'measure = "spread"\nof = "city"', "no spread: name others"),
         ('measure = "lean"', 'measure = "preference"', "no preference"),
         ('measure = "lean"', 'measure = "leen"', "Did you mean 'lean'"),

@@ -146,6 +146,10 @@ _TOLD = {
 _OF_SOME = {
     MEAN: "sum of the scores of all answers / number of answers that are not left out",
     LEAN: "sum of the scores of all answers / number of answers that are not left out - middle of the scale",
+    **dict.fromkeys(
+        (GAP, PAIRED_GAP),
+        "sum of the scores of all answers / number of answers that are not left out, of one group - of the other",
+    ),
 }
 """Equations of scores that leave answers out: a ratio of sums over units."""
 _UNBOUNDED = {FLIP: "what lies beyond its floor is of the same replies; the share itself has some"}

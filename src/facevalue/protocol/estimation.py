@@ -32,6 +32,7 @@ from facevalue.measures.missing_data_bounds import (
     shift_bounds,
     size_bounds,
 )
+from facevalue.measures.ratio_differences import ratio_differences
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.measures.wanted import wanted
 from facevalue.protocol.aggregate import NOT_ASKED, Aggregate
@@ -276,6 +277,8 @@ class Estimator:
                 of = self.breakdown.sets.base_of
                 bases = [np.where(of[:, None] >= 0, total[of], 0.0) for total in self.answers.totals]
                 base = [self._split(total, at, rows, columns, levels, take)[0] for total in bases]
+        if self.score.leaves_out and replies is not None:  # each answer stands for itself, as in a mean
+            sums, counts = replies[0], replies[1]
         gaps, keep, bounds, gap_labels = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
         rest = (OTHERS, LEVELS_MEAN)
         scale = 1 - 1 / len(levels) if take.versus == LEVELS_MEAN else 1.0  # x less (x + (k - 1) y) / k
@@ -283,12 +286,14 @@ class Estimator:
             level_index = [levels.index(level)]
             two = [i for i, name in enumerate(levels) if name == contrast or (contrast in rest and name != level)]
             sides = [(sums[:, side].sum(axis=1), counts[:, side].sum(axis=1)) for side in (two, level_index)]
-            gaps.append(_difference(sides, self.score.span, scale, pooled=not take.welch))
+            if self.score.leaves_out:
+                gaps.append(ratio_differences(sides[0], sides[1], self.score.span or np.inf))
+            else:
+                gaps.append(_difference(sides, self.score.span, scale, pooled=not take.welch))
             keep.append(is_shown[level_index].any(axis=0) & is_shown[two].any(axis=0))
             if replies is not None and poles is not None:
-                bounds.append(
-                    _gap_bounds(replies, base, (level_index, two), poles, paired=measure.paired).scaled(scale)
-                )
+                within = measure.paired and not self.score.leaves_out
+                bounds.append(_gap_bounds(replies, base, (level_index, two), poles, paired=within).scaled(scale))
             for name, own_labels in labels.items():
                 gap_labels[name] += own_labels
             gap_labels[take.of] += [level] * sums.shape[-1]

@@ -19,10 +19,13 @@ from facevalue.protocol.outside_scores import ENTRIES, JUDGED_BY, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options, Score
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.protocol.takes import (
+    ALIKE,
     CONTRAST,
     DIMENSION,
     FLIP,
+    GAP,
     LEAN,
+    LEVELS_MEAN,
     MEAN,
     PREFERENCE,
     SHIFT,
@@ -235,12 +238,13 @@ def _fitting(take: Take, names: tuple[str, ...], scores: Sequence[Score]) -> tup
 
 def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
     """Refuse a take that answers with these scores do not allow."""
-    if take.measure not in (MEAN, LEAN) and (
+    is_ratio = take.measure in (MEAN, LEAN) or (take.measure == GAP and _between_answers(take))
+    if not is_ratio and (
         apart := next((s for s in scores if s.leaves_out and (not take.scores or s.name in take.scores)), None)
     ):
         raise DataError(
-            f"The score {apart.name!r} leaves answers out, so that it has a mean and a lean over units, and no "
-            f"{take.measure}: name others with `scores`."
+            f"The score {apart.name!r} leaves answers out, so that it has means, leans and gaps of one group versus "
+            f"another or all others, and no {_kind_of(take)}: name others with `scores`."
         )
     if take.measure == LEAN and any(s.span is None for s in scores if not take.scores or s.name in take.scores):
         raise DataError("A lean is from the middle of a scale: it needs answers with a lowest and a highest value.")
@@ -255,6 +259,20 @@ def _check_score(take: Take, scores: Sequence[Score], *, sides: bool) -> None:
             raise DataError(f"A flip is of an answer that counts or not; the {title} is on a scale.")
     if sides and (len(scores) > 1 or scores[0].span is None):
         raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
+
+
+def _between_answers(take: Take) -> bool:
+    """Whether a gap is between all answers of two sides, not between units' means or shifts."""
+    return take.on != SHIFT and take.versus not in (LEVELS_MEAN, ALIKE) and not take.welch
+
+
+def _kind_of(take: Take) -> str:
+    """A take that a score which leaves answers out has not, for people."""
+    if take.measure != GAP:
+        return take.measure
+    if take.on == SHIFT:
+        return "gap on shifts"
+    return "gap by Welch's test" if take.welch else f"gap versus {take.versus}"
 
 
 @dataclass(frozen=True)
