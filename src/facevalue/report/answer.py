@@ -149,7 +149,9 @@ def _undecided(silent: Sequence[LeadComparison], outcome: HeadlineKind, *, brief
     texts: list[str] = []
     if brief and outcome is HeadlineKind.FOUND:
         return texts
-    blank = [comparison for comparison in silent if comparison.undecided]
+    blank = sorted(
+        (comparison for comparison in silent if comparison.undecided), key=lambda comparison: not comparison.moved
+    )
     if blank:
         several = len({comparison.lead.quantity for comparison in silent}) > 1
         first = _left(blank[0], several=several)
@@ -170,11 +172,9 @@ def _undecided(silent: Sequence[LeadComparison], outcome: HeadlineKind, *, brief
 
 
 def _left(comparison: LeadComparison, *, several: bool) -> str:
-    """Of whom nothing was found, in what, and what could have been missed."""
-    moved = {comparison.subject(e) for e in comparison.moved}
-    rows = [e for e in comparison.undecided if comparison.subject(e) not in moved] or comparison.undecided
+    """Of whom nothing was found, and in what."""
     about = f" in {comparison.lead.quantity}" if several and comparison.lead.quantity else ""
-    return f"{_names(comparison, rows, 'other ' if moved else '')}{about}"
+    return f"{_names(comparison, comparison.undecided, 'other ' if comparison.moved else '')}{about}"
 
 
 def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> str:
@@ -182,9 +182,9 @@ def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> s
     if len(rows) <= _BRIEF:
         return listed([row(comparison.lead, comparison.view, e) for e in rows])
     subjects = len(set(map(comparison.subject, rows)))
-    return (
-        f"the {word}{subjects:,} {comparison.lead.noun[subjects != 1]}" if subjects > 1 else comparison.subject(rows[0])
-    )
+    if subjects < len(rows) and word:
+        return f"the {word}{len(rows):,} comparisons"
+    return f"the {word}{subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(rows[0])
 
 
 def _missed(comparison: LeadComparison) -> str:

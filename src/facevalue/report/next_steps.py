@@ -72,14 +72,14 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
 
 def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep | None:
     """Whether there is enough to decide by, or how much more would decide it."""
-    sure = [
-        (comparison, e)
+    moved = [
+        (comparison.subject(e), e.open_to_missing)
         for comparison in comparisons
         if comparison.speaks
         for e in comparison.moved
-        if not e.open_to_missing
     ]
-    names = list(dict.fromkeys(comparison.subject(e) for comparison, e in sure))
+    unsure = {subject for subject, is_open in moved if is_open}
+    names = list(dict.fromkeys(subject for subject, _ in moved if subject not in unsure))
     needs = [
         (comparison, need)
         for comparison in comparisons

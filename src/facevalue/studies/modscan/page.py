@@ -76,12 +76,13 @@ def _even(look: Look, e: Estimate) -> str:
     return f"{100 * share.value:.0f}%{within}"
 
 
-def _gaps(modality: str, attribute: str, quantity: str) -> Findings:
+def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findings:
     """Gaps from an even choice of one attribute in one modality."""
     of = Of("chance_gap", GROUP, {"modality": modality, "attribute": attribute}, order="size")
     ends = "gender" if attribute == "gender" else "group"
     return Findings(
-        of=(of,), noun=("group", "groups"), quantity=quantity, even=_even, row=f"{_ASKED} ({{group}})",
+        of=(of,), noun=("group", "groups"), quantity=quantity, unit_name=unit_name, even=_even,
+        row=f"{_ASKED} ({{group}})",
         title=f"{quantity.capitalize()}, largest first", value="from even",
         **WORDS(f"lead.ends.{ends}"),
     )  # fmt: skip
