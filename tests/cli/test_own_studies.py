@@ -148,7 +148,7 @@ def test_two_runs_are_compared_by_their_means(written: Command) -> None:
     assert "male nurse" in told.out
     assert "engineer" in told.out
     found = json.loads(written("compare", "1", "2", "--json").out)
-    assert found["measure"] == "mean"
+    assert list(found["measures"]) == ["mean"]
     assert found["cells_matched"] == 6  # two genders, three jobs
     run(written, "caption-assistant.toml", *SMALL, "--model", "sim/strong", "--out", "c", "--sample", "40")
     run(written, "caption-assistant.toml", *SMALL, "--model", "sim/default", "--out", "d", "--sample", "40")

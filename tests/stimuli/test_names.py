@@ -119,7 +119,8 @@ def test_ten_thousand_names_are_read_in_seconds(tmp_path: Path) -> None:
     begun = time.monotonic()
     found = guessed(tmp_path, names, "counterfactuals")
     assert len(found.rows) == 5_000
-    assert time.monotonic() - begun < 20
+    guessed(tmp_path / "photos", [f"photograph number {n:05} of somebody.png" for n in range(5_000)], "vignette")
+    assert time.monotonic() - begun < 30
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=30), min_size=1, max_size=8))

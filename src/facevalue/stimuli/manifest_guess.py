@@ -121,6 +121,8 @@ class _Names:
         self._paths, self._columns, self._out = paths, columns, out
         self._phrases = {column.name: phrases_of(column) for column in columns}
         self._units = _units(paths, columns, self._phrases)
+        self._understood: dict[str, set[str]] = {column.name: set() for column in columns}
+        """By column, words that were compared with those of its levels already."""
         self._left: dict[str, list[list[str | None]]] = {}
         """Of each path its words, those of the name first, then of its folders; None where they say a level."""
         self._varied: dict[str, list[str]] = {path: [] for path in paths}
@@ -199,8 +201,10 @@ class _Names:
         """Note words that nothing explains and that are nearly those of a level, where the name says none."""
         words = {word for left in self._left[path] for word in left if word and len(word) >= LEAST and word.isalpha()}
         for column in self._columns if len(self._out.misspelt) < MOST_MISSPELT else ():
-            if not column.role.startswith(("unit", "cue")) and not row.get(column.name):
-                for word in sorted(words - self._out.misspelt.keys()):
+            if column.role not in ("unit", "cue") and not row.get(column.name):
+                new = words - self._out.misspelt.keys() - self._understood[column.name]
+                self._understood[column.name] |= new
+                for word in sorted(new):
                     if near := get_close_matches(word, self._phrases[column.name], n=1, cutoff=0.8):
                         self._out.misspelt[word] = near[0]
 
