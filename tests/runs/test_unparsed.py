@@ -14,9 +14,12 @@ import facevalue as fv
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.answers.columns import parse_column
 from facevalue.protocol.study import Study
+from facevalue.runs.mirror import copied
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.unparsed import UnparsedReplies, unparsed_of
+from facevalue.store import read_responses
+from facevalue.store.objects import Objects
 from facevalue.types import Request, Response, Status
 from tests.runs.remote import Notes, go, in_memory
 from tests.runs.tiny import OPTIONS, TinyModel, tiny_study
@@ -203,3 +206,14 @@ def test_the_python_api_says_why_it_stopped_and_goes_on(tmp_path: Path) -> None:
     assert "could not be read" in summary.stopped
     again = fv.run(asked, share(1.0), tmp_path / "run", max_invalid=1, progress=False)
     assert again.complete
+
+
+def test_answers_that_were_looked_at_keep_the_hash_of_their_request(tmp_path: Path) -> None:
+    objects = Objects.at((tmp_path / "objects").as_uri(), make=True)
+    settings = RunSettings(unit=300)
+    go(objects, study=study(), settings=settings)
+    copied(objects.url, tmp_path / "fetched")
+    run(study(), TinyModel(), tmp_path / "asked", settings, Notes())
+    stored, asked = (read_responses(tmp_path / name)["request"] for name in ("fetched", "asked"))
+    assert stored.len() > 200
+    assert stored.equals(asked)

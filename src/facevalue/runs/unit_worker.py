@@ -164,7 +164,8 @@ class UnitWorker:
                         came(response)
                     if self._watching and len(rows) == LOOKED_AT:
                         self._watching = False
-                        stream.stop |= unparsed_of(self._study, _frame(rows, times, stream)).too_many
+                        replies = to_frame(rows, np.zeros(len(rows), np.uint64))  # their requests stay open
+                        stream.stop |= unparsed_of(self._study, replies).too_many
         except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
             self._interrupted = True
         except ModelError as error:  # likewise
