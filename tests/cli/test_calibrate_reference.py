@@ -78,7 +78,7 @@ def test_the_tables_are_readable_in_eighty_columns(
             2,
             "Did you mean 'reference' or 'reference/VARIANT'? Known: planted, reference, reference/VARIANT.",
         ),
-        (("vignette", "--model", "reference"), 1, "leave out --model reference"),
+        (("vignette", "--model", "reference"), 2, "leave out --model reference"),
         (("--model", "reference", "--faces", "5000"), 2, "from 2 to 1000"),
     ],
 )

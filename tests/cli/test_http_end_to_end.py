@@ -249,7 +249,7 @@ def test_a_server_that_dies_is_one_message_and_the_same_command_goes_on(
 
     server.otherwise = dying
     outcome = run(facevalue, server, *TWO, "--concurrency", "3", "--retries", "0")
-    assert outcome.status == 1
+    assert outcome.status == 3
     assert outcome.err.count("Error:") == 1
     assert re.search(r"20 requests in a row.*run the same command again", " ".join(outcome.err.split()))
     trials = expected(Path("run"))

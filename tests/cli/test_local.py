@@ -84,7 +84,8 @@ def test_an_exact_run_is_resumed_and_reported(
 
 def test_a_sampled_run_is_what_the_exact_one_says(facevalue: Command, folder: Path) -> None:
     assert run(facevalue, folder, "exact", "--exact").status == 0
-    assert run(facevalue, folder, "sampled", "--seeds", ",".join(map(str, range(1, 21)))).status == 0
+    seeds = ("--seeds", ",".join(map(str, range(1, 21))))
+    assert run(facevalue, folder, "sampled", *seeds, "--max-invalid", "1").status == 0
     exact = scan_responses(Path("exact")).collect().sort("trial")
     sampled = scan_responses(Path("sampled")).collect()
     assert sampled.height == 24 * 20
@@ -155,7 +156,7 @@ def test_a_failed_self_check_stops_the_run_and_is_kept(
 
     monkeypatch.setitem(loaded.TOLERANCES, "float32", 0.0)
     outcome = run(facevalue, folder, "wrong", "--exact")
-    assert outcome.status == 1
+    assert outcome.status == 3
     assert "Self-check" in outcome.err
     assert "Traceback" not in outcome.err
     (session,) = read_manifest(Path("wrong")).sessions
@@ -181,9 +182,9 @@ def test_what_the_user_should_know_of_a_model_is_said_once(
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("--model", "sim/default", "--dtype", "float32"), 1, "for models on this machine"),
-        (("--model", "hf/no-such-folder"), 1, "no-such-folder"),
-        (("--model", "hf/", "--threads", "2"), 1, "'hf/' names no model: write hf/PATH_OR_ID"),
+        (("--model", "sim/default", "--dtype", "float32"), 2, "for models on this machine"),
+        (("--model", "hf/no-such-folder"), 3, "no-such-folder"),
+        (("--model", "hf/", "--threads", "2"), 2, "'hf/' names no model: write hf/PATH_OR_ID"),
         (("--model", "hf/x", "--dtype", "int4"), 2, "bfloat16"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_run_in_a_bucket_is_run_resumed_measured_shown_exported_compared_and_c
     assert facevalue("plan", *STUDY[:5], "--pilot", URL, "--detect", "0.05").status == 0
     told = facevalue("annotate", URL)
     assert told.status == 2
-    assert f"'facevalue fetch {URL} FOLDER' brings the run into one" in told.err
+    assert f"'facevalue fetch {URL} --out FOLDER' brings the run into one" in told.err
     assert facevalue("fetch", URL, "--out", "here").status == 0
     assert "1,800 of 1,800" in facevalue("run", *STUDY, "--out", "here").err
     opened = fv.open_run(URL)
