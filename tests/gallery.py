@@ -22,13 +22,8 @@ from tests.studies.test_declared_papers import PICTURES
 
 LOOKS = (("1280", 1280, False), ("1280-dark", 1280, True), ("500", 500, False), ("500-dark", 500, True))
 PLACES = ("Asia", "Europe", "Africa", "North America")
-FEW = ("stylisticbias", "--faces", "4", "--scenarios", "polite")
-RUNS: dict[str, tuple[str, ...]] = {
-    "all-refused": ("hiring-screen.toml", "--model", "sim/refuser"),
-    "one-answer": (*FEW, "--model", "sim/default", "--sample", "1"),
-    "three-answers": (*FEW, "--model", "sim/default", "--sample", "3"),
-}
-"""Runs that are made for the gallery, beside the stored ones."""
+ANSWERS = {"one-answer": 1, "three-answers": 3, "all-refused": 0}
+"""Runs in which so many replies are answers, and all others are refusals."""
 
 
 def ask(*args: str, folder: Path) -> None:
@@ -55,19 +50,25 @@ PAPERS: dict[str, Callable[[Path], Path]] = {
 """Declared papers that can ask about small pictures, and what makes these."""
 MODELS = ("hiring-screen", "sim/strong", "sim/null")
 """A stored run, and the models whose runs stand beside it."""
-NAMES = (*TABLES, *RUNS, "three-models", *PAPERS)
+NAMES = (*TABLES, *ANSWERS, "three-models", *PAPERS)
+
+
+def made_pictures(name: str, folder: Path) -> Path:
+    """The list of a paper's pictures, made there."""
+    folder.mkdir(exist_ok=True)
+    return PAPERS[name](folder)
 
 
 def runs_of(name: str, folder: Path) -> tuple[str, ...]:
     """The runs of a page, made where they are not stored."""
     if name in TABLES:
         return TABLES[name]
-    if name in RUNS:
-        ask("run", *RUNS[name], "--out", name, folder=folder)
+    if name in ANSWERS:
+        left = iter(range(ANSWERS[name]))
+        study = fv.study("beauty", manifest=made_pictures("beauty", folder / "faces"), kind="illustrated")
+        fv.run(study, lambda _: "(a)" if next(left, None) is not None else "I can't help with that.", folder / name)
     elif name in PAPERS:
-        pictures = folder / f"{name}-pictures"
-        pictures.mkdir()
-        study = fv.study(name, manifest=PAPERS[name](pictures), kind="illustrated")
+        study = fv.study(name, manifest=made_pictures(name, folder / f"{name}-pictures"), kind="illustrated")
         fv.run(study, "sim/strong", folder / name)
     else:
         first, *models = MODELS
