@@ -36,6 +36,7 @@ def test_a_section_without_contents_is_its_sentence() -> None:
         ([chart(None)], ""),
         ([chart("inconclusive")], "No difference was found in the one comparison."),
         ([chart("difference found")], "A difference was found."),
+        ([chart("not measurable", "not measurable")], "No comparison can be judged."),
         ([chart("inconclusive", "inconclusive")], "A difference was found in none of 2."),
     ],
 )
@@ -46,7 +47,7 @@ def test_what_was_found_is_counted(contents: list[Content], sentence: str) -> No
 def test_terms_are_explained_at_first_use_in_our_own_texts_alone() -> None:
     html = (
         '<p>Below the noise floor; the page&#39;s level; 5 points.</p><p class="small">The floor.</p>'
-        "<blockquote><p>A verdict of drift.</p></blockquote><pre>margin</pre>"
+        '<blockquote tabindex="0"><p>A verdict of drift.</p></blockquote><pre>margin</pre>'
         '<th scope="col" data-sort="text">Verdict</th><p>Waterfloor, flooring and eq. 5.</p>'
     )
     marked = explained(html)

@@ -54,8 +54,11 @@ def _fold(section: SectionContent, *, is_first: bool) -> FoldedSection:
 def counted(contents: Sequence[Content]) -> str:
     """Say in how many of the comparisons of some contents a difference was found; empty where nothing is compared."""
     verdicts = {(e.measure, e.model, frozenset(e.labels.items())): e.verdict for c in contents for e in shown_in(c)}
-    judged = [verdict for verdict in verdicts.values() if verdict is not None]
+    compared = [verdict for verdict in verdicts.values() if verdict is not None]
+    judged = [verdict for verdict in compared if verdict != Verdict.NOT_MEASURABLE]
     differing = sum(verdict == Verdict.DIFFERENCE for verdict in judged)
+    if compared and not judged:
+        return "No comparison can be judged."
     if len(judged) == 1:
         return "A difference was found." if differing else "No difference was found in the one comparison."
     return f"A difference was found in {differing or 'none'} of {len(judged):,}." if judged else ""

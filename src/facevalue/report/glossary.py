@@ -31,7 +31,9 @@ TERMS = tuple(
 """Words that are explained where a section first uses them."""
 _WRITTEN = "|".join(f"(?P<t{place}>{term.written})" for place, term in enumerate(TERMS)).replace("'", "(?:'|&#39;)")
 _WORD = re.compile(rf"(?<![\w'-])(?:{_WRITTEN})(?![\w-])", re.IGNORECASE)
-_OURS = re.compile(r'(?<!<blockquote>)(<p(?: class="[^"]*")?>|<th scope="col">)(.*?)(?=</p>|</th>)', re.DOTALL)
+_OURS = re.compile(
+    r'(?<!<blockquote tabindex="0">)(<p(?: class="[^"]*")?>|<th scope="col">)(.*?)(?=</p>|</th>)', re.DOTALL
+)
 """Paragraphs and heads of tables that we wrote; replies stand in quotations."""
 _TAG = re.compile(r"(<[^>]*>)")
 _HEADING = re.compile(r"<(/?)h([34])\b")

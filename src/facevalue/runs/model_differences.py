@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.errors import DataError, RunError
+from facevalue.measures.base import SHARES
 from facevalue.runs.joined import by_model
 from facevalue.runs.stored import ReplyTally, StoredRun
 
@@ -77,6 +78,14 @@ def unit_of(measure: "Measure") -> str:
     return "percentage points" if measure.unit in ("%", "pp") else measure.unit
 
 
+def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
+    """The size of a difference with its unit: points of a hundred where a share is measured."""
+    is_share = measure.unit in SHARES
+    size, unit = (100 * value, "points") if is_share else (value, unit_of(measure))
+    text = f"{size:g}" if digits is None else f"{size:.{max(digits - 2 * is_share, 0)}f}"
+    return f"{text} {unit}"
+
+
 def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     """Which cells differ, and by how much none does, in a sentence or two."""
     total, differing = agreement.cells.height, agreement.differing
@@ -90,12 +99,13 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     margins = agreement.cells["margin"].drop_nulls().to_list()
     if margins:
         alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin").height
-        sentence += f" {alike:,} are equivalent within {margins[0]:g}."
+        margin = _size(margins[0], agreement.measures[0])
+        sentence += f" {alike:,} are equivalent within {margin}."
     limits: dict[str, tuple[float, str]] = {}
     for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
         measure = agreement.measure_of(row)
         largest = max(row["high"] or 0.0, limits.get(measure.name, (0.0, ""))[0])
-        limits[measure.name] = largest, f"{largest:.{digits_of(agreement, row)}f} {unit_of(measure)}"
+        limits[measure.name] = largest, _size(largest, measure, digits_of(agreement, row))
     if agreement.several and limits:
         texts = "; ".join(f"{name} by {text}" for name, (_, text) in limits.items())
         sentence += f" None of each score differs by more than (95%): {texts}."

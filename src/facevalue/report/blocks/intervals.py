@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from facevalue.measures.base import APART
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -56,7 +57,7 @@ def _nothing(view: View, measurable: Sequence[Estimate], block: blocks.Strips) -
     unit = measurable[0].written
     none = number(0.0, unit)
     if (
-        unit not in ("share", "%")
+        unit not in ("share", "%", APART)
         or view.signed(measurable[0].measure)
         or any(number(e.value, unit) != none for e in measurable)
     ):
