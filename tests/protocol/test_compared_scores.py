@@ -13,6 +13,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
 from facevalue.measures.paired_changes import Deletion, reduced
 from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.outside_scores import JUDGED_BY
+from facevalue.runs.comparable import deepest
 from facevalue.runs.compared_cells import compare_estimates
 from tests.protocol.conftest import Reader
 from tests.runs.left_out import GROUPS, UNITS, declared
@@ -162,6 +164,11 @@ def test_equal_models_of_ten_scores_differ_in_anything_in_one_of_twenty_comparis
 def test_a_score_that_differs_among_ten_is_found() -> None:
     rng = np.random.default_rng(6)
     assert np.mean([found_anything(rng, effect=0.4) for _ in range(10)]) >= 0.9
+
+
+def test_what_people_alone_say_is_not_compared() -> None:
+    means = pl.DataFrame({"measure": ["mean"] * 3, "cue": ["a", "b", "a"], JUDGED_BY: [None, None, "people"]})
+    assert deepest(means)["cue"].to_list() == ["a", "b"]
 
 
 def test_a_margin_of_scores_in_several_units_is_refused() -> None:

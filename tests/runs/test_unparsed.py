@@ -17,6 +17,8 @@ from facevalue.protocol.study import Study
 from facevalue.runs.mirror import copied
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.unit_worker import LocalWorkers
+from facevalue.runs.units import Unit
 from facevalue.runs.unparsed import UnparsedReplies, unparsed_of
 from facevalue.store import read_responses
 from facevalue.store.objects import Objects
@@ -143,6 +145,23 @@ def test_errors_are_no_replies(kind: Kind) -> None:
     )
     assert summary.stopped == ""
     assert summary.errors == 800
+
+
+def test_a_unit_that_one_worker_gave_up_is_asked_whole_where_most_replies_are_read() -> None:
+    """As of the second worker of two: its first 200 replies cannot be read, of 500."""
+    came = iter(range(10_000))
+
+    def reply(request: Request) -> Response:
+        text = "A garden." if 300 <= next(came) < 500 else "(a)"
+        return Response(request.trial, request.repeat, Status.OK, text, None, 10, 2, 1.0)
+
+    class SecondWorker(LocalWorkers):
+        def submit(self, unit: Unit) -> None:
+            self._worker._watching = True
+            super().submit(unit)
+
+    summary = go(in_memory(), TinyModel(reply), study(), RunSettings(unit=300), kind=SecondWorker)
+    assert (summary.complete, summary.stopped, summary.asked) == (True, "", 800)
 
 
 def test_quotes_are_of_one_line_cut_and_escaped(tmp_path: Path) -> None:

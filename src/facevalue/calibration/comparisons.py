@@ -49,11 +49,14 @@ def compared(models_audits: tuple[Audits, Audits], pair: Pair, table: int, seed:
 
 
 def cells(agreement: RunAgreement) -> pl.DataFrame:
-    """Make a row per cell: whether its interval holds zero, and its p; and whether the comparison finds anything."""
+    """Make a row per cell: whether its interval holds zero, and its p; and whether the comparison finds anything.
+
+    `mean`: whether a mean over the cells of a score is beyond zero, each at its part of .05.
+    """
     means = agreement.overall.filter(statistic="mean_signed_delta")
     holds = (pl.col("low") <= 0) & (pl.col("high") >= 0)
     return agreement.cells.select(
         "p", holds=pl.when(pl.col("low").is_not_null()).then(holds),
         any=(pl.col("verdict") == Verdict.DIFFERENCE.value).fill_null(value=False).any(),
-        mean=pl.lit((means["p"] < 0.05).any()),
+        mean=pl.lit((means["p"] < 0.05 / len(agreement.measures)).any()),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
 from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.outside_scores import JUDGED_BY
 from facevalue.protocol.study import Study
 
 
@@ -75,6 +76,8 @@ def rows_compared(table: pl.DataFrame, compared: CellComparison) -> pl.DataFrame
 
 def deepest(rows: pl.DataFrame) -> pl.DataFrame:
     """Of the rows of each measure those that are broken down by as many labels as any."""
+    if JUDGED_BY in rows.columns:  # what people alone say of texts stands beside what is compared
+        rows = rows.filter(pl.col(JUDGED_BY).is_null())
     depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
     return rows.filter(depth == depth.max().over("measure"))
 

@@ -166,9 +166,12 @@ class _Driver(RunSession):
         self._report()
 
     def _hand_rest(self, unit: Unit, receipt: Receipt) -> None:
-        """Hand out what is left of a unit of which a worker that failed stored some answers, while there are more."""
-        facts = receipt.facts
-        if unit.key in self._lost and facts is not None and facts.rows > facts.errors and not self._stopping:
+        """Hand out what is left of a unit of which a worker stored some answers, while there are more.
+
+        The worker failed, or ended it as most of its replies could not be read, where most of all replies could.
+        """
+        facts, is_left = receipt.facts, unit.key in self._lost or receipt.unparsed.too_many
+        if is_left and facts is not None and facts.rows > facts.errors and not self._stopping:
             for rest in self._units.rest(unit):
                 self._hand(rest)
 
