@@ -62,7 +62,7 @@ def test_a_spread_is_led_by_the_name_of_its_own_factor(read: Reader, tmp_path: P
     read(SPREADS)
     printed = terminal(fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run", progress=False))
     assert "2 spreads" not in printed
-    clearest = printed[printed.index("Clearest: spreads of gender") :]
+    clearest = printed.partition("Clearest: spreads of gender")[2].partition("Clearest: ")[0]
     assert "Gender" in clearest
     assert "Age" not in clearest
 
@@ -70,7 +70,7 @@ def test_a_spread_is_led_by_the_name_of_its_own_factor(read: Reader, tmp_path: P
 def test_spreads_of_one_family_lead_together(read: Reader, tmp_path: Path) -> None:
     read(SPREADS.replace('measure = "spread"', 'measure = "spread"\nfamily = "spreads between groups"'))
     printed = terminal(fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run", progress=False))
-    assert "2 spreads between groups" in printed
+    assert "for each of 2 factors, even a difference of" in " ".join(printed.split())
 
 
 def test_a_similarity_stands_beside_that_of_two_lists_about_one_picture(read: Reader, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import (
     ALIKE,
     CONTRAST,
+    DIMENSION,
     GAP,
     LEAN,
     LEVELS_MEAN,
@@ -59,7 +60,7 @@ def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
     """Forms of who a difference is of, and of what is said of it upward and downward."""
     by = ", ".join(f"{{{name}}}" for name in take.by)
     within, other = f" ({by})" if by else "", f"{{{CONTRAST}:{take.of}}}"
-    group, factor = f"{{{take.of}}}", take.of.replace("_", " ").capitalize()
+    group, factor = f"{{{take.of}}}", f"{{{DIMENSION}}}"
     up, down = score.moved if score.moved[0] else (f"{quantity} {{size}} higher", f"{quantity} {{size}} lower")
     if take.measure == GAP and take.on == SHIFT:
         shift = f"shift of {quantity} {{size}}"
@@ -89,7 +90,9 @@ def _row(take: Take) -> str:
 
 def _noun(take: Take) -> tuple[str, str]:
     """What is compared, in the singular and the plural."""
-    if take.measure in UNSIGNED or not (take.by or take.of):
+    if take.measure in UNSIGNED:
+        return "factor", "factors"
+    if not (take.by or take.of):
         return "comparison", "comparisons"
     name = (take.of or " and ".join(take.by)).replace("_", " ")
     return f"level of {name}", f"levels of {name}"
