@@ -107,7 +107,7 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
-	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),16) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-kinds.csv --out docs/calibration-kinds.md
+	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-kinds.csv --out docs/calibration-kinds.md
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)
