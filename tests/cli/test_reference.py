@@ -1,5 +1,6 @@
 """The reference model from the command line: audited, shown, compared with what was planted."""
 
+import json
 from pathlib import Path
 from typing import cast
 
@@ -33,9 +34,11 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
     assert outcome.out.rstrip().endswith("--sample 20000")
     assert Path("demo/report.html").stat().st_size > 20_000
     assert "Planted and found" in Path("demo/report.html").read_text()
+    effects = json.loads(facevalue("demo", "--json").out)["effects"]
+    assert any(effect["found"] for effect in effects)
     kept = pl.read_parquet("demo/run/estimates.parquet")
     others = [name for name in label_columns(kept) if name not in ("attribute", "variation")]
     cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs")
     assert cues.height == 11
     for low, high in cues.sort(pl.col("value").abs(), descending=True).head(1).select("low", "high").iter_rows():
-        assert f"[{low:+.3f}, {high:+.3f}]".replace("-", "−") in outcome.out
+        assert f"[{100 * low:+.1f}, {100 * high:+.1f}]".replace("-", "−") in outcome.out
