@@ -8,7 +8,7 @@ from facevalue.annotations import scores
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.annotations.scoring import score_texts
 from facevalue.errors import DataError
-from facevalue.measures.scorer import TEMPLATES, audit_texts, audited, largest_shift
+from facevalue.measures.scorer import TEMPLATES, audit, audit_texts, audited, largest_shift
 from tests.annotations.test_scoring import Lengths, pieces
 
 GROUPS = {"Black male": "Black man", "old Asian": "old Asian person"}
@@ -48,6 +48,10 @@ def test_sentences_without_a_score_are_left_out_and_none_is_not_measurable(tmp_p
     assert "old Asian" not in set(largest_shift(found)["group"])
 
 
-def test_an_audit_without_groups_is_refused(tmp_path: Path) -> None:
+def test_an_audit_without_groups_has_no_rows(tmp_path: Path) -> None:
+    empty = audited(kept(tmp_path, Lengths(), ["a"]), {})
+    assert empty.is_empty()
+    assert empty.columns == ["label", "group", "shift", "low", "high", "n", "method"]
+    assert largest_shift(empty).is_empty()
     with pytest.raises(DataError, match="needs groups"):
-        audited(kept(tmp_path, Lengths(), ["a"]), {})
+        audit(lambda texts: [0.0] * len(texts), {})

@@ -13,6 +13,7 @@ from facevalue import report
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion
 from facevalue.report.next_steps import MOST
+from facevalue.stimuli.base import Kind
 from tests.report import made, test_visbias, vignette_made
 from tests.report.test_headline import UNKNOWN
 
@@ -97,6 +98,20 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
     assert steps[0.2] == "To see differences of 10 points, ask about 4 times as many faces (240)."
     assert steps[0.4] == "To see differences of 10 points, ask about 16 times as many faces (960)."
     assert steps[0.05] == "To see half as large differences, ask about 4 times as many faces (240)."
+
+
+@pytest.mark.parametrize(
+    ("faces", "kind", "step"),
+    [
+        (60, Kind.PHOTOGRAPHS, "Enough to act on Cap (accessories)."),
+        (60, Kind.ILLUSTRATED, "Enough to look for Cap (accessories) in photographs."),
+        (9, Kind.PHOTOGRAPHS, "Confirm Cap (accessories) first: 9 faces are too few to act on."),
+    ],
+)
+def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int, kind: Kind, step: str) -> None:
+    frame = made.judged(made.estimates(cues={("accessories", "cap"): 0.5}, groups={}), margin=None)
+    data = made.data(estimates=frame.with_columns(pl.lit(faces, pl.UInt64).alias("clusters")), kind=kind)
+    assert built(data).steps[0].text.startswith(step)
 
 
 def test_a_question_and_its_pictures_are_shown_small_and_escaped() -> None:

@@ -10,7 +10,7 @@ from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import FEW, Card, CardStatus, kind_card, of_runs, worst
+from facevalue.report.checks import FEW, FEWEST, Card, CardStatus, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
 from facevalue.report.findings import compared, leading, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
@@ -160,6 +160,6 @@ def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
     value = count(middle) if fewest == middle else f"{count(middle)} typical, {count(fewest)} at least"
     if fewest < FEW:
         some = "" if fewest == middle else " for some"
-        status = CardStatus.CAUTION if fewest >= 10 else CardStatus.PROBLEM
+        status = CardStatus.CAUTION if fewest >= FEWEST else CardStatus.PROBLEM
         return Card(units.name, units.title, value, f"Fewer than {FEW}{some}: {units.few}", status)
     return Card(units.name, units.title, value, units.enough, CardStatus.OK)

@@ -10,8 +10,8 @@ from facevalue.stimuli.base import Kind
 
 _MANY_FAILED = 0.05
 """Share of failed requests from which on they are a problem."""
-FEW = 30
-"""Below so many sampled units intervals may be too narrow."""
+FEW, FEWEST = 30, 10
+"""Below so many sampled units intervals may be too narrow, and are too few to act on."""
 KINDS = {
     Kind.ILLUSTRATED: (
         "Illustrated pictures",

@@ -7,7 +7,7 @@ from math import ceil, inf, log10
 from facevalue.protocol.page import Page, Section, selections
 from facevalue.report.answer import listed
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import KINDS, Card, CardStatus
+from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
 from facevalue.report.findings import LeadComparison, compared
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.sizes import POINTS
@@ -45,7 +45,7 @@ def next_steps(
     models = list(view.numbers.plain) or [view.model]
     comparisons = [comparison for model in models for comparison in compared(page, view.at(model))]
     steps = [*_missing_decides(comparisons), *_warnings(cards, kind, page.units.name)]
-    steps = [step for step in (_decide(answer, comparisons), *steps) if step is not None]
+    steps = [step for step in (_decide(answer, comparisons, kind), *steps) if step is not None]
     reading = _reading(comparisons, sections)
     return steps[:MOST] if reading is None else [*steps[: MOST - 1], reading]
 
@@ -70,7 +70,7 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     return (smallest / worth) ** 2, comparison.scale(e).text(worth), half
 
 
-def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep | None:
+def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind) -> NextStep | None:
     """Whether there is enough to decide by, or how much more would decide it."""
     moved = [
         (comparison.subject(e), e.open_to_missing)
@@ -79,6 +79,8 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep
         for e in comparison.moved
     ]
     unsure = {subject for subject, is_open in moved if is_open}
+    moving = [comparison for comparison in comparisons if comparison.speaks and comparison.moved]
+    smallest = min(moving, key=lambda comparison: comparison.units, default=None)
     names = list(dict.fromkeys(subject for subject, _ in moved if subject not in unsure))
     needs = [
         (comparison, need)
@@ -90,7 +92,12 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison]) -> NextStep
     text = ""
     if names:
         listed_names = listed(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
-        text = f"Enough to act on {listed_names}. "
+        if smallest is not None and smallest.units < FEWEST:
+            text = f"Confirm {listed_names} first: {smallest.units} {smallest.unit_name} are too few to act on. "
+        elif kind is Kind.ILLUSTRATED:
+            text = f"Enough to look for {listed_names} in photographs. "
+        else:
+            text = f"Enough to act on {listed_names}. "
     if needs:
         comparison, (times, size, half) = needs[0]
         units = _rounded(times * comparison.units) if comparison.units else ""

@@ -56,7 +56,7 @@ class ToldScale:
         --------
         >>> fall = Estimate("shift", "m", value=-0.1, low=-0.15, high=0.02)
         >>> ToldScale(100, "points").interval(fall), ToldScale(100, "points").interval(fall, turned=True)
-        ('[−15.0, +2.0]', '[−2.0, 15.0]')
+        ('[−15, +2]', '[−2, 15]')
         """
         if e.value is None or e.low is None or e.high is None:
             return ""
