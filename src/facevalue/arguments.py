@@ -189,3 +189,24 @@ def _hints(function: Any) -> Mapping[str, Any]:
         return get_type_hints(function)
     annotations = {name: hint for name, hint in inspect.get_annotations(function).items() if name != "return"}
     return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__)  # an extra may return
+
+
+def split_names(text: str, levels: Iterable[str] | Callable[[], Iterable[str]] = ()) -> list[str]:
+    """Names separated by commas; a level, or one that a function reads, that has commas itself is one of them.
+
+    Examples
+    --------
+    >>> split_names("nurse, cook"), split_names("UI designer, low,cook", ["UI designer, low", "cook"])
+    (['nurse', 'cook'], ['UI designer, low', 'cook'])
+    """
+    pieces: list[str] = text.split(",")
+    names: list[str] = []
+    levels = levels() if callable(levels) and len(pieces) > 1 else levels
+    with_commas = set() if callable(levels) else {level for level in levels if "," in level}
+    longest = max((level.count(",") for level in with_commas), default=0) + 1
+    while pieces:
+        joined = (",".join(pieces[:size]).strip() for size in range(min(longest, len(pieces)), 1, -1))
+        name = next((level for level in joined if level in with_commas), pieces[0].strip())
+        pieces = pieces[name.count(",") + 1 :]
+        names += [name] if name else []
+    return names

@@ -1,5 +1,6 @@
 """Blinded by Context: applications rated beside a picture and without one."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -101,3 +102,14 @@ def test_its_commands_say_what_it_needs(applicants: Path, facevalue: Command) ->
     applicants.write_text(applicants.read_text().replace("scene", "scenery", 1))
     assert "the column 'scene'" in facevalue("plan", "blinded", "--manifest", "applicants.csv").err
     assert STUDIES["blinded"].text
+
+
+def test_an_application_whose_name_has_a_comma_is_chosen_on_the_command_line(
+    applicants: Path, facevalue: Command
+) -> None:
+    options = ("--manifest", "applicants.csv", "--kind", "illustrated")
+    whole, chosen = (
+        json.loads(facevalue("plan", "blinded", *options, *more, "--json").out)["requests"]
+        for more in ((), ("--application", "UI designer, low,backend developer, medium"))
+    )
+    assert 3 * chosen == whole

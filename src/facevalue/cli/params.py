@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from facevalue.arguments import split_names
 from facevalue.cli import completion
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class NameList(click.ParamType[list[str]]):
         """Read a list."""
         if isinstance(value, list):
             return value
-        return [name.strip() for name in str(value).split(",") if name.strip()]
+        return split_names(str(value), self._levels)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete the last name of the list."""

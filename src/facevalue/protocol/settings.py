@@ -7,6 +7,7 @@ from math import inf
 from os import PathLike
 from pathlib import Path
 
+from facevalue.arguments import split_names
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.types import OptionValue, Sampling
 
@@ -230,8 +231,9 @@ def typed(setting: Setting, value: object) -> OptionValue:
     if setting.choices and value not in setting.choices:
         raise UnknownNameError(setting.name, str(value), setting.choices)
     if isinstance(default, list):
-        texts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
-        return [str(text).strip() for text in texts if str(text).strip()]
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            return split_names(str(value), setting.levels)
+        return [str(text).strip() for text in value if str(text).strip()]
     if isinstance(default, bool) is isinstance(value, bool):
         if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
             return str(value)
