@@ -15,7 +15,7 @@ from facevalue.report.missing import missing_card, sections
 GROUPS = ("young man", "obese man", "tattooed woman")
 
 
-def viewed(rate: float, more: float) -> View:
+def viewed(rate: float, more: float, size: float = 1.0) -> View:
     """60 sets of three groups, two prompts, four replies each; obese men are refused more often on one prompt."""
     person, group, prompt, _ = (
         x.ravel() for x in np.meshgrid(np.arange(60), np.arange(3), np.arange(2), np.arange(4), indexing="ij")
@@ -28,7 +28,8 @@ def viewed(rate: float, more: float) -> View:
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
     seen = MissingAnswers(MissingBy((Grouped.of("group", "set"),), ("prompt",)))
     seen.take(answers, answers["set"])
-    return View(EstimateIndex(judge(seen.estimates("s", "m"), MEASURES), ["m"], measures=MEASURES), Titles(), MEASURES)
+    judged = judge(seen.estimates("s", "m"), MEASURES).with_columns(pl.col("value") * size)
+    return View(EstimateIndex(judged, ["m"], measures=MEASURES), Titles(), MEASURES)
 
 
 def card(view: View) -> Card:
@@ -42,6 +43,12 @@ def test_the_worst_group_and_prompt_are_named_and_hide_in_no_mean() -> None:
     assert made.value.endswith("found")
     assert made.lines[0].startswith("Obese man (group), Rating: +")
     assert "of its replies)" in made.lines[0]
+
+
+def test_differences_too_slight_to_be_read_need_no_warning() -> None:
+    made = card(viewed(0.01, 0.2, 0.004))
+    assert made.status is CardStatus.OK
+    assert made.value.endswith("found, each below 0.1 points")
 
 
 def test_where_nothing_differs_the_card_says_so_with_the_clearest() -> None:

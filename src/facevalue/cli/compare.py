@@ -18,13 +18,15 @@ from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
 from facevalue.csv_text import write_csv
 from facevalue.errors import SettingError
+from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
 from facevalue.protocol.offers import OfferedTable as Shown
+from facevalue.report.formatting import in_unit, number, writing
 from facevalue.runs.compare import compare_runs
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
-from facevalue.runs.model_differences import answer, digits_of, unit_of
+from facevalue.runs.model_differences import answer
 from facevalue.store.files import write_whole
 
 _TITLES = {
@@ -103,8 +105,8 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
             yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
     within, facet = list(agreement.within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
-    unit = "" if agreement.several else f", {unit_of(agreement.measures[0])}"
-    yield _summary(agreement.overall, within, f"Over all: {names[1]} minus {names[0]}{unit}", agreement)
+    units = [written(measure.unit, apart=True) for measure in agreement.measures]
+    yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
     if agreement.beside.height:
         yield _summary(agreement.beside, [*within, facet], f"By {facet}", agreement)
     if agreement.also.height:
@@ -119,12 +121,15 @@ def _also(agreement: RunAgreement) -> Shown:
     rows = []
     for row in agreement.also.iter_rows(named=True):
         labels = [str(row[name]) for name in label_columns(agreement.also) if row[name] is not None]
-        value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        unit = written(row["unit"], apart=True)
+        value = number(row["value"], unit, signed=True, bare=True)
         intervals = (
-            _interval(row[low], row[high], "+.3f") for low, high in (("low", "high"), ("page_low", "page_high"))
+            _interval(row[low], row[high], unit, signed=True)
+            for low, high in (("low", "high"), ("page_low", "page_high"))
         )
         measure = str(row["measure"]).removeprefix(PREFIX)
-        rows.append((measure, ", ".join(labels), value, *intervals, row["unit"], row["verdict"] or ""))
+        word = writing(unit).word or writing(unit).sign
+        rows.append((measure, ", ".join(labels), value, *intervals, word, row["verdict"] or ""))
     columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
@@ -159,20 +164,22 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
 
 
 def _statistic(row: dict[str, Any], agreement: RunAgreement) -> str:
-    digits = digits_of(agreement, row)
+    unit = written(agreement.measure_of(row).unit, apart=True)
     if str(row["method"]).endswith(BALANCED):
         return "[bold]0[/]\nby construction"
-    lines = [f"[bold]{_number(row['value'], max(digits, 2))}[/]", _interval(row["low"], row["high"], f".{digits}f")]
+    lines = [f"[bold]{number(row['value'], unit, bare=True)}[/]", _interval(row["low"], row["high"], unit)]
     if row["floor"] is not None:
-        lines += [f"[dim]chance {row['floor']:.{digits}f}[/]", f"[dim]p {row['p']:.3f}[/]"]
+        lines += [f"[dim]chance {number(row['floor'], unit, bare=True)}[/]", f"[dim]p {row['p']:.3f}[/]"]
     if row.get("page_low") is not None:
-        page = _interval(row["page_low"], row["page_high"], f".{digits}f")
+        page = _interval(row["page_low"], row["page_high"], unit)
         lines += [f"[dim]page {page}[/]", row["verdict"] or ""]
     return "\n".join(lines)
 
 
-def _interval(low: float | None, high: float | None, form: str) -> str:
-    return "no interval" if low is None or high is None else f"{low:{form}} to {high:{form}}".replace("-", "−")
+def _interval(low: float | None, high: float | None, unit: str, *, signed: bool = False) -> str:
+    if low is None or high is None:
+        return "no interval"
+    return " to ".join(number(end, unit, signed=signed, bare=True) for end in (low, high))
 
 
 def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
@@ -215,11 +222,9 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
 
 
 def _cell(row: dict[str, Any], agreement: RunAgreement) -> str:
-    digits = max(digits_of(agreement, row), 2)
+    measure = agreement.measure_of(row)
     mark = "*" if row["verdict"] == "difference found" else ""
-    first, second = (_number(row[name], digits) for name in ("first", "second"))
-    return f"{first} → {second} ({_number(row['delta'], digits, '+')}){mark}"
-
-
-def _number(value: float | None, digits: int, sign: str = "") -> str:
-    return "" if value is None else f"{value:{sign}.{digits}f}".replace("-", "−")
+    unit = written(measure.unit, apart=measure.apart)
+    first, second = (number(row[name], unit, bare=True) for name in ("first", "second"))
+    delta = number(row["delta"], written(measure.unit, apart=True), signed=True, bare=True)
+    return f"{first} → {second} ({delta}){mark}"

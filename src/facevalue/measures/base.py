@@ -16,8 +16,10 @@ def written(unit: str, *, apart: bool) -> str:
     --------
     >>> written("probability", apart=True) == APART, written("share", apart=False), written("words", apart=True)
     (True, 'share', 'words')
+    >>> written("%", apart=True)
+    'pp'
     """
-    return APART if apart and unit in SHARES else unit
+    return {**dict.fromkeys(SHARES, APART), "%": "pp"}.get(unit, unit) if apart else unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Missing answers by group and prompt: a card and a section that every page has."""
 
+from facevalue.measures.base import APART
 from facevalue.measures.missing_answers import GAP, SHARE
 from facevalue.protocol.blocks import Strips
 from facevalue.protocol.look import Of
@@ -15,6 +16,8 @@ _NOTE = (
     "reasons. Differences are tested with everything else on this page."
 )
 _SHOWN, _LINES, _TABLE = 30, 5, 400
+_SLIGHT = 0.001
+"""Difference of shares below which none needs a warning: exact probabilities tell any from none."""
 _BY = ("dimension", "group", "prompt?")
 
 
@@ -68,10 +71,13 @@ def missing_card(view: View) -> list[Card]:
         for e in worst or _compared(view, model)[:1]:
             verdict = "" if e in worst else "; no difference found"
             lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
-    clear = [model for model in measured if findings[model]]
+    clear = [model for model in measured if any(abs(e.value or 0.0) >= _SLIGHT for e in findings[model])]
+    count = sum(map(len, findings.values()))
     lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in measured)
     if clear:
-        value = f"{sum(map(len, findings.values()))} found" + (f": {', '.join(clear)}" if many else "")
+        value = f"{count:,} found" + (f": {', '.join(clear)}" if many else "")
+    elif count:
+        value = f"{count:,} found, each below {number(_SLIGHT, APART)}"
     elif not lost:
         value = "Every reply has an answer"
     else:
