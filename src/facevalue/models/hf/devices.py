@@ -212,7 +212,7 @@ def _written(question: Question) -> Header:
 
 def _question(header: Header) -> Question:
     sampling = header["sampling"] and Sampling(**header["sampling"])
-    options = tuple(Option(**option) for option in header["options"])
+    options = tuple(Option(**option | {"nouns": tuple(option["nouns"])}) for option in header["options"])
     turns = tuple((role, text) for role, text in header["turns"])
     return Question(**header | {"sampling": sampling, "options": options, "turns": turns})
 
