@@ -82,7 +82,7 @@ def _axis(rows: Sequence[tuple[LeadComparison, Estimate]], scales: Sequence[Told
         near += [scale.per * noise] if noise is not None else []
     reach = _FAR * max(map(abs, near))
     ends = [*near, *(min(max(end, -reach), reach) for end in far)]
-    return charts.scale(min(ends), max(ends), 5)
+    return charts.scale(min(ends), max(ends), 4)
 
 
 def _row(comparison: LeadComparison, e: Estimate, scale: ToldScale, over: charts.AxisScale, *, many: bool) -> StripRow:
