@@ -82,11 +82,7 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind)
     moving = [comparison for comparison in comparisons if comparison.speaks and comparison.moved]
     smallest = min(moving, key=lambda comparison: comparison.units, default=None)
     names = list(dict.fromkeys(subject for subject, _ in moved if subject not in unsure))
-    needs = [
-        (comparison, need)
-        for comparison in comparisons
-        if comparison.coarser is None and (need := more_needed(comparison)) is not None
-    ]
+    undecided = next((c for c in comparisons if c.coarser is None and c.missable is not None), None)
     if answer.verdict in _REMEDIES:
         return NextStep(_REMEDIES[answer.verdict])
     text = ""
@@ -98,16 +94,15 @@ def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind)
             text = f"Enough to look for {listed_names} in photographs. "
         else:
             text = f"Enough to act on {listed_names}. "
-    if needs:
-        comparison, (times, size, half) = needs[0]
-        units = _rounded(times * comparison.units) if comparison.units else ""
-        many = f"about {_times(times)} as many {comparison.unit_name}" + (f" ({units})" if units else "")
+    if undecided is not None and (need := more_needed(undecided)) is not None:
+        times, size, half = need
+        units = _rounded(times * undecided.units) if undecided.units else ""
+        many = f"about {_times(times)} as many {undecided.unit_name}" + (f" ({units})" if units else "")
         aim = "half as large differences" if half else f"differences of {size}"
         text += f"To see {aim}{' elsewhere' if names else ''}, ask {many}."
-    elif any(comparison.missable == inf for comparison in comparisons if comparison.coarser is None):
-        comparison = next(comparison for comparison in comparisons if comparison.missable == inf)
+    elif undecided is not None:
         whom = "the others" if names else "anything"
-        text += f"{comparison.units} {comparison.unit_name} cannot decide {whom}: see facevalue plan --detect."
+        text += f"{undecided.units} {undecided.unit_name} cannot decide {whom}: see facevalue plan --detect."
     elif answer.verdict is HeadlineKind.EQUIVALENT:
         text += "Enough to decide: differences beyond the margin are ruled out."
     return NextStep(text.strip()) if text else None
