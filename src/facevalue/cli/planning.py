@@ -217,7 +217,8 @@ def _printed_text(printed: PrintedPlan) -> Iterator[RenderableType]:
 
 def _detection(power: Detection, precision: Precision) -> Iterator[RenderableType]:
     items = f"{power.items:,.0f}" if power.items >= 100 else f"{power.items:.3g}"
-    per = f"{power.clusters:,} {precision.cluster} with {items} {precision.item} each"
+    item = precision.item.replace("questions", "question", 1) if items == "1" else precision.item
+    per = f"{power.clusters:,} {precision.cluster} with {items} {item} each"
     detects = f"this detects {power.what} {_from(power.detectable)}"
     if power.detectable is None:
         detects = f"this may miss {power.what} of any size"
