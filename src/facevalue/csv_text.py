@@ -14,7 +14,8 @@ def write_csv(frame: pl.DataFrame, to: Path | IO[bytes] | IO[str], *, header: bo
     r"""Write a table as CSV, texts from strangers included.
 
     A cell that a spreadsheet would run ("=...", "+...", "-...", "@...") gets an apostrophe before it, unless it is a
-    number; control characters are written as �. Parquet and JSON Lines hold texts verbatim.
+    number; control characters are written as �. A list is one cell: numbers with spaces, texts with semicolons between
+    them. Parquet and JSON Lines hold texts and lists verbatim.
 
     Examples
     --------
@@ -23,7 +24,16 @@ def write_csv(frame: pl.DataFrame, to: Path | IO[bytes] | IO[str], *, header: bo
     >>> write_csv(pl.DataFrame({"level": ["=1+1", "-2.5", "old\x1b[2J"]}), out)
     >>> out.getvalue().decode().split()
     ['level', "'=1+1", '-2.5', 'old�[2J']
+    >>> out = io.BytesIO()
+    >>> write_csv(pl.DataFrame({"listed": [["=kind", "fair"]], "probs": [[0.25, 0.75]]}), out)
+    >>> out.getvalue().decode().splitlines()[1]
+    "'=kind; fair,0.25 0.75"
     """
+    frame = frame.with_columns(
+        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join("; " if kind.inner == pl.String else " ")
+        for name, kind in frame.schema.items()
+        if isinstance(kind, pl.List)
+    )
     texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
     columns = []
     for name in texts:

@@ -9,6 +9,7 @@ import facevalue as fv
 from facevalue.errors import FaceValueError
 from facevalue.report.of_runs import report
 from facevalue.runs import people
+from facevalue.runs.export import export
 from facevalue.runs.joined import estimate
 from facevalue.runs.judged import ask
 from facevalue.runs.stored import StoredRun
@@ -51,6 +52,15 @@ def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path,
     page = (tmp_path / "report.html").read_text()
     assert "Foundations by place" in page
     assert "Similarity of two lists about one picture" in page
+
+
+def test_lists_are_exported_as_one_cell_and_as_lists(sets: Path, tmp_path: Path) -> None:
+    study = fv.study("cross-cultural-values", manifest=sets, kind="illustrated")
+    run = fv.run(study, lambda _: "honesty, =faith", tmp_path / "run")
+    for ending in ("csv", "parquet", "jsonl"):
+        assert export(run.stored, tmp_path / f"all.{ending}") == run.study.trials * 3
+    assert set(pl.read_csv(tmp_path / "all.csv")["entries"]) == {"honesty; =faith"}
+    assert pl.read_parquet(tmp_path / "all.parquet")["entries"][0].to_list() == ["honesty", "=faith"]
 
 
 @pytest.mark.parametrize(
