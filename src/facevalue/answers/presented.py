@@ -35,19 +35,18 @@ def presented_as(texts: Iterable[str], letters: Sequence[str]) -> tuple[str, ...
     """
     if len(letters) < 2 or not all(re.fullmatch(r"[A-Z]", letter) for letter in letters):
         return ()
-    listed = _BETWEEN.join(letters)
-    one = "|".join(letters)
+    series, any_letter = _BETWEEN.join(letters), "|".join(letters)
     before_list = re.compile(
-        rf"\b(?P<first>(?i:{_NOUN}))(?: of (?:the |this |a )?(?P<second>(?i:{_NOUN})))?\s*[,:(]?\s*{listed}(?![\w'])"
+        rf"\b(?P<first>(?i:{_NOUN}))(?: of (?:the |this |a )?(?P<second>(?i:{_NOUN})))?\s*[,:(]?\s*{series}(?![\w'])"
     )
-    before_one = re.compile(rf"\b(?P<noun>(?i:{_NOUN}))\s(?P<letter>{one})(?![\w'])")
+    before_letter = re.compile(rf"\b(?P<noun>(?i:{_NOUN}))\s(?P<letter>{any_letter})(?![\w'])")
     nouns: dict[str, None] = {}
     for text in texts:
-        for found in before_list.finditer(text):
-            nouns |= dict.fromkeys(_singular(noun) for noun in found.groups() if noun)
+        for match in before_list.finditer(text):
+            nouns |= dict.fromkeys(_singular(noun) for noun in match.groups() if noun)
         letters_of: dict[str, set[str]] = {}
-        for found in before_one.finditer(text):
-            letters_of.setdefault(_singular(found["noun"]), set()).add(found["letter"])
+        for match in before_letter.finditer(text):
+            letters_of.setdefault(_singular(match["noun"]), set()).add(match["letter"])
         nouns |= dict.fromkeys(noun for noun, of_noun in letters_of.items() if len(of_noun) > 1)
     names = [noun for noun in nouns if not _NO_NAME.fullmatch(noun)]
     if any(noun in _PICTURES for noun in names):

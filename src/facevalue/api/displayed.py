@@ -57,5 +57,5 @@ def _caption(study: Study, factors: Mapping[str, str | None]) -> str:
     titles = study.about.titles
     levels = {name: level for name, level in factors.items() if level and name not in _NAMES}
     cue = levels.get("variation")
-    chosen = {"variation": cue} if cue else {name: levels[name] for name in levels if name not in _CUE}
-    return ", ".join(titles.get(name, {}).get(level, level) for name, level in list(chosen.items())[:_FACTORS])
+    captioned = {"variation": cue} if cue else {name: levels[name] for name in levels if name not in _CUE}
+    return ", ".join(titles.get(name, {}).get(level, level) for name, level in list(captioned.items())[:_FACTORS])

@@ -52,7 +52,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
     tasks = analysis.tasks
     sets = tasks[0].breakdown.sets
     taken = [(take, task, score) for task in tasks for take in task.takes for score in task.scores_of(take)]
-    named = [(take, measure_name(take, task.breakdown, score)) for take, task, score in taken]
+    measured = [(take, measure_name(take, task.breakdown, score)) for take, task, score in taken]
     factors = [
         name
         for task in tasks
@@ -65,14 +65,14 @@ def calibration_of(protocol: Protocol) -> Calibration:
         counted=NOUNS[sets.unit],
         units=tuple(dict.fromkeys(["image", "identity", "set", sets.key])),
         sampled=sets.key,
-        own_pictures=tuple(name for take, name in named if take.measure == RANGE),
-        described=tuple(name for take, name in named for name in _described(take, name)),
-        by_size=tuple(name for take, measure in named for name in _of_size(take, measure)),
-        leans=tuple(name for take, name in named if take.measure == LEAN),
+        own_pictures=tuple(name for take, name in measured if take.measure == RANGE),
+        described=tuple(name for take, name in measured for name in _described(take, name)),
+        by_size=tuple(name for take, measure in measured for name in _of_size(take, measure)),
+        leans=tuple(name for take, name in measured if take.measure == LEAN),
         in_one_order=all(len(task.axes.orderings) == 1 and not task.ask.option_columns for task in tasks),
         rivals=tuple(
             Rival(name, _rows(take, task, score), only=(_of_family(take.named()),))
-            for (take, name), (_, task, score) in zip(named, taken, strict=True) if take.tested
+            for (take, name), (_, task, score) in zip(measured, taken, strict=True) if take.tested
         ),
     )  # fmt: skip
 

@@ -87,9 +87,9 @@ def models(incomplete: str) -> "list[CompletionItem]":
             return starting(reference_models(), incomplete) + _paths(incomplete.removeprefix(kind), prefix=kind)
     from facevalue import plugins  # noqa: PLC0415
 
-    others = (f"{kind}/" for kind in plugins.plugins(plugins.MODELS, ()))
+    of_plugins = (f"{kind}/" for kind in plugins.plugins(plugins.MODELS, ()))
     simulated = (f"sim/{name}" for name in SIMULATED)
-    return starting(dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *others]), incomplete)
+    return starting(dict.fromkeys([*reference_models(), *simulated, *_ADDRESSES, *of_plugins]), incomplete)
 
 
 def reference_models() -> Sequence[str]:

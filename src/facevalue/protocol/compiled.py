@@ -178,10 +178,10 @@ def _items(ask: Ask) -> int:
 
 def _where_listed(protocol: "Protocol", options: Mapping[str, OptionValue]) -> str:
     """The place in the study's file that names a list of pictures which is not there; empty where there is one."""
-    listed = next((setting for setting in protocol.settings if setting.name == "manifest" and setting.default), None)
-    if listed is None or options.get("manifest") != listed.default or Path(str(listed.default)).exists():
+    manifest = next((setting for setting in protocol.settings if setting.name == "manifest" and setting.default), None)
+    if manifest is None or options.get("manifest") != manifest.default or Path(str(manifest.default)).exists():
         return ""
-    return listed.place
+    return manifest.place
 
 
 def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:

@@ -13,14 +13,14 @@ def columns_of(stimuli: Stimuli, asks: Collection[Ask], takes: Collection[Take])
     """What is read of a list of the user's own pictures: slots of prompts that it fills, factors that takes name."""
     if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
         return ()
-    listed = {column.name: column for column in stimuli.columns}
+    columns = {column.name: column for column in stimuli.columns}
     for name in (name for ask in asks for name in ask.of_pictures):
-        listed.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
+        columns.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
     of_questions = {column.name for ask in asks for factor in ask.factors() for column in factor.columns()}
     for take in sorted(takes, key=lambda take: take.optional):
         for name in (take.of, *take.by):
-            if name and name not in of_questions and name not in (TASK, *listed):
+            if name and name not in of_questions and name not in (TASK, *columns):
                 role = "group" if name == take.of and not stimuli.cue else ""
                 meaning = "answers are compared by it" if name == take.of else "estimates are broken down by it"
-                listed[name] = Column(name, meaning, needed=not take.optional, role=role)
-    return tuple(listed.values())
+                columns[name] = Column(name, meaning, needed=not take.optional, role=role)
+    return tuple(columns.values())

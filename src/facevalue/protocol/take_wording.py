@@ -39,7 +39,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
     """
     words = score.quantity or score.name.replace("_", " ")
     quantity = take.name.replace("_", " ") if take.name and take.measure == LEAN else words
-    named = {SPREAD: f"spreads of {words}", RANGE: f"ranges of {words}", TALLY: "shares of questions"}
+    quantities = {SPREAD: f"spreads of {words}", RANGE: f"ranges of {words}", TALLY: "shares of questions"}
     unit, per = ("of 100 questions", 100.0) if take.measure == TALLY else _told_in(score)
     subject, moved = _forms(take, quantity, score)
     return Findings(
@@ -47,7 +47,7 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
         noun=_noun(take),
         subject=subject,
         moved=moved,
-        quantity=f"shifts of {words}" if take.on == SHIFT else named.get(take.measure, quantity),
+        quantity=f"shifts of {words}" if take.on == SHIFT else quantities.get(take.measure, quantity),
         effect=_EFFECTS.get(take.measure, "difference"),
         unit=unit,
         per=per,
@@ -59,16 +59,16 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
 def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
     """Forms of who a difference is of, and of what is said of it upward and downward."""
     by = ", ".join(f"{{{name}}}" for name in take.by)
-    within, other = f" ({by})" if by else "", f"{{{CONTRAST}:{take.of}}}"
+    within, peer = f" ({by})" if by else "", f"{{{CONTRAST}:{take.of}}}"
     group, factor = f"{{{take.of}}}", f"{{{DIMENSION}}}"
     up, down = score.moved if score.moved[0] else (f"{quantity} {{size}} higher", f"{quantity} {{size}} lower")
     if take.measure == GAP and take.on == SHIFT:
         shift = f"shift of {quantity} {{size}}"
-        return group, (f"{shift} higher than that of {other}{within}", f"{shift} lower than that of {other}{within}")
+        return group, (f"{shift} higher than that of {peer}{within}", f"{shift} lower than that of {peer}{within}")
     if take.measure == GAP:
-        return group, (f"{up} than {other}{within}", f"{down} than {other}{within}")
+        return group, (f"{up} than {peer}{within}", f"{down} than {peer}{within}")
     if take.measure == PREFERENCE and take.of:
-        return group, (f"preferred to {other} by {{size}}{within}", f"passed over for {other} by {{size}}{within}")
+        return group, (f"preferred to {peer} by {{size}}{within}", f"passed over for {peer} by {{size}}{within}")
     if take.measure == PREFERENCE:
         return by or "What was changed", ("preferred to the base by {size}", "passed over for the base by {size}")
     if take.measure == LEAN:
@@ -84,8 +84,8 @@ def _row(take: Take) -> str:
     """Form of a row: what is compared with what, if that is a level; all its factors by default."""
     if not take.compares:
         return ""
-    beside = "" if take.versus in (OTHERS, LEVELS_MEAN, ALIKE) else f" beside {{{CONTRAST}:{take.of}}}"
-    return f"{{{take.of}}}{beside}{''.join(f', {{{name}}}' for name in take.by)}"
+    against = "" if take.versus in (OTHERS, LEVELS_MEAN, ALIKE) else f" beside {{{CONTRAST}:{take.of}}}"
+    return f"{{{take.of}}}{against}{''.join(f', {{{name}}}' for name in take.by)}"
 
 
 def _noun(take: Take) -> tuple[str, str]:

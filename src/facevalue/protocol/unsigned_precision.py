@@ -81,8 +81,8 @@ def of_range(task: Task, take: Take, score: Score, design: Design) -> Precision 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         answers = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name]
         cells = [beyond_chance(cell.scores, cell.clusters) for cell in ranged_cells(take, breakdown, answers)]
-        known = [sd for sd in cells if np.isfinite(sd)]
-        return Spread(float(np.sqrt(np.mean(np.square(known)))) if known else np.nan, np.nan, items, source)
+        finite = [sd for sd in cells if np.isfinite(sd)]
+        return Spread(float(np.sqrt(np.mean(np.square(finite)))) if finite else np.nan, np.nan, items, source)
 
     steps = 1 if score.unit == "probability" else STEPS
     assumed = "simulated respondents; a pilot of your own model is better: --pilot RUN"

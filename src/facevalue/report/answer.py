@@ -156,8 +156,8 @@ def _undecided(silent: Sequence[LeadComparison], outcome: HeadlineKind, *, brief
         several = len({comparison.lead.quantity for comparison in silent}) > 1
         first = _left(blank[0], several=several)
         texts.append(f"No difference was found for {first}, where {_missed(blank[0])} could have been missed.")
-        others = [] if brief or outcome is HeadlineKind.FOUND else blank[1:_PARTS]
-        clauses = [f"{_left(comparison, several=several)} ({_missed(comparison)})" for comparison in others]
+        further = [] if brief or outcome is HeadlineKind.FOUND else blank[1:_PARTS]
+        clauses = [f"{_left(comparison, several=several)} ({_missed(comparison)})" for comparison in further]
         if (left := len(blank) - 1 - len(clauses)) and not brief:
             clauses.append(f"{left} other kind{'s' if left > 1 else ''} of comparison, listed below")
         texts += [f"Nor for {listed(clauses)}."] if clauses else []

@@ -61,11 +61,11 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     if smallest is None or smallest == inf:
         return None
     e = comparison.undecided[0]
-    most = comparison.possible
-    worth = e.margin or (_WORTH * most if most is not None else smallest / 2)
+    largest = comparison.possible
+    worth = e.margin or (_WORTH * largest if largest is not None else smallest / 2)
     if comparison.scale(e).unit == POINTS and e.margin is None:
         worth = 10.0 / comparison.scale(e).per
-    half = smallest <= worth or (most is None and e.margin is None)
+    half = smallest <= worth or (largest is None and e.margin is None)
     worth = smallest / 2 if half else worth
     return (smallest / worth) ** 2, comparison.scale(e).text(worth), half
 
@@ -141,10 +141,10 @@ def _warnings(cards: Sequence[Card], kind: Kind, units: str) -> list[NextStep]:
     grave = [card for card in cards if card.status in (CardStatus.CAUTION, CardStatus.PROBLEM)]
     grave.sort(key=lambda card: (order.get(card.name, 2), card.status is not CardStatus.PROBLEM))
     about = [card for card in grave if card.name in order]
-    others = [card for card in grave if card.name not in order and card.value.lower() != "none found"]
+    further = [card for card in grave if card.name not in order and card.value.lower() != "none found"]
     joined = " ".join(_first_sentence(KINDS[kind][1] if card.name == "kind" else card.note) for card in about)
     steps = [NextStep(joined, "trust", "", grave=True)] if joined else []
-    return [*steps, *(NextStep(_in_a_line(card, units), "trust", "why it matters", grave=True) for card in others)]
+    return [*steps, *(NextStep(_in_a_line(card, units), "trust", "why it matters", grave=True) for card in further)]
 
 
 def _in_a_line(card: Card, units: str) -> str:

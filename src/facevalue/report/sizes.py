@@ -46,8 +46,8 @@ class ToldScale:
         ('1.7 of 10', '1.0 point', '3.0')
         """
         number = self.number(value, like, signed=signed)
-        one = self.unit == POINTS and number.strip(f"+{MINUS}") in ("1", "1.0")
-        return f"{number} {'point' if one else self.unit}".strip()
+        is_one = self.unit == POINTS and number.strip(f"+{MINUS}") in ("1", "1.0")
+        return f"{number} {'point' if is_one else self.unit}".strip()
 
     def interval(self, e: Estimate, *, turned: bool = False) -> str:
         """An interval without its unit; `turned`: in the direction of the value, so that a fall of 5 is 5.
@@ -80,8 +80,8 @@ class ToldScale:
         nearest = e.page_low if e.value > 0 else -e.page_high
         if nearest <= 0:
             return ""
-        least = _digits(self.per * as_precise(e))
-        for digits in range(least, least + _MORE):
+        fewest = _digits(self.per * as_precise(e))
+        for digits in range(fewest, fewest + _MORE):
             step = 10.0**-digits
             if size := floor(self.per * nearest / step + 1e-9):
                 return f"{size * step:.{digits}f}".removesuffix(".0")

@@ -41,8 +41,8 @@ def ages_in(paths: Sequence[str]) -> Ages:
         return Ages({path: str(int(match[1] or match[2])) for path, match in stated.items()}, True, {})
     places: dict[tuple[int, int, int], dict[str, tuple[str, str]]] = {}
     for path, stem in stems.items():
-        for place, number, others in _numbers(stem):
-            places.setdefault(place, {})[path] = (number, others)
+        for place, number, surroundings in _numbers(stem):
+            places.setdefault(place, {})[path] = (number, surroundings)
     able = [of_paths for of_paths in places.values() if _may_be_ages(of_paths)]
     numbers = {path: tuple(of[path][0] for of in able if path in of) for path in paths}
     return Ages(
@@ -62,8 +62,8 @@ def _numbers(stem: str) -> list[tuple[tuple[int, int, int], str, str]]:
         if depth and len(words) > 1:
             continue
         for rank, place in enumerate(at):
-            rest = "/".join([*segments[: len(segments) - 1 - depth], *words[:place], "", *words[place + 1 :]])
-            out.append(((depth, len(at), rank), words[place], rest))
+            surroundings = "/".join([*segments[: len(segments) - 1 - depth], *words[:place], "", *words[place + 1 :]])
+            out.append(((depth, len(at), rank), words[place], surroundings))
     return out
 
 
@@ -72,8 +72,8 @@ def _may_be_ages(of_paths: Mapping[str, tuple[str, str]]) -> bool:
     if not all(_NUMBER.fullmatch(number) and YOUNGEST <= int(number) <= OLDEST for number, _ in of_paths.values()):
         return False
     alike: dict[str, set[int]] = {}
-    for number, others in of_paths.values():
-        alike.setdefault(others, set()).add(int(number))
+    for number, surroundings in of_paths.values():
+        alike.setdefault(surroundings, set()).add(int(number))
     everything = set().union(*alike.values())
     counted = sum(len(numbers) for numbers in alike.values() if _counts(numbers))
     return not _counts(everything) and counted * 2 < sum(map(len, alike.values()))

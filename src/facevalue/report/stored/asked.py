@@ -100,13 +100,13 @@ def _chosen(run: StoredRun, e: Estimate | None, first: Mapping[str, int]) -> lis
     unit = next((name for name in together if name in stimuli.columns and row[name] is not None), "")
     if not unit:
         return [row]
-    others = stimuli.filter(pl.col(unit) == row[unit], pl.col("image") != row["image"])
+    peers = stimuli.filter(pl.col(unit) == row[unit], pl.col("image") != row["image"])
     factors = [name for name in stimuli.columns if name not in _APART and name != unit]
     lost = [name for name in factors if row[name] is not None]
-    bases = others.filter(pl.any_horizontal(pl.col(name).is_null() for name in lost)) if lost else others.clear()
+    bases = peers.filter(pl.any_horizontal(pl.col(name).is_null() for name in lost)) if lost else peers.clear()
     if bases.height:
         return [next(bases.head(1).iter_rows(named=True)), row]
-    return [*others.head(MOST - 1).iter_rows(named=True), row]
+    return [*peers.head(MOST - 1).iter_rows(named=True), row]
 
 
 def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles) -> list[str]:
