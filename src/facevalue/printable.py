@@ -1,9 +1,11 @@
 """Printable text: strings from servers, manifests and run folders, made safe for the terminal."""
 
+import math
 import re
 import reprlib
 from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
@@ -73,3 +75,18 @@ def html_table(facts: Mapping[str, str]) -> str:
     """
     rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
     return f"<table>{''.join(rows)}</table>"
+
+
+def finite(value: Any) -> Any:
+    """A value of dicts, lists and numbers as JSON can hold it: null for what is no number.
+
+    Examples
+    --------
+    >>> finite({"value": float("nan"), "ends": [0.5, float("inf")]})
+    {'value': None, 'ends': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {name: finite(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,8 +15,7 @@ from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
 from facevalue.report.answer import answered
-from facevalue.report.blocks.view import View
-from facevalue.report.built import reading
+from facevalue.report.blocks.view import View, reading
 from facevalue.report.default import DEFAULT
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline

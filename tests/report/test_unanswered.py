@@ -9,6 +9,7 @@ from facevalue.measures.missing_by import Grouped, MissingBy
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import Card, CardStatus
+from facevalue.report.findings import without_answer
 from facevalue.report.formatting import Titles
 from facevalue.report.missing import missing_card, sections
 
@@ -49,6 +50,8 @@ def test_differences_too_slight_to_be_read_need_no_warning() -> None:
     made = card(viewed(0.01, 0.2, 0.004))
     assert made.status is CardStatus.OK
     assert made.value.endswith("found, each below 0.1 points")
+    assert without_answer(viewed(0.01, 0.2)), "the first screen tells the same difference where it can be read"
+    assert without_answer(viewed(0.01, 0.2, 0.004)) == []
 
 
 def test_where_nothing_differs_the_card_says_so_with_the_clearest() -> None:

@@ -19,8 +19,7 @@ from facevalue.report.blocks.bars import bar, histogram
 from facevalue.report.blocks.content import Panel, Panels, PartContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.plots import links
-from facevalue.report.blocks.view import View
-from facevalue.report.built import reading
+from facevalue.report.blocks.view import View, reading
 from facevalue.report.data import Sentence
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from facevalue.annotations.loading import load_scorer
 from facevalue.annotations.scores import ANNOTATIONS
+from facevalue.arguments import split_names
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.models.base import ModelOptions
@@ -59,28 +60,27 @@ def annotate(
     run: Path, scorer: str, name: str, prompt: tuple[str, ...], labels: str, rubric: Path | None, concurrency: int
 ) -> Output[AnnotateDocument]:
     """Have a scorer score open replies, each different text once."""
-    chosen = tuple(label.strip() for label in labels.split(",") if label.strip())
     options = ModelOptions(concurrency=concurrency)
-    stored = StoredRun.open(run)
-    scored = annotate_with(stored, lambda: load_scorer(scorer, chosen, rubric, options), RichProgress(), name, prompt)
-    now = scored.outcome
+    stored, names = StoredRun.open(run), split_names(labels)
+    scored = annotate_with(stored, lambda: load_scorer(scorer, names, rubric, options), RichProgress(), name, prompt)
+    outcome = scored.outcome
     document = AnnotateDocument(
         run=str(run),
         name=scored.name,
         scorer=scored.scorer,
-        texts=now.texts,
-        scored_before=now.before,
-        scored=now.done - now.failed,
-        failed=now.failed,
-        cut=now.cut,
+        texts=outcome.texts,
+        scored_before=outcome.before,
+        scored=outcome.done - outcome.failed,
+        failed=outcome.failed,
+        cut=outcome.cut,
         without_score=scored.missing,
         words=tuple(WordEffect(*row) for row in scored.moved.iter_rows()),
-        unasked=now.unasked,
-        why_unasked=now.why if now.unasked else "",
+        unasked=outcome.unasked,
+        why_unasked=outcome.why if outcome.unasked else "",
         folder=str(run / ANNOTATIONS / scored.name),
     )
-    if now.unasked:
-        warning = f"Not scored: {now.unasked:,} ({now.why}). The same command tries them again."
+    if outcome.unasked:
+        warning = f"Not scored: {outcome.unasked:,} ({outcome.why}). The same command tries them again."
         return Output(document, _lines(document), Exit.INCOMPLETE, [warning])
     return Output(document, _lines(document))
 

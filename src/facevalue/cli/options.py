@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from facevalue.cli.params import InterventionName
+from facevalue.cli.params import INTERVENTION
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask about this many requests only; all by default.")
 SAMPLE_SEED = click.Option(
@@ -19,7 +19,7 @@ EXACT = click.Option(
 )
 WITH = click.Option(
     ["--with", "interventions"],
-    type=InterventionName(),
+    type=INTERVENTION,
     multiple=True,
     metavar="NAME|FILE.toml",
     help="Ask everything a second time with this intervention, and report the change: no-image, blank-image, cipher, "

@@ -13,7 +13,7 @@ import click
 
 from facevalue import __version__
 from facevalue.cli.exits import Exit
-from facevalue.printable import printable
+from facevalue.printable import finite, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -101,15 +101,15 @@ def to_json(document: Document, warnings: Sequence[str] = ()) -> str:
     }
     """
     body = plain(document)
-    whole = {
+    content = {
         "format": f"facevalue-{document.FORMAT}",
         "version": document.VERSION,
         "facevalue": __version__,
         **body,
         "warnings": list(warnings),
     }
-    reasons = dict(_not_finite(whole, ""))
-    return json.dumps({**_finite(whole), "not_finite": reasons}, indent=2, allow_nan=False)
+    reasons = dict(_not_finite(content, ""))
+    return json.dumps({**finite(content), "not_finite": reasons}, indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
@@ -141,14 +141,6 @@ def _not_finite(value: Any, place: str) -> Iterator[tuple[str, str]]:
             yield from _not_finite(inner, f"{place}/{number}")
     elif isinstance(value, float) and not math.isfinite(value):
         yield place, "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True)

@@ -85,44 +85,39 @@ class StudyName(_Text):
         return completion.studies(incomplete, self._offers, examples=self._examples)
 
 
-class ModelSpec(_Text):
-    """A model to ask."""
+class Completed(_Text):
+    """A text of one kind, such as a model to ask.
 
-    name = "model"
+    Parameters
+    ----------
+    name:
+        What it is called in help.
+    complete:
+        From what is typed to what it may become.
+    """
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Complete kinds of models, models that come with FaceValue, and folders of local ones."""
-        return completion.models(incomplete)
-
-
-class AuditedModel(_Text):
-    """What a calibration audits."""
-
-    name = "model"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Complete planted answers and variants of the reference model."""
-        return completion.starting(["planted", *completion.reference_models()], incomplete)
-
-
-class ScorerSpec(_Text):
-    """A scorer of texts."""
-
-    name = "scorer"
+    def __init__(self, name: str, complete: "Callable[[str], list[CompletionItem]]") -> None:
+        self.name, self._complete = name, complete
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Complete kinds of scorers, and models that judge."""
-        return completion.scorers(incomplete)
+        """Complete what is typed."""
+        return self._complete(incomplete)
 
 
-class InterventionName(_Text):
-    """An intervention: its name, or a file."""
+def _audited(incomplete: str) -> "list[CompletionItem]":
+    return completion.starting(["planted", *completion.reference_models()], incomplete)
 
-    name = "intervention"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Complete names and files."""
-        return completion.interventions(incomplete)
+MODEL = Completed("model", completion.models)
+"""A model to ask."""
+AUDITED_MODEL = Completed("model", _audited)
+"""What a calibration audits: planted answers, or a variant of the reference model."""
+SCORER = Completed("scorer", completion.scorers)
+"""A scorer of texts."""
+INTERVENTION = Completed("intervention", completion.interventions)
+"""An intervention: its name, or a file."""
+PATH_TEXT = Completed("text", completion.files)
+"""A text that may be a path."""
 
 
 class MeasureName(_Text):
@@ -133,14 +128,6 @@ class MeasureName(_Text):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Complete the measures that the estimates of the first run name."""
         return completion.measures(incomplete, ctx.params.get("runs") or ctx.args)
-
-
-class PathText(_Text):
-    """A text that may be a path."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Have the shell complete files."""
-        return completion.files(incomplete)
 
 
 class CommandName(_Text):

@@ -152,20 +152,15 @@ def plan(
 
 
 def _document(plan: Plan, power: Detection | None) -> PlanDocument:
-    def together(blocks: Sequence[BlockPlan]) -> PlannedBlocks:
-        return PlannedBlocks(
-            sum(block.stimuli for block in blocks), sum(block.trials for block in blocks), tuple(blocks)
-        )
-
     return PlanDocument(
         study=plan.study,
         stimuli=plan.stimuli,
         trials=plan.trials,
         counted=plan.counted,
         blocks=plan.blocks,
-        baseline=together(plan.baseline),
-        added=together(plan.added),
-        shown=None if plan.shown_blocks is None else together(plan.shown_blocks),
+        baseline=_together(plan.baseline),
+        added=_together(plan.added),
+        shown=None if plan.shown_blocks is None else _together(plan.shown_blocks),
         left_out=plan.left_out,
         requests=plan.asked,
         pictures=plan.shown,
@@ -174,6 +169,10 @@ def _document(plan: Plan, power: Detection | None) -> PlanDocument:
         cost=plan.cost,
         detection=power,
     )
+
+
+def _together(blocks: Sequence[BlockPlan]) -> PlannedBlocks:
+    return PlannedBlocks(sum(block.stimuli for block in blocks), sum(block.trials for block in blocks), tuple(blocks))
 
 
 def _paper_document(study: str, printed: PrintedPlan) -> PaperPlanDocument:
@@ -216,9 +215,7 @@ def _printed_text(printed: PrintedPlan) -> Iterator[RenderableType]:
 
 
 def _detection(power: Detection, precision: Precision) -> Iterator[RenderableType]:
-    items = f"{power.items:,.0f}" if power.items >= 100 else f"{power.items:.3g}"
-    item = precision.item.replace("questions", "question", 1) if items == "1" else precision.item
-    per = f"{power.clusters:,} {precision.cluster} with {items} {item} each"
+    per = precision.sample_of(power.clusters, power.items)
     detects = f"this detects {power.what} {_from(power.detectable)}"
     if power.detectable is None:
         detects = f"this may miss {power.what} of any size"
@@ -268,9 +265,10 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
         listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
         yield Text(f"By {name}: {listed}.")
     if plan.shown_blocks is not None:
-        stimuli = sum(block.stimuli for block in plan.shown_blocks)
-        trials = sum(block.trials for block in plan.shown_blocks)
-        yield Text(f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:")
+        at_hand = _together(plan.shown_blocks)
+        yield Text(
+            f"Of these the pictures at hand show {at_hand.stimuli:,} stimuli, {at_hand.trials:,} requests. Left out:"
+        )
     elif plan.left_out:
         yield "Left out, or less than the study asks for:"
     for omission in plan.left_out:

@@ -7,7 +7,7 @@ import click
 
 from facevalue.cli import completion
 from facevalue.cli.command import Printing
-from facevalue.cli.params import NameList, PathText
+from facevalue.cli.params import PATH_TEXT, NameList
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -106,7 +106,7 @@ def _option(setting: "Setting") -> click.Option:
     elif isinstance(default, list):
         kind, default = NameList(setting.levels), ",".join(default)
     else:
-        kind = PathText() if default == "" else type(default)  # what is empty by default is a file or folder
+        kind = PATH_TEXT if default == "" else type(default)  # what is empty by default is a file or folder
     return click.Option(
         [f"--{setting.name.replace('_', '-')}", setting.name],
         type=None if kind is bool else kind,

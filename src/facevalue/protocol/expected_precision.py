@@ -1,5 +1,6 @@
 """Precision that is to be expected of a study: what a planner must know to say what it can detect."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -143,3 +144,21 @@ class Precision:
     of_question: bool = False
     of_replies: bool = False
     unplanned: str = ""
+
+    def sample_of(self, clusters: int, items: float) -> str:
+        """So many units with so many items each, for people, in the singular for one."""
+        return f"{_counted(f'{clusters:,}', self.cluster)} with {_counted(_amount(items), self.item)} each"
+
+
+def _amount(items: float) -> str:
+    return f"{items:,.0f}" if items >= 100 else f"{items:.3g}"
+
+
+def _counted(amount: str, nouns: str) -> str:
+    """A number and what it counts.
+
+    >>> _counted("1", "questions in each test"), _counted("1", "people"), _counted("2.5", "questions")
+    ('1 question in each test', '1 person', '2.5 questions')
+    """
+    singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))
+    return f"{amount} {singular if amount == '1' else nouns}"

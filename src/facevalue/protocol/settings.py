@@ -144,7 +144,7 @@ def temperature_setting(default: float) -> Setting:
 def names(options: Options, name: str) -> list[str]:
     """A setting that is a list of names."""
     value = options[name]
-    return [str(v) for v in value] if isinstance(value, list) else [text for text in str(value).split(",") if text]
+    return [str(v) for v in value] if isinstance(value, list) else split_names(str(value))
 
 
 def whole(options: Options, name: str, low: int, high: float = inf) -> int:

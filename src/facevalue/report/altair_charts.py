@@ -8,10 +8,9 @@ import polars as pl
 from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import Estimate, EstimateIndex
-from facevalue.report.blocks.view import View
-from facevalue.report.built import reading
-from facevalue.report.formatting import Titles, writing
+from facevalue.protocol.lookup import Estimate
+from facevalue.report.blocks.view import View, page_view
+from facevalue.report.formatting import writing
 from facevalue.report.sections import page_of
 from facevalue.runs.joined import study_of
 from facevalue.runs.model_names import names_for_people, renamed
@@ -30,7 +29,7 @@ _BAND, _ZERO = "#8a8578", "#5c6675"
 _SCHEMA = {
     **dict.fromkeys(("row", "panel", "model", "verdict", "direction", "estimate"), pl.String()),
     **dict.fromkeys(("value", "low", "high", "page_low", "page_high", "floor_low", "floor_high"), pl.Float64()),
-    **dict.fromkeys(("bound_low", "bound_high"), pl.Float64()), "n": pl.Int64(), "clusters": pl.Int64(),
+    "n": pl.Int64(), "clusters": pl.Int64(),
 }  # fmt: skip
 
 
@@ -106,8 +105,8 @@ def _selected(view: View, measure: str, by: Sequence[str], where: Mapping[str, s
     if len(by) > 2:
         raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")
     if {*by, *where} not in [set(breakdown) for breakdown in breakdowns]:
-        known = "; ".join(", ".join(breakdown) or "everything together" for breakdown in breakdowns)
-        raise DataError(f"{measure} is not estimated {_by((*by, *where))}. It is estimated by: {known}.")
+        alternatives = "; ".join(", ".join(breakdown) or "everything together" for breakdown in breakdowns)
+        raise DataError(f"{measure} is not estimated {_by((*by, *where))}. It is estimated by: {alternatives}.")
     return Of(measure, tuple(by), dict(where), order="given")
 
 
@@ -125,7 +124,7 @@ def _row(view: View, of: Of, model: str, e: Estimate, *, nested: bool) -> tuple[
         texts[0], texts[1] if len(texts) > 1 else "", model, e.verdict or "not judged", direction, view.detail(e),
         *(None if size is None else per * size for size in (
             e.value, e.low, e.high, e.page_low, e.page_high,
-            None if floor is None else -floor if signed else 0.0, floor, e.bound_low, e.bound_high,
+            None if floor is None else -floor if signed else 0.0, floor,
         )),
         e.n, e.clusters,
     )  # fmt: skip
@@ -181,8 +180,6 @@ def _altair() -> Any:
 def view_of(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
     """Estimates of runs as a report's page words them."""
     study = study_of(runs)
-    page = page_of(study)
     names = names_for_people(runs)
     models = [names[run.model] for run in runs]
-    numbers = EstimateIndex(renamed(estimates, names), models, reading(page), runs[0].measures)
-    return View(numbers, Titles(page.titles, study.about.titles), runs[0].measures, conditions=page.conditions)
+    return page_view(page_of(study), renamed(estimates, names), runs[0].measures, study.about.titles, models)

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from facevalue.protocol.blocks import Grid
-from facevalue.protocol.lookup import EstimateIndex, MeasureRoles
-from facevalue.protocol.page import Findings, Page, selections
+from facevalue.protocol.page import Page, selections
 from facevalue.report import model_differences, planted
 from facevalue.report.answer import ReplyCounts, answered, unanswered
 from facevalue.report.blocks.content import SectionContent
 from facevalue.report.blocks.layout import Builder
-from facevalue.report.blocks.view import View
+from facevalue.report.blocks.view import View, page_view
 from facevalue.report.cards import cards
 from facevalue.report.changes import Changed, changed
 from facevalue.report.checks import Card, self_check
@@ -19,7 +19,7 @@ from facevalue.report.data import ReportData
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
 from facevalue.report.first_chart import FirstChart, first_chart
-from facevalue.report.formatting import NOT_MEASURABLE, Titles
+from facevalue.report.formatting import NOT_MEASURABLE
 from facevalue.report.headline import Headline
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.missing import missing_card
@@ -51,13 +51,21 @@ class Built:
     differences_json: list[dict[str, Any]]
 
 
+_READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
+
+
 def built(data: ReportData) -> Built:
-    """Make a page ready."""
+    """Make a page ready, once for HTML, JSON and notebook alike."""
+    if data not in _READY:
+        _READY[data] = _built(data)
+    return _READY[data]
+
+
+def _built(data: ReportData) -> Built:
     page = data.page or page_of(data.study.name)
-    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page), data.study.measures)
-    titles = Titles(page.titles, data.titles)
-    view = View(numbers, titles, data.study.measures, conditions=page.conditions)
-    view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view), conditions=page.conditions)
+    view = page_view(page, data.estimates, data.study.measures, data.titles, [run.model for run in data.runs])
+    view.sizes = _sizes(page, view)
+    numbers, titles = view.numbers, view.titles
     counted = all(run.valid is not None for run in data.runs)
     replies = [ReplyCounts((r.asked or 0) - (r.errors or 0), r.valid or 0, r.refused or 0) for r in data.runs]
     none = unanswered(replies) if counted else None
@@ -102,9 +110,3 @@ def _grids(value: object) -> Iterator[Grid]:
     elif is_dataclass(value):
         for field in fields(value):
             yield from _grids(getattr(value, field.name))
-
-
-def reading(page: Page) -> MeasureRoles:
-    """Say which of a page's measures go together; models that have a value of its lead come first."""
-    leads = {name for lead in page.lead if isinstance(lead, Findings) for of in lead.of for name in of.measures}
-    return MeasureRoles(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)

@@ -254,9 +254,9 @@ class AskedQuestion:
     """Reason for which no picture is shown; empty if there are some, or none was shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ReportData:
-    """Everything a report shows."""
+    """Everything a report shows. Each is its own: what is made of it is kept as long as it is."""
 
     study: StudyFacts
     """What was declared."""

@@ -28,6 +28,8 @@ _WITHOUT_ANSWER = tuple(
 """Who is declined, or gets no answer, more often than others: told of every study where it was found."""
 SCORE = "score"
 """Unit of what scorers say of texts."""
+SLIGHT = 0.001
+"""Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
@@ -167,8 +169,12 @@ def row(lead: Findings, view: View, e: Estimate) -> str:
 
 def leading(page: Page, view: View) -> list[Findings]:
     """Return what the page compares and was asked: as it declares, or every measure that is tested."""
+    return [lead for lead in _leads(page, view) if rows_of(lead, view)]
+
+
+def _leads(page: Page, view: View) -> list[Findings]:
     if page.lead:
-        return [lead for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)]
+        return [lead for lead in page.lead if isinstance(lead, Findings)]
     return [
         Findings(
             of=(Of(name, _labels(rows), order="found"),), title=f"Clearest: {view.measure_title(name).lower()}",
@@ -201,7 +207,7 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
 def compared(page: Page, view: View) -> list[LeadComparison]:
     """Everything that the page compares of a model and that can be judged, coarser breakdowns before finer ones."""
     out: list[LeadComparison] = []
-    for lead in leading(page, view):
+    for lead in _leads(page, view):
         rows = view.known(rows_of(lead, view))
         if rows:
             out.append(LeadComparison(lead, view, tuple(rows), _coarser(lead, out)))
@@ -225,9 +231,14 @@ def without_answer(view: View) -> list[LeadComparison]:
     """Who was declined, or else left without an answer, more often than others; empty where nobody was."""
     for lead in _WITHOUT_ANSWER:
         comparison = LeadComparison(lead, view, tuple(view.known(rows_of(lead, view))))
-        if comparison.moved:
+        if any(map(readable, comparison.moved)):
             return [comparison]
     return []
+
+
+def readable(gap: Estimate) -> bool:
+    """Whether a difference in missing answers is large enough to be read on a page."""
+    return abs(gap.value or 0.0) >= SLIGHT
 
 
 def control_of(lead: Findings, view: View) -> list[str]:

@@ -69,7 +69,7 @@ def _rendered(template: str, data: ReportData) -> str:
         judged=ready_page.judged,
         cautions=cautions,
         methods=_methods(numbers),
-        shown=folds(ready_page.sections),
+        folded=folds(ready_page.sections),
         trust=_trust(ready_page.cards),
         glossary=glossary.TERMS,
         changed=ready_page.changed,

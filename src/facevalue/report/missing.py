@@ -8,6 +8,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Section
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import Card, CardStatus
+from facevalue.report.findings import SLIGHT, readable
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 _TITLE = "Who was left without an answer"
@@ -16,8 +17,6 @@ _NOTE = (
     "reasons. Differences are tested with everything else on this page."
 )
 _SHOWN, _LINES, _TABLE = 30, 5, 400
-_SLIGHT = 0.001
-"""Difference of shares below which none needs a warning: exact probabilities tell any from none."""
 _BY = ("dimension", "group", "prompt?")
 
 
@@ -71,13 +70,13 @@ def missing_card(view: View) -> list[Card]:
         for e in worst or _compared(view, model)[:1]:
             verdict = "" if e in worst else "; no difference found"
             lines.append(f"{model + ': ' if many else ''}{_cell(view, e)}{verdict}")
-    clear = [model for model in measured if any(abs(e.value or 0.0) >= _SLIGHT for e in findings[model])]
+    clear = [model for model in measured if any(map(readable, findings[model]))]
     count = sum(map(len, findings.values()))
     lost = any((view.at(model).one(SHARE.name) or Estimate("", "")).value for model in measured)
     if clear:
         value = f"{count:,} found" + (f": {', '.join(clear)}" if many else "")
     elif count:
-        value = f"{count:,} found, each below {number(_SLIGHT, APART)}"
+        value = f"{count:,} found, each below {number(SLIGHT, APART)}"
     elif not lost:
         value = "Every reply has an answer"
     else:

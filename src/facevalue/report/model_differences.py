@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.measures.base import written
+from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
@@ -119,16 +120,7 @@ def _missed(agreement: "RunAgreement") -> str:
 def as_json(between: ModelDifferences) -> list[dict[str, Any]]:
     """The same for machines: a comparison each, as `facevalue compare --json` prints it."""
     others = (between.others or {}).items()
-    return [{"first": between.first, "second": model, **_finite(agreement.json())} for model, agreement in others]
-
-
-def _finite(value: Any) -> Any:
-    """The same with null for what is no number."""
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [{"first": between.first, "second": model, **finite(agreement.json())} for model, agreement in others]
 
 
 def _shown(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> Difference:

@@ -13,8 +13,7 @@ from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
 from facevalue.report.answer import ReplyCounts, answered, unanswered
-from facevalue.report.blocks.view import View
-from facevalue.report.built import reading
+from facevalue.report.blocks.view import page_view
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
 from facevalue.report.compared_table import HEADS, table_rows
@@ -45,8 +44,8 @@ def summary(
     Returns something that a `rich` console prints.
     """
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
-    numbers = EstimateIndex(estimates, reading=reading(page), measures=measures)
-    view = View(numbers, formatting.Titles(page.titles), measures, conditions=page.conditions)
+    view = page_view(page, estimates, measures)
+    numbers = view.numbers
     measures_by_name = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(replies):  # all else would say "not measurable" of everything

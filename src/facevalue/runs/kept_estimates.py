@@ -49,7 +49,10 @@ def taken(
 def are_kept(run: StoredRun) -> bool:
     """Whether the folder of a run keeps its estimates, so that `taken` only reads them."""
     of = _digest(run, {})
-    return bool(of) and _read(run, of) is not None
+    try:
+        return bool(of) and read_metadata(run.folder / ESTIMATES).get(_OF) == of
+    except (OSError, RunError, pl.exceptions.PolarsError):
+        return False
 
 
 def _rows(estimates: pl.DataFrame, metadata: Mapping[str, str]) -> str:

@@ -1,6 +1,5 @@
 """What a study would do with the pictures of a manifest: which it would show, in what, and why it would not others."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -94,8 +93,7 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
     precision = study.planned.precision
     sample = ""
     if precision is not None and precision.clusters:
-        clusters = _counted(precision.clusters, precision.cluster)
-        sample = f"{clusters} with {_counted(precision.items, precision.item)} each"
+        sample = precision.sample_of(precision.clusters, precision.items)
     unused = _reasons(frame, used, protocol.columns()) if len(used) < len(paths) else ()
     alone = _alone(study, [block.pictures > 0 for block in blocks])
     return ManifestUse(len(paths), len(used), tuple(blocks), sample, unused, study.planned.left_out, alone)
@@ -113,13 +111,6 @@ def warning_of(study: Study, protocol: Protocol) -> str:
     says = " would not be shown" if use.used else " would be shown"
     which = f"{many} {use.pictures:,} pictures of {Path(file).name}{says}"
     return f"{which} with these settings: `facevalue manifest check` says why."
-
-
-def _counted(count: float, nouns: str) -> str:
-    """A number and what it counts, in the singular for one: "1 question in each test"."""
-    singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))
-    amount = f"{count:,}" if isinstance(count, int) else f"{count:,.3g}"
-    return f"{amount} {singular if count == 1 else nouns}"
 
 
 def _alone(study: Study, shows: Sequence[bool]) -> str:
@@ -150,13 +141,13 @@ def _stimuli(study: Study, number: int, block: Block) -> Iterator[dict[str, list
 def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
     """Why pictures are not shown, as far as their rows tell: what is empty, and levels that the study does not know."""
     factors = [column for column in columns if column.name not in FORM]
-    listed = [column.name for column in factors if column.name in frame.columns]
+    present = [column.name for column in factors if column.name in frame.columns]
     unused = ~frame["path"].is_in(list(used))
-    kinds = frame.filter(unused).select(listed or "path").unique(maintain_order=True)
+    kinds = frame.filter(unused).select(present or "path").unique(maintain_order=True)
     reasons: dict[str, list[int]] = {}
     for number, levels in enumerate(kinds.iter_rows(named=True)):
         reasons.setdefault(_reason(levels, factors), []).append(number)
-    kind_of_row = frame.join(kinds.with_row_index("kind"), on=listed or "path", how="left", nulls_equal=True,
+    kind_of_row = frame.join(kinds.with_row_index("kind"), on=present or "path", how="left", nulls_equal=True,
                              maintain_order="left")["kind"]  # fmt: skip
     faults = Faults()
     for reason, numbers in reasons.items():

@@ -220,7 +220,8 @@ class _FolderSession(RunSession):
         reasons = missing_reasons(self._study, frame)
         self._completion.mark(frame.filter(reasons.is_not_null()))
         tally.na += reasons.len() - reasons.null_count()
-        tally.unparsed += unparsed_of(self._study, frame, reasons)
+        quoting = not tally.unparsed.quoted_enough
+        tally.unparsed += unparsed_of(self._study, frame, reasons, quoting=quoting)
 
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""

@@ -39,6 +39,11 @@ class UnparsedReplies:
         return UnparsedReplies(self.replies + other.replies, self.count + other.count, examples)
 
     @property
+    def quoted_enough(self) -> bool:
+        """Whether no further reply needs to be quoted."""
+        return len(self.examples) >= _QUOTED
+
+    @property
     def too_many(self) -> bool:
         """Whether most cannot be read."""
         return self.count > MOST * self.replies
@@ -56,16 +61,21 @@ class UnparsedReplies:
         return f"{self.count / max(self.replies, 1):.1%} of {self.replies:,} replies could not be read{examples}."
 
 
-def unparsed_of(study: Study, responses: pl.DataFrame, reasons: pl.Series | None = None) -> UnparsedReplies:
+def unparsed_of(
+    study: Study, responses: pl.DataFrame, reasons: pl.Series | None = None, *, quoting: bool = True
+) -> UnparsedReplies:
     """Count the replies among stored responses that nothing can be read from.
 
     Refusals, hedges and replies that name several options are understood: how often a model does so is a finding.
 
-    `reasons`: why each response holds no valid answer (`missing_reasons`), where that is known.
+    `reasons`: why each response holds no valid answer (`missing_reasons`), where that is known. `quoting`: whether
+    examples are wanted.
     """
     reasons = missing_reasons(study, responses) if reasons is None else reasons
     first = (responses["repeat"] < study.repeats) & (responses["status"] != "error")
     is_unparsed = (first & reasons.is_not_null() & ~reasons.is_in(_UNDERSTOOD)).fill_null(value=False)
+    if not quoting:
+        return UnparsedReplies(int(first.sum()), int(is_unparsed.sum()))
     rows = responses.with_columns(reasons.alias("na")).filter(is_unparsed)
     few = rows.unique("text", keep="first", maintain_order=True).head(_QUOTED)
     questions = study.ask(study.design.trials(few["trial"].to_numpy().astype(np.int64))) if few.height else []

@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import EXACT, PRICES, SAMPLE, SAMPLE_SEED, WITH
-from facevalue.cli.params import ModelSpec, RunPlace
+from facevalue.cli.params import MODEL, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
 
@@ -14,7 +14,7 @@ def _run_options() -> tuple[click.Parameter, ...]:
     from facevalue.models.base import EFFORTS  # noqa: PLC0415 - the list of commands needs no models
 
     return (
-        click.Option(["--model"], required=True, type=ModelSpec(), metavar="MODEL",
+        click.Option(["--model"], required=True, type=MODEL, metavar="MODEL",
                      help="Model to ask: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
                      "reference/VARIANT or sim/default."),
         click.Option(["--out"], type=RunPlace(), metavar="RUN",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import AuditedModel, RunPlace, StudyName
+from facevalue.cli.params import AUDITED_MODEL, RunPlace, StudyName
 
 verify = Printing(
     "verify",
@@ -48,7 +48,7 @@ calibrate = Printing(
     "calibrate:calibrate",
     (
         click.Argument(["study"], nargs=-1, type=StudyName()),
-        click.Option(["--model"], type=AuditedModel(), default="planted", show_default=True,
+        click.Option(["--model"], type=AUDITED_MODEL, default="planted", show_default=True,
                      help="What is audited: answers in which differences are planted, or reference or "
                      "reference/VARIANT (a name or folder), a model that was trained on planted effects."),
         click.Option(["--repetitions"], type=click.IntRange(1), default=10, show_default=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import ModelSpec, RunFolder, ScorerSpec
+from facevalue.cli.params import MODEL, SCORER, RunFolder
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _RUN = click.Argument(["run"], type=RunFolder())
@@ -15,7 +15,7 @@ annotate = Printing(
     "annotate:annotate",
     (
         _RUN,
-        click.Option(["--scorer"], type=ScorerSpec(), default="lexical", show_default=True, metavar="SCORER",
+        click.Option(["--scorer"], type=SCORER, default="lexical", show_default=True, metavar="SCORER",
                      help="lexical, hf-text/FOLDER, perspective/FILE, openai-moderation, judge/MODEL."),
         click.Option(["--name"], default="", metavar="NAME",
                      help="Name to keep the scores under; use another for each scorer."),
@@ -38,7 +38,7 @@ judge = Printing(
     "judge:judge",
     (
         _RUN,
-        click.Option(["--model"], required=True, type=ModelSpec(), metavar="MODEL",
+        click.Option(["--model"], required=True, type=MODEL, metavar="MODEL",
                      help="Model that judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."),
         click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=16, show_default=True,
                      help="Maximum number of requests in flight."),

@@ -210,11 +210,18 @@ def _written(question: Question) -> Header:
     return asdict(replace(question, factors={}))
 
 
+def _tuples(value: Any) -> Any:
+    """Lists as the tuples that they were before JSON."""
+    if isinstance(value, dict):
+        return {name: _tuples(inner) for name, inner in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
 def _question(header: Header) -> Question:
     sampling = header["sampling"] and Sampling(**header["sampling"])
-    options = tuple(Option(**option | {"nouns": tuple(option["nouns"])}) for option in header["options"])
-    turns = tuple((role, text) for role, text in header["turns"])
-    return Question(**header | {"sampling": sampling, "options": options, "turns": turns})
+    fields = {name: _tuples(value) for name, value in header.items()}
+    options = tuple(Option(**option) for option in fields["options"])
+    return Question(**fields | {"sampling": sampling, "options": options})
 
 
 def _response(fields: list[Any]) -> Response:

@@ -7,7 +7,8 @@ import polars as pl
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, made
+from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, MeasureRoles, made
+from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled
 from facevalue.report.headline import detectable
@@ -267,6 +268,28 @@ class View:
         if self.model == POOLED:
             return f"averaged over {len(self.models)} models, "
         return f"for {self.model}, " if len(self.numbers.plain) > 1 else ""
+
+
+def page_view(
+    page: Page,
+    estimates: pl.DataFrame,
+    measures: Sequence[Measure],
+    titles: Mapping[str, Mapping[str, str]] | None = None,
+    models: Iterable[str] = (),
+) -> View:
+    """Estimates as a page sees them.
+
+    `page`: its declaration. `estimates`, `measures`: the table, and definitions of what is in it. `titles`: wording of
+    levels beside the page's own. `models`: who was asked, in the order in which to show them.
+    """
+    numbers = EstimateIndex(estimates, models, reading(page), measures)
+    return View(numbers, formatting.Titles(page.titles, titles or {}), measures, conditions=page.conditions)
+
+
+def reading(page: Page) -> MeasureRoles:
+    """Say which of a page's measures go together; models that have a value of its lead come first."""
+    leads = {name for lead in page.lead if isinstance(lead, Findings) for of in lead.of for name in of.measures}
+    return MeasureRoles(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)
 
 
 def _rounded(value: float | None) -> float:

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.protocol.examples import Compared
-from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
-from facevalue.report.blocks.view import View
+from facevalue.report.blocks.view import View, page_view
 from facevalue.report.data import AnyExample
-from facevalue.report.formatting import Titles
 from facevalue.report.stored.compared import find_compared
 from facevalue.report.stored.galleries import find_galleries
 from facevalue.report.stored.wanted import find_quotes, find_wanted
@@ -36,6 +34,4 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
 
 def view_of(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> View:
     """Estimates of runs as a page's own texts see them."""
-    titles = Titles(page.titles, runs[0].study.about.titles)
-    numbers = EstimateIndex(estimates, [run.model for run in runs], measures=runs[0].measures)
-    return View(numbers, titles, runs[0].measures, conditions=page.conditions)
+    return page_view(page, estimates, runs[0].measures, runs[0].study.about.titles, [run.model for run in runs])
