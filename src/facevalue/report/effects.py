@@ -10,7 +10,7 @@ from facevalue.protocol.page import Findings
 from facevalue.report.changes import MISSING
 from facevalue.report.findings import LeadComparison
 from facevalue.report.headline import detectable
-from facevalue.report.sizes import ToldScale, as_precise, scale_of
+from facevalue.report.sizes import ToldScale, scale_of
 
 _INTERVENTIONS, _SUBJECTS = 3, 2
 """Interventions that are told, and subjects of which the change is told for each."""
@@ -90,11 +90,8 @@ def _found_before(comparison: LeadComparison, e: Estimate) -> bool:
 def _before_and_after(comparison: LeadComparison, e: Estimate) -> str:
     """A change, with what it is a change from and to."""
     plain, changed = _plain(comparison, e), comparison.view.numbers.beside(e.measure.removeprefix(PREFIX), e)
-    scale = _scale(comparison, e)
-    by = f"{scale.text(e.value or 0.0, as_precise(e), signed=True)} {scale.interval(e)}".strip()
+    first, second = (None if estimate is None else estimate.value for estimate in (plain, changed))
+    signed = plain is not None and comparison.view.signed(plain.measure)
+    ends, by = _scale(comparison, e).passage(e, first or 0.0, second or 0.0, signed=signed)
     subject = comparison.subject(plain or e)
-    if plain is None or plain.value is None or changed is None or changed.value is None:
-        return f"{subject} by {by}"
-    signed = comparison.view.signed(plain.measure)
-    ends = (scale.number(value, as_precise(e), signed=signed) for value in (plain.value, changed.value))
-    return f"{subject} from {' to '.join(ends)}: {by}"
+    return f"{subject} by {by}" if first is None or second is None else f"{subject} from {ends}: {by}"

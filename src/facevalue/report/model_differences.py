@@ -13,7 +13,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.report.headline import Headline
-from facevalue.report.sizes import ToldScale, as_precise, scale_of
+from facevalue.report.sizes import ToldScale, scale_of
 from facevalue.runs.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
@@ -89,12 +89,10 @@ def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> 
     texts = []
     for row in differing.head(_CELLS).iter_rows(named=True):
         measure = agreement.measure_of(row)
-        scale = _scale(measure)
         e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=measure.unit)
         labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]
-        ends = (scale.number(row[name], as_precise(e), signed=measure.signed) for name in ("first", "second"))
-        by = f"{scale.text(row['delta'], as_precise(e), signed=True)} {scale.interval(e)}".strip()
-        texts.append(f"{', '.join(labels) or 'overall'} from {' to '.join(ends)}, {by}")
+        ends, by = _scale(measure).passage(e, row["first"], row["second"], signed=measure.signed)
+        texts.append(f"{', '.join(labels) or 'overall'} from {ends}, {by}")
     left = differing.height - len(texts)
     return f"{names[0]} to {names[1]}: {'; '.join(texts)}{f'; and {left:,} more differ' if left else ''}."
 

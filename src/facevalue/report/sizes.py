@@ -64,6 +64,19 @@ class ToldScale:
         texts = (self.number(end, as_precise(e), signed=not turned) for end in ends)
         return f"[{', '.join(texts)}]"
 
+    def passage(self, change: Estimate, first: float, second: float, *, signed: bool) -> tuple[str, str]:
+        """What a value was and what it became, and by how much, with the interval of the change.
+
+        Examples
+        --------
+        >>> fall = Estimate("change: shift", "m", value=-0.39, low=-0.44, high=-0.34)
+        >>> ToldScale(100, "points").passage(fall, 0.53, 0.14, signed=True)
+        ('+53 to +14', '−39 points [−44, −34]')
+        """
+        like, size = as_precise(change), change.value or 0.0
+        ends = " to ".join(self.number(end, like, signed=signed) for end in (first, second))
+        return ends, f"{self.text(size, like, signed=True)} {self.interval(change)}".strip()
+
     def surely(self, e: Estimate) -> str:
         """The size that a difference surely exceeds, at the level of everything on the page; empty if that is none.
 
