@@ -21,6 +21,7 @@ ORDER = (
     {"hashing"},
     {"prompts", "stimuli"},
     {"models"},
+    {"generators", "inspection"},
     {"store"},
     {"answers"},
     {"annotations"},

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from facevalue.measures.cluster_bootstrap import Estimates
     from facevalue.protocol.calibration import Calibration, Reference
+    from facevalue.protocol.making import Making
     from facevalue.protocol.printed_plans import PrintedPlan
     from facevalue.protocol.reproduction import Reproduction
     from facevalue.protocol.study import Study
@@ -250,6 +251,8 @@ class Extras:
         How the reference model, which was trained on planted effects, is audited.
     image_prompts:
         What an image generator would be asked for its pictures; True for portraits alone.
+    making:
+        What pictures are made for it by a generator and an editor.
     questionnaire:
         Statements that people rate.
     judge:
@@ -277,6 +280,7 @@ class Extras:
     calibrate: "Callable[[], Calibration] | None" = None
     reference: "Callable[[], Reference] | None" = None
     image_prompts: "Callable[[bool], pl.DataFrame] | None" = None
+    making: "Callable[[], Making] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
     word_lists: "JudgedWords | None" = None
@@ -292,6 +296,7 @@ class Extras:
         offers = {
             "reproduce": self.reproduce,
             "prompts": self.image_prompts,
+            "make": self.making,
             "questionnaire": self.questionnaire,
             "judge": self.judge or self.word_lists,
             "annotate": self.annotate,
