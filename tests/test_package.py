@@ -53,7 +53,8 @@ def test_locks_hold_what_the_package_needs() -> None:
     assert core <= locked("demo.txt").keys()
     assert core | {normal(r) for extra in ("dev", "servers") for r in extras[extra]} <= locked("dev.txt").keys()
     pins = {name: re.findall(r"==(\S+)", entry) for name, entry in locked("dev.txt").items()}
-    assert {normal(r) for r in extras["hf"]} - {"torch"} <= locked("engine.txt").keys()
+    engine = {normal(r) for extra in ("hf", "pictures", "checks") for r in extras[extra]} - {"torch"}
+    assert engine <= locked("engine.txt").keys()
     for name, entry in locked("demo.txt").items():
         assert re.findall(r"==(\S+)", entry) == pins[name], f"{name} differs between the locks"
 
