@@ -6,6 +6,9 @@ from typing import NamedTuple, Protocol
 
 from facevalue.types import Image, Status
 
+NULL_EDIT = "no change"
+"""Level of a cue of pictures whose editor was told to change nothing: the base of what its other edits do."""
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratorCapabilities:
