@@ -4,6 +4,8 @@ Other packages add kinds of models by entry points: in the group `facevalue.mode
 and a callable that takes what the user typed and `ModelOptions`, and returns a `Model`.
 """
 
+from importlib.metadata import EntryPoint
+
 from facevalue import plugins
 from facevalue.errors import FaceValueError, ModelSpecError, UnknownNameError
 from facevalue.models.base import Model, ModelOptions, checked_model
@@ -17,8 +19,11 @@ KINDS = {
     "hf": "PATH_OR_ID",
     "replay": "PATH",
     "reference": "VARIANT",
+    "inspect": "default",
 }
 """How models of our own are written: a kind, a slash, and this."""
+_ABOVE = {"inspect": EntryPoint("inspect", "facevalue.inspection.inspector:Inspector", plugins.MODELS)}
+"""Kinds of our own that stand in folders above this one, found as those of other packages are."""
 
 
 def load(spec: str, options: ModelOptions | None = None) -> Model:
@@ -27,8 +32,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     `spec`: "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
     "reference/PATH" for one in a folder; "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible
     server; "openai/MODEL"; "hf/PATH_OR_ID" for a model on this machine; "vllm/NAME" for one that vLLM runs in this
-    process; "replay/PATH" for recorded answers; "KIND/NAME" for a model of another package. `options`: how to reach or
-    load it.
+    process; "replay/PATH" for recorded answers; "inspect/default" for what measures
+    pictures; "KIND/NAME" for a model of another package. `options`: how to reach or load it.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")
@@ -45,6 +50,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         return HFModel(spec, options)
     if not name and kind in KINDS and spec != "reference":
         raise ModelSpecError(f"{spec!r} names no model: write {kind}/{KINDS[kind]}.")
+    if kind in _ABOVE:
+        return _of_plugin(Plugin(_ABOVE[kind]), spec, options)
     ours = kind in KINDS or spec.startswith(("http://", "https://"))
     others = {} if ours else plugins.plugins(plugins.MODELS, KINDS)
     if kind in others:
@@ -70,7 +77,15 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
-    local = ["reference", "reference/VARIANT", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
+    local = [
+        "reference",
+        "reference/VARIANT",
+        "sim/default",
+        "replay/PATH",
+        "hf/PATH_OR_ID",
+        "vllm/NAME",
+        "inspect/default",
+    ]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
     raise UnknownNameError("model", spec, [*local, *servers, *(f"{scheme}/NAME" for scheme in others)])
 

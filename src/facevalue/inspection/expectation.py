@@ -1,0 +1,51 @@
+"""What an inspector is to look for in a picture, as lines of a prompt: what a study asks instead of a question."""
+
+from dataclasses import dataclass, fields
+
+OPENING = "Inspect this picture; its source, if there is one, comes first."
+"""First line of a prompt to an inspector."""
+_LONGEST = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a picture shall show, and of whom; each is empty where it isn't known.
+
+    Attributes
+    ----------
+    text:
+        What it was made from.
+    attribute:
+        What an edit shall have added, in words: "glasses".
+    person:
+        Who is shown, by the name of the unit.
+    group:
+        The group whose other people it is compared with.
+
+    Examples
+    --------
+    >>> expectation = Expectation(attribute="glasses", person="f1")
+    >>> Expectation.of(expectation.prompt()) == expectation
+    True
+    """
+
+    text: str = ""
+    attribute: str = ""
+    person: str = ""
+    group: str = ""
+
+    def prompt(self) -> str:
+        """Lines of a prompt that say so."""
+        lines = [(field.name, " ".join(getattr(self, field.name).split())) for field in fields(self)]
+        return "\n".join([OPENING, *(f"{name}: {value}" for name, value in lines if value)])
+
+    @classmethod
+    def of(cls, prompt: str) -> "Expectation":
+        """Read the lines of a prompt; lines of other names, and empty ones, say nothing."""
+        names = {field.name for field in fields(cls)}
+        values: dict[str, str] = {}
+        for line in prompt.splitlines():
+            name, _, value = line.partition(":")
+            if name in names and value.strip():
+                values[name] = value.strip()[:_LONGEST]
+        return cls(**values)

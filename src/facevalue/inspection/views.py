@@ -1,0 +1,119 @@
+"""Pictures as an inspector works on them: decoded once, and small enough that all quantities are cheap."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import PIL.Image
+
+from facevalue.inspection.colour import Floats, lab
+from facevalue.inspection.surface import sharpness
+from facevalue.models._pictures import picture
+from facevalue.types import Image
+
+SIDE = 256
+"""Longer side of the view that colours, shifts and structure are taken from, in pixels."""
+PLACES = 32
+"""Places along each side, by whose mean colours a change is told."""
+_SMALL = 32
+_DETAIL = 512  # side of the part in the middle that sharpness is taken from
+
+
+class Box(NamedTuple):
+    """A box around a face, in shares of the picture's width and height."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        """Its width, as a share of the picture's."""
+        return self.right - self.left
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Its middle."""
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class PictureView:
+    """A picture, and a view of it at `SIDE`.
+
+    Attributes
+    ----------
+    picture:
+        Upright and on white, at its full size.
+    media_type:
+        Of its file.
+    face:
+        Box around its largest face, where faces are looked for.
+    """
+
+    picture: PIL.Image.Image
+    media_type: str
+    face: Box | None = None
+
+    @classmethod
+    def of(cls, image: Image, name: str) -> "PictureView":
+        """Decode a file; a `DataError` if that cannot be done."""
+        return cls(picture(image, name), image.media_type)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Width and height of the view."""
+        width, height = self.picture.size
+        factor = SIDE / max(width, height)
+        return max(round(width * factor), PLACES), max(round(height * factor), PLACES)
+
+    def sized(self, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+        """The picture at a width and a height: (height, width, 3) in sRGB."""
+        if self.picture.size == shape:
+            return np.asarray(self.picture)
+        return np.asarray(self.picture.resize(shape, PIL.Image.Resampling.BILINEAR, reducing_gap=2.0))
+
+    @cached_property
+    def lab(self) -> Floats:
+        """The view in CIELAB."""
+        return lab(self.sized(self.shape))
+
+    @cached_property
+    def small(self) -> npt.NDArray[np.uint8]:
+        """A view of 32 by 32 shades of grey."""
+        small = self.picture.resize((_SMALL, _SMALL), PIL.Image.Resampling.BOX, reducing_gap=2.0)
+        return np.asarray(small.convert("L"))
+
+    @cached_property
+    def sharpness(self) -> float | None:
+        """Sharpness of the middle at the picture's own size."""
+        width, height = self.picture.size
+        left, top = max(width - _DETAIL, 0) // 2, max(height - _DETAIL, 0) // 2
+        part = self.picture.crop((left, top, min(left + _DETAIL, width), min(top + _DETAIL, height)))
+        return sharpness(np.asarray(part.convert("L"), dtype=np.float32))
+
+
+def place_means(values: Floats) -> Floats:
+    """Means of (height, width, ...) over `PLACES` by `PLACES` places.
+
+    Examples
+    --------
+    >>> place_means(np.ones((40, 64), dtype=np.float32)).shape
+    (32, 32)
+    """
+    height, width = values.shape[:2]
+    rows, columns = (np.arange(PLACES) * side // PLACES for side in (height, width))
+    sums = np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
+    counts = np.outer(np.diff(rows, append=height), np.diff(columns, append=width))
+    means: Floats = (sums / counts.reshape(counts.shape + (1,) * (values.ndim - 2))).astype(np.float32)
+    return means
+
+
+def of_places(marks: npt.NDArray[np.bool_], shape: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Marks of places as marks of the pixels of a view, whose width and height are `shape`."""
+    width, height = shape
+    rows, columns = np.arange(height) * PLACES // height, np.arange(width) * PLACES // width
+    return marks[np.ix_(rows, columns)]
