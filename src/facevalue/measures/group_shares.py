@@ -1,0 +1,83 @@
+"""Shares by group of things that belong to units: how many pictures of whom were refused, or are fine."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import UnknownNameError
+from facevalue.measures.cluster_bootstrap import cluster_sums, ratio, standard_error
+from facevalue.measures.proportions import effective_size, wilson
+
+METHOD = "Wilson, effective sample size over units"
+_ALONE = "no interval: one unit only"
+
+
+def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) -> pl.DataFrame:
+    """Share of the things of each group of which something is true, with its interval over units.
+
+    Parameters
+    ----------
+    rows:
+        One row per thing, with the columns below.
+    flag:
+        Whether it is true of the thing; null where nobody knows, which counts in no share.
+    by:
+        Columns that make the groups, in which null is a group, too; none for all things together.
+    unit:
+        Column of what was sampled: things of one unit are not independent.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by`, then `share`, `low`, `high` (null where all things are of one unit), `n` (things of which
+        it is known), `units` and `method`; in the order of the groups' names.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+
+    Equation
+    --------
+    share = Σ_u s_u / Σ_u n_u over units u, of n_u things of which it is true of s_u; Wilson's interval with the
+    effective sample size of its cluster-robust standard error (`cluster_bootstrap.standard_error`,
+    `proportions.wilson`).
+
+    Examples
+    --------
+    >>> columns = {"face": ["a", "b", "c", "d"], "gender": ["m", "m", "f", "f"], "refused": [True, False] * 2}
+    >>> shares = group_shares(pl.DataFrame(columns), "refused", ["gender"], "face")
+    >>> shares.select("gender", "share", "n", "units").rows()
+    [('f', 0.5, 2, 2), ('m', 0.5, 2, 2)]
+    """
+    for name in (flag, unit, *by):
+        if name not in rows.columns:
+            raise UnknownNameError("column", name, rows.columns)
+    things = rows.drop_nulls(flag)
+    groups = things.select(by).unique().sort(by, nulls_last=True) if by else pl.DataFrame({"all": [None]})
+    cell = np.zeros(things.height, dtype=np.int64)
+    if by:
+        numbered = groups.with_row_index("cell")
+        cell = (
+            things.select(by)
+            .join(numbered, on=by, how="left", nulls_equal=True, maintain_order="left")["cell"]
+            .to_numpy()
+        )
+    place = things[unit].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    flags = things[flag].cast(pl.Float64).to_numpy()
+    sums, counts = cluster_sums(flags, place, cell.astype(np.int64), int(place.max(initial=0)) + 1, groups.height)
+    share, se, units = (
+        ratio(sums.sum(axis=0), counts.sum(axis=0)),
+        standard_error(sums, counts),
+        (counts > 0).sum(axis=0),
+    )
+    low, high = wilson(share, effective_size(share, se, units), np.maximum(units - 1, 1))
+    numbers = (("share", share), ("low", low), ("high", high))
+    columns = [
+        *(pl.Series(name, column, pl.Float64).fill_nan(None) for name, column in numbers),
+        pl.Series("n", counts.sum(axis=0), pl.Float64).cast(pl.Int64),
+        pl.Series("units", units, pl.Int64),
+        pl.Series("method", np.where(units > 1, METHOD, _ALONE).tolist(), pl.String),
+    ]
+    return pl.DataFrame([*groups.select(by).get_columns(), *columns])

@@ -1,0 +1,298 @@
+"""What is to be known of a set of pictures before it is used: how they were made, of whom, who is missing, for what.
+
+The words of a data statement, from facts of the run that made the set; `croissant` says the rest and gives it its form.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from facevalue.measures.group_shares import group_shares
+from facevalue.runs import croissant
+from facevalue.runs.croissant import ListFile, Rights
+from facevalue.types import Status
+
+MOST_LEVELS = 20
+"""Levels of a factor that are listed; of others it is said how many there are."""
+_LONGEST = 500
+"""Characters of a setting that are told."""
+_FORM = (
+    "image",
+    "path",
+    "identity",
+    "set",
+    "source",
+    "prompt",
+    "revised_prompt",
+    "picture_seed",
+    "generator",
+    "editor",
+)
+"""Columns of a list that are no factors."""
+_DRAWINGS = "They are FaceValue's own drawings: nobody in them exists, and they are no photographs."
+_GENERATED = "What they show is the work of an image generator as much as that of the prompts."
+_USES = (
+    "Testing: audits of social bias in vision-language models, of what they say about people by how these look.",
+    "Not for training or testing models that tell who a person is, or what somebody's gender, race, age or religion "
+    "is: a picture does not tell.",
+)
+_LABELS = (
+    "Levels of factors are what was asked for, not what anybody saw in the pictures: whether it came out is what "
+    "`facevalue inspect-pictures` and people who look at a sample (`facevalue questionnaire`) say."
+)
+_LIMITS = (
+    "Pictures cannot be made again: the same prompt, seed and generator may give another picture. These files are the "
+    "set; their digests are in the list of files that `facevalue verify` checks.",
+    "What holds for these pictures holds for this generator and editor; others show the same people otherwise.",
+)
+_EDITORS = (
+    "Image generators and editors are biased themselves: of three editors, skin came out lighter in 62 to 71% of "
+    "edits, most where the source was Black or Indian (arXiv 2602.16149v3). What this one did beside what it was told "
+    "is to be measured before answers about its pictures are believed (`facevalue inspect-pictures`)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """A set of pictures that was made: what was asked for, of what, and what became of it.
+
+    Attributes
+    ----------
+    title:
+        Of the study that it was made for.
+    about:
+        What is made, in a sentence.
+    outcomes:
+        One row per picture that was to be made, as its plan has it (`protocol.making.PicturePlan.table`), and `status`:
+        a value of `Status`; null for one that was not asked for yet.
+    unit, groups:
+        Its columns of what was sampled, and of who is shown.
+    generator, editor:
+        Names; None where there is none.
+    settings:
+        What else changes the pictures, by name.
+    drawings:
+        Whether they are FaceValue's own drawings.
+    content_note:
+        What people should be told before they look; empty if nothing.
+    began, ended:
+        When the first was asked for, and the last came.
+    """
+
+    title: str
+    about: str
+    outcomes: pl.DataFrame
+    unit: str
+    groups: tuple[str, ...]
+    generator: str | None
+    editor: str | None = None
+    settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    drawings: bool = False
+    content_note: str = ""
+    began: datetime | None = None
+    ended: datetime | None = None
+
+
+def data_statement(
+    pictures: pl.DataFrame,
+    file: ListFile,
+    name: str,
+    provenance: Provenance | None = None,
+    rights: Rights | None = None,
+) -> dict[str, Any]:
+    """Return the data statement of a list of pictures, as a Croissant document with RAI properties.
+
+    Parameters
+    ----------
+    pictures:
+        The list, one row per picture that there is, as `read_manifest` returns it or as `facevalue make` writes it.
+    file:
+        The file that holds it.
+    name:
+        Of the set.
+    provenance:
+        How it was made; None for pictures of one's own, of which only what the list shows is said.
+    rights:
+        What is stated about the pictures; what is not stated is left out.
+    """
+    made_words = {} if provenance is None else _made_words(pictures, provenance)
+    factors = (
+        [column for column in pictures.columns if column not in _FORM] if provenance is None else provenance.groups
+    )
+    properties = {
+        **made_words,
+        "rai:dataBiases": [*_composition(pictures, factors), *([] if provenance is None else _losses(provenance))],
+        "rai:dataUseCases": list(_USES),
+        "rai:dataAnnotationProtocol": None if provenance is None else _LABELS,
+    }
+    return croissant.document(pictures, file, name, _description(pictures, provenance), properties, rights or Rights())
+
+
+def _description(pictures: pl.DataFrame, provenance: Provenance | None) -> str:
+    """The set in a paragraph, its content note first."""
+    count = _count(pictures.height, "picture")
+    if provenance is None:
+        return f"{count}, listed for audits of vision-language models."
+    units = (
+        _count(provenance.outcomes[provenance.unit].n_unique(), provenance.unit) if provenance.unit != "image" else ""
+    )
+    of_units = f" of {units}" if units else ""
+    sentences = (
+        provenance.content_note,
+        f"{count}{of_units}, made for {provenance.title}.",
+        provenance.about,
+        _DRAWINGS if provenance.drawings else _GENERATED,
+    )
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _made_words(pictures: pl.DataFrame, provenance: Provenance) -> dict[str, Any]:
+    """RAI properties and provenance of pictures that were made."""
+    times = [time.isoformat(timespec="seconds") for time in (provenance.began, provenance.ended) if time is not None]
+    return {
+        "dateCreated": provenance.began and provenance.began.date().isoformat(),
+        "keywords": ["vision-language models", "social bias", "audit", "synthetic pictures", provenance.title],
+        "rai:dataCollection": " ".join(_process(pictures, provenance)),
+        "rai:dataCollectionType": ["Software Collection"],
+        "rai:dataCollectionTimeFrame": times,
+        "rai:dataCollectionMissingData": _missing(provenance.outcomes),
+        "rai:dataCollectionRawData": _raw_data(provenance),
+        "rai:dataPreprocessingProtocol": [
+            "None: files are kept byte for byte as they came, with watermarks and statements of origin (C2PA)."
+        ],
+        "rai:dataLimitations": [*_LIMITS, *([_DRAWINGS] if provenance.drawings else [])],
+        "rai:dataSocialImpact": provenance.content_note,
+        "rai:personalSensitiveInformation": [*_sensitive(provenance)],
+        "prov:wasGeneratedBy": [*_activities(provenance)],
+    }
+
+
+def _process(pictures: pl.DataFrame, provenance: Provenance) -> Iterator[str]:
+    """How pictures were made, a sentence each."""
+    table = provenance.outcomes
+    existing = table.filter(pl.col("prompt").is_null()).height
+    edits = table.height - table["source"].null_count()
+    texts = table.height - edits - existing
+    if texts:
+        yield f"{_count(texts, 'picture')} asked of {provenance.generator or 'no generator'} from a text each."
+    if existing:
+        yield f"{_count(existing, 'picture')} that existed, taken as they are."
+    if edits:
+        yield f"{_count(edits, 'picture')} asked of {provenance.editor or 'no editor'} as an edit of another one."
+    columns = ((name, label) for name, label in _EXPLAINED if name in pictures.columns)
+    yield from (f"{label} is in the column {name}." for name, label in columns)
+    if "revised_prompt" in pictures.columns:
+        revised = pictures["revised_prompt"].drop_nulls().len()
+        yield f"{_count(revised, 'prompt')} {'was' if revised == 1 else 'were'} revised by the server."
+    if provenance.settings:
+        settings = (f"{name}: {str(value)[:_LONGEST]}" for name, value in sorted(provenance.settings.items()))
+        yield f"Settings: {'; '.join(settings)}."
+
+
+_EXPLAINED = (
+    ("prompt", "What was asked, verbatim,"),
+    ("source", "The picture that was edited"),
+    ("picture_seed", "The seed that was sent"),
+)
+
+
+def _missing(outcomes: pl.DataFrame) -> str:
+    """How many of the pictures that were to be made are missing, and why."""
+    status = outcomes["status"]
+    counts = {
+        "refused by the generator": (status == Status.REFUSED).sum(),
+        "failed": (status == Status.ERROR).sum(),
+        "not asked for yet": status.null_count(),
+    }
+    missing = sum(counts.values())
+    if not missing:
+        return f"None of {outcomes.height:,} is missing."
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
+    return f"{missing:,} of {outcomes.height:,} are missing: {reasons}."
+
+
+def _raw_data(provenance: Provenance) -> str:
+    if provenance.outcomes["prompt"].null_count():
+        return (
+            "Pictures that existed, and what was made of them. Whom these show, and who agreed to it, is not recorded "
+            "here: whoever gave them is to say."
+        )
+    return "None: no picture of a real person was given to the generator by FaceValue."
+
+
+def _sensitive(provenance: Provenance) -> Iterator[str]:
+    """What factors say about people."""
+    for group in provenance.groups:
+        yield f"{_words(group).capitalize()}, as asked for and as it may be perceived."
+    if provenance.outcomes["prompt"].null_count():
+        yield "Pictures that existed may show real people."
+    elif not provenance.drawings:
+        yield "Nobody in them is meant to exist; a generator may show somebody who resembles a real person."
+
+
+def _activities(provenance: Provenance) -> Iterator[dict[str, Any]]:
+    """The steps by which pictures came to be, each with the software that took it."""
+    times = {
+        "prov:startedAtTime": provenance.began and provenance.began.isoformat(timespec="seconds"),
+        "prov:endedAtTime": provenance.ended and provenance.ended.isoformat(timespec="seconds"),
+    }
+    steps = (("Pictures from texts", provenance.generator), ("Pictures edited from others", provenance.editor))
+    for label, software in steps:
+        if software is not None:
+            agent = {"@type": "prov:SoftwareAgent", "prov:label": software}
+            stated_times = {key: value for key, value in times.items() if value}
+            yield {"@type": "prov:Activity", "prov:label": label, "prov:wasAssociatedWith": agent, **stated_times}
+
+
+def _composition(pictures: pl.DataFrame, factors: Sequence[str]) -> Iterator[str]:
+    """Who and what is shown how often, a sentence for each factor."""
+    for factor in factors:
+        if factor not in pictures.columns:
+            continue
+        counts = pictures[factor].value_counts().sort("count", factor, descending=[True, False], nulls_last=True)
+        levels = [f"{'not stated' if level is None else level} {count:,}" for level, count in counts.rows()]
+        if len(levels) == pictures.height > 1:
+            continue  # names each picture
+        yield f"Pictures by {_words(factor)}: {_some(levels)}."
+
+
+def _losses(provenance: Provenance) -> Iterator[str]:
+    """Refusals and failures by group: who is missing decides what a set can say of whom."""
+    for status, verb in ((Status.REFUSED, "Refused"), (Status.ERROR, "Failed")):
+        losses = provenance.outcomes.with_columns(lost=pl.col("status") == status)
+        if not losses["lost"].any():
+            continue
+        for group in provenance.groups:
+            shares = group_shares(losses, "lost", [group], provenance.unit).sort(
+                "share", group, descending=[True, False]
+            )
+            levels = [_share(row) for row in shares.select(group, "share", "low", "high", "n").iter_rows()]
+            yield f"{verb} by {_words(group)}: {_some(levels)} (95% intervals over units: {_words(provenance.unit)})."
+    if not provenance.drawings:
+        yield _EDITORS
+
+
+def _share(row: tuple[Any, ...]) -> str:
+    level, share, low, high, n = row
+    interval = "no interval" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+    return f"{'not stated' if level is None else level} {100 * share:.1f}% ({interval}) of {n:,}"
+
+
+def _some(levels: Sequence[str]) -> str:
+    """Levels in a row, and how many there are besides where they are many."""
+    if len(levels) <= MOST_LEVELS:
+        return ", ".join(levels)
+    return f"{', '.join(levels[:MOST_LEVELS])}, and {len(levels) - MOST_LEVELS:,} more levels"
+
+
+def _count(number: int, noun: str) -> str:
+    """A number of things, in words."""
+    plural = {"identity": "identities"}.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def _words(column: str) -> str:
+    return column.replace("_", " ")
