@@ -19,7 +19,7 @@ ORDER = (
     {"arguments"},
     {"design"},
     {"hashing"},
-    {"prompts", "stimuli"},
+    {"prompts", "stimuli", "servers"},
     {"models"},
     {"generators", "inspection"},
     {"store"},

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import ModelError
-from facevalue.models._http import Waits
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
+from facevalue.servers.server import Waits
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Misbehaving, fine
 

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from facevalue.models._budget import Budget
-from facevalue.models._http import Waits
+from facevalue.servers.budget import Budget
+from facevalue.servers.server import Waits
 
 
 def test_a_part_of_a_budget_is_spent_at_that_part_of_the_rate() -> None:

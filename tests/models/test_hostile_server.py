@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import ModelError
-from facevalue.models._connections import MAX_BODY
-from facevalue.models._http import Failure, Server, Waits
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
 from facevalue.models.registry import load
+from facevalue.servers.connections import MAX_BODY
+from facevalue.servers.server import Failure, Server, Waits
 from facevalue.types import Image, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.raw_server import Behaviour, Line, RawServer, answer
 
@@ -237,7 +237,7 @@ def test_a_reply_that_was_packed_once_is_read(encoding: str) -> None:
 MEMORY = """
 import asyncio, re, sys
 from pathlib import Path
-from facevalue.models._http import Failure, Server
+from facevalue.servers.server import Failure, Server
 def mib(name): return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 async def run(url):
     server = Server(url, "NO_KEY", 10)

@@ -7,9 +7,9 @@ import pytest
 from facevalue.annotations.loading import load_scorer
 from facevalue.annotations.model_scorers import CATEGORIES
 from facevalue.errors import ModelError
-from facevalue.models._http import Waits
 from facevalue.models.base import ModelOptions
 from facevalue.models.moderations import Moderated, Moderations
+from facevalue.servers.server import Waits
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving
 
 FAST = Waits(first=0.001, longest=0.01)

@@ -17,11 +17,11 @@ import pytest
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import model_hash
 from facevalue.models import load
-from facevalue.models._budget import Budget
-from facevalue.models._connections import MAX_BODY
-from facevalue.models._http import MAX_ERROR, Waits, retry_after
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
+from facevalue.servers.budget import Budget
+from facevalue.servers.connections import MAX_BODY
+from facevalue.servers.server import MAX_ERROR, Waits, retry_after
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving, fine
 
@@ -478,18 +478,18 @@ def test_requests_to_this_machine_go_past_a_proxy(
 def test_a_proxy_of_an_unknown_kind_and_missing_certificates_are_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from facevalue.models import _http
+    from facevalue.servers import server as http_server
 
     monkeypatch.delenv("NO_PROXY")
     monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
     with pytest.raises(ModelError, match="ALL_PROXY"):
-        _http.Server("https://models.invalid/v1", "", 5).connections()
+        http_server.Server("https://models.invalid/v1", "", 5).connections()
     monkeypatch.setenv("ALL_PROXY", "")
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/ca.pem")
-    _http._tls.cache_clear()
+    http_server._tls.cache_clear()
     with pytest.raises(ModelError, match="SSL_CERT_FILE"):
-        _http.Server("https://models.invalid/v1", "", 5).connections()
-    _http._tls.cache_clear()
+        http_server.Server("https://models.invalid/v1", "", 5).connections()
+    http_server._tls.cache_clear()
 
 
 @pytest.mark.parametrize("cut", [4096, 4096 - len(KEY) + 1, 4 * 300 - 3])

@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from facevalue.errors import ModelError
-from facevalue.models import _chat, _http
-from facevalue.models._http import Server, Waits
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
+from facevalue.servers import payload
+from facevalue.servers import server as http_server
+from facevalue.servers.server import Server, Waits
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
 from tests.models.misbehaving import Exchange, Misbehaving, fine
 from tests.models.raw_server import Line, RawServer
@@ -168,9 +169,9 @@ def encrypted(server: Misbehaving, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     context.load_cert_chain(certificate, private)
     assert server._server is not None
     server._server.socket = context.wrap_socket(server._server.socket, server_side=True, do_handshake_on_connect=False)
-    _http._tls.cache_clear()
+    http_server._tls.cache_clear()
     yield certificate
-    _http._tls.cache_clear()
+    http_server._tls.cache_clear()
 
 
 class Proxy:
@@ -264,7 +265,7 @@ def test_a_server_whose_certificate_is_not_trusted_gets_nothing(
     for trusted in (None, str(encrypted)):  # known to nobody, and known under another name
         if trusted:
             monkeypatch.setenv("SSL_CERT_FILE", trusted)
-        _http._tls.cache_clear()
+        http_server._tls.cache_clear()
         with pytest.raises(ModelError, match="CERTIFICATE_VERIFY_FAILED"):
             statuses(make(f"https://127.0.0.1:{server.port}/v1#m", retries=0), [ask(0)])
     assert server.asked == []
@@ -279,7 +280,7 @@ def test_a_picture_is_encoded_once_for_all_its_questions(server: Misbehaving, mo
             large.append(len(text))
         return text
 
-    monkeypatch.setattr(_chat, "json", SimpleNamespace(dumps=dumps))
+    monkeypatch.setattr(payload, "json", SimpleNamespace(dumps=dumps))
     server.script = [lambda exchange: exchange.error(503, "busy")] * 3
     pictures = [bytes(20_000), bytes(20_001)]
     requests = (ask(trial, pictures[trial // 15]) for trial in range(30))

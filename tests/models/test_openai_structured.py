@@ -11,11 +11,11 @@ import pytest
 
 from facevalue.errors import ModelError, RunError
 from facevalue.hashing import conditions_hash
-from facevalue.models._http import Waits
 from facevalue.models._structured import JSON_TOKENS, Way
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
 from facevalue.runs import run
+from facevalue.servers.server import Waits
 from facevalue.store import scan_responses
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Json, Misbehaving

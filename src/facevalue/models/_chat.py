@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import PIL.Image
 from facevalue.models._spelling import Position
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import read_positions
+from facevalue.servers.payload import as_json, count, unknown_parameter, writable
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
@@ -27,22 +27,12 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 
 CUT_THINKING = "Cut off at the token limit before the model had ended thinking."
 
-_MOST_TOKENS = 2**32 - 1
-"""More tokens than this are counted by nobody: such a number says that the reply is not to be trusted."""
-
 SEED_BITS = 0x7FFF_FFFF
 """Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
 
 _DRAWING = ("temperature", "top_p")
 OPTIONAL = (*_DRAWING, "seed", "chat_template_kwargs")
 """Parameters that some servers refuse whatever their value."""
-_UNKNOWN = re.compile(
-    r"(unsupported|unknown|unrecognized|unexpected|invalid) (request )?(parameter|argument|field|keyword)"
-    r"|not supported|not permitted|not allowed|extra input",
-    re.IGNORECASE,
-)
-"""How servers say that they don't know a parameter, as opposed to its value."""
-
 Part = dict[str, object]
 
 _PLACE: Part = {"picture": 0}
@@ -86,12 +76,9 @@ class Dialect:
             fewer = [int(n) for n in re.findall(r"(?<![\w./-])\d{1,2}(?![\w/-]|\.\d)", body)]
             fewer = [n for n in fewer if 0 < n < self.top_logprobs]
             return replace(self, top_logprobs=max(fewer)) if fewer else None
-        if _UNKNOWN.search(complaint):
-            for name in OPTIONAL:
-                if name in self.left_out or (greedy and name in _DRAWING) or not re.search(rf"\b{name}\b", complaint):
-                    continue
-                return replace(self, left_out=(*self.left_out, name))
-        return None
+        droppable = [name for name in OPTIONAL if name not in self.left_out and not (greedy and name in _DRAWING)]
+        name = unknown_parameter(complaint, droppable)
+        return replace(self, left_out=(*self.left_out, name)) if name else None
 
 
 def image_parts(images: Sequence[Image]) -> list[Part]:
@@ -115,11 +102,6 @@ def white_squares(count: int) -> list[Image]:
     file = io.BytesIO()
     PIL.Image.new("RGB", (32, 32), "white").save(file, "PNG")
     return [Image(file.getvalue(), "image/png")] * count
-
-
-def as_json(value: object) -> bytes:
-    """Return a value as JSON without blanks."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def conversation(images: Sequence[Part], question: Question) -> list[dict[str, object]]:
@@ -213,7 +195,7 @@ def read(payload: Mapping[str, object]) -> ServerReply:
     ended = (finish or "stop").lower()
     if ended not in _WHOLE | _CUT | _WITHHELD:
         raise ValueError(f"the reply was broken off (finish_reason {ended[:40]!r})")
-    text, refusal = _writable(text), _writable(refusal)
+    text, refusal = writable(text), writable(refusal)
     status, note = Status.OK, None
     if refusal or ended in _WITHHELD:
         status = Status.REFUSED
@@ -236,8 +218,8 @@ def read(payload: Mapping[str, object]) -> ServerReply:
         status,
         text,
         read_positions(choice.get("logprobs")),
-        _count(counts.get("prompt_tokens")),
-        _count(counts.get("completion_tokens")),
+        count(counts.get("prompt_tokens")),
+        count(counts.get("completion_tokens")),
         note,
         served_by,
         thought,
@@ -247,22 +229,9 @@ def read(payload: Mapping[str, object]) -> ServerReply:
 
 def _cached(counts: Mapping[str, object]) -> int | None:
     details = counts.get("prompt_tokens_details")
-    return _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return count(details.get("cached_tokens")) if isinstance(details, dict) else None
 
 
 def _thinking_tokens(counts: Mapping[str, object]) -> bool:
     details = counts.get("completion_tokens_details")
-    return isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
-
-
-def _writable(text: str | None) -> str | None:
-    """The text without halves of surrogate pairs, which some servers cut a reply in and no file can hold."""
-    return text if text is None or text.isascii() else text.encode("utf-8", "ignore").decode("utf-8")
-
-
-def _count(value: object) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        return None
-    if value > _MOST_TOKENS:
-        raise ValueError("a count of tokens that no reply can have")
-    return value
+    return isinstance(details, dict) and bool(count(details.get("reasoning_tokens")))

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from facevalue.errors import ModelError
-from facevalue.models._chat import as_json
-from facevalue.models._connections import Connections
-from facevalue.models._http import Failure, Server, Waits
-from facevalue.models._outage import Outage
-from facevalue.models._pool import Pool
-from facevalue.models._target import target_of
 from facevalue.models.base import ModelOptions
-from facevalue.types import Response, Status
+from facevalue.servers.connections import Connections
+from facevalue.servers.outage import Outage
+from facevalue.servers.payload import as_json
+from facevalue.servers.pool import Pool
+from facevalue.servers.server import Failure, Server, Waits
+from facevalue.servers.target import target_of
+from facevalue.types import Status
 
 _LOG = logging.getLogger(__name__)
 _PATH = "/moderations"
@@ -75,9 +75,7 @@ class Moderations:
                     continue
                 moderated = Moderated(at, {}, failure.text)
             self._reached = True
-            self._outage.weigh(
-                Response(at, 0, Status.ERROR if moderated.why else Status.OK, error=moderated.why or None)
-            )
+            self._outage.weigh(Status.ERROR if moderated.why else Status.OK, moderated.why)
             return moderated
 
     def _check(self, failure: Failure) -> None:

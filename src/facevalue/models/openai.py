@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
-from facevalue.models._budget import Budget
 from facevalue.models._chat import CUT_THINKING, Dialect, ServerReply, body, encoded, read, white_squares
-from facevalue.models._connections import Connections
 from facevalue.models._fallback import exact, instead, response_of
-from facevalue.models._http import Failure, Server, Waits
-from facevalue.models._outage import Outage
-from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
-from facevalue.models._target import target_of
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
+from facevalue.servers.budget import Budget
+from facevalue.servers.connections import Connections
+from facevalue.servers.outage import Outage
+from facevalue.servers.pool import Pool
+from facevalue.servers.server import Failure, Server, Waits
+from facevalue.servers.target import target_of
 from facevalue.thinking import THOUGHT, after_thinking
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -192,7 +192,7 @@ class OpenAIModel:
                 if not self._worked:
                     await self._explain(connections, failure)
                 response = Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
-        self._outage.weigh(response)
+        self._outage.weigh(response.status, response.error)
         return response
 
     async def _respond(self, connections: Connections, prepared: "_Prepared") -> Response:

@@ -11,12 +11,12 @@ from typing import Any
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.models._chat import SEED_BITS, Part, ServerReply, conversation, image_parts, white_squares
 from facevalue.models._fallback import exact, instead, response_of
-from facevalue.models._outage import Outage
 from facevalue.models._spelling import Position
 from facevalue.models._structured import wanted
 from facevalue.models._toplogprobs import log_probability
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached import CachedTokens
+from facevalue.servers.outage import Outage
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 
 _BATCH = 256
@@ -102,7 +102,7 @@ class VLLMModel:
         source = iter(requests)
         while batch := list(islice(source, _BATCH)):
             for response in self._answer(batch):
-                self._outage.weigh(response)
+                self._outage.weigh(response.status, response.error)
                 yield response
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """Budgets of requests and tokens a minute, spent evenly."""
 
-from facevalue.models._http import Waits
+from facevalue.servers.server import Waits
 
 _FIRST_GUESS = 1000.0
 """Tokens that a request is taken to cost until a server has said what one costs."""

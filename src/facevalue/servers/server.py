@@ -15,9 +15,9 @@ from functools import cache
 import certifi
 
 from facevalue.errors import ModelError
-from facevalue.models._connections import BrokenReplyError, Connections, RawReply, UnreachableError
 from facevalue.printable import printable
 from facevalue.redaction import without_key
+from facevalue.servers.connections import JSON, MAX_BODY, BrokenReplyError, Connections, RawReply, UnreachableError
 
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""
@@ -87,21 +87,22 @@ class Server:
 
     `url`: base address without a slash at its end, without user, password or query. `variable`: the environment
     variable that holds the key, sent as a bearer token if not empty; it appears in no text that leaves this class.
-    `timeout`: seconds until a request counts as hung, from connecting to the last byte.
+    `timeout`: seconds until a request counts as hung, from connecting to the last byte. `largest`: bytes of a reply,
+    unpacked, beyond which it is refused while it arrives.
     """
 
-    def __init__(self, url: str, variable: str, timeout: float) -> None:
+    def __init__(self, url: str, variable: str, timeout: float, largest: int = MAX_BODY) -> None:
         self.url = url
         self._variable = variable
         self._key = os.environ.get(variable, "").strip()
-        self._timeout = timeout
+        self._timeout, self._largest = timeout, largest
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
 
-    def __reduce__(self) -> tuple[Callable[..., "Server"], tuple[str, str, float]]:
+    def __reduce__(self) -> tuple[Callable[..., "Server"], tuple[str, str, float, int]]:
         """Keep the key out of what is pickled: it is read again from the environment."""
-        return Server, (self.url, self._variable, self._timeout)
+        return Server, (self.url, self._variable, self._timeout, self._largest)
 
     def connections(self) -> AbstractAsyncContextManager[Connections]:
         """Return how to connect; TLS is verified, proxies are taken from the environment.
@@ -112,17 +113,19 @@ class Server:
         if self._key:
             headers.append(("Authorization", f"Bearer {self._key}"))
         try:
-            return nullcontext(Connections(self.url, headers, _tls()))
+            return nullcontext(Connections(self.url, headers, _tls(), self._largest))
         except (OSError, ValueError) as error:
             raise ModelError(
                 "The certificates or the proxy named in the environment (SSL_CERT_FILE, SSL_CERT_DIR, ALL_PROXY, "
                 f"HTTPS_PROXY, HTTP_PROXY) cannot be used: {self.clean(str(error) or type(error).__name__)}"
             ) from None
 
-    async def call(self, connections: Connections, path: str, body: bytes | None = None) -> Mapping[str, object]:
-        """Send one request, POST if it has a body (JSON), and return the decoded JSON object."""
+    async def call(
+        self, connections: Connections, path: str, body: bytes | None = None, media_type: str = JSON
+    ) -> Mapping[str, object]:
+        """Send one request, POST if it has a body (JSON, or what `media_type` says); return the decoded JSON object."""
         try:
-            reply = await connections.ask("GET" if body is None else "POST", path, body, self._timeout)
+            reply = await connections.ask("GET" if body is None else "POST", path, body, self._timeout, media_type)
         except TimeoutError:
             raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
         except UnreachableError as error:
@@ -193,8 +196,19 @@ def _error_of(raw: bytearray) -> tuple[str, str | None]:
     if isinstance(error, dict):
         code = error.get("code")
         error = next((error[k] for k in ("message", "detail", "error") if error.get(k)), error)
+    if isinstance(error, list) and (complaints := [text for entry in error if (text := _complaint(entry))]):
+        return "; ".join(complaints), code if isinstance(code, str) else None
     text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     return text, code if isinstance(code, str) else None
+
+
+def _complaint(entry: object) -> str:
+    """What a server that checks each field (FastAPI) says of one: "num_inference_steps: Input should be ..."."""
+    if not isinstance(entry, dict) or not isinstance(text := entry.get("msg"), str):
+        return ""
+    place = entry.get("loc")
+    names = [str(name) for name in place if name != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(names)}: {text}" if names else text
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -19,9 +19,9 @@ import h11
 from facevalue.addresses import proxy_before, split_address
 
 MAX_BODY = 8 * 2**20
-"""Bytes of a reply, unpacked, beyond which it is refused while it arrives."""
-_MAX_WIRE = 2 * MAX_BODY
-"""Bytes of a reply as sent: with heads, sizes of chunks and all else."""
+"""Bytes of a reply, unpacked, beyond which it is refused while it arrives, where no other bound is named."""
+_WIRE = 2
+"""So many times as much may be sent in all: with heads, sizes of chunks and all else."""
 _MAX_HEAD = 2**16
 _MAX_HEADERS = 200
 _MAX_INTERIM = 16
@@ -33,7 +33,7 @@ _LINGER = 0.25
 _COOKIE = re.compile(r"[\w!#$%&'*+.^`|~-]{1,200}=[!#-+\--:<-\[\]-~]+", re.ASCII)
 _PORTS = {"http": 80, "https": 443}
 
-_TOO_LARGE = f"The reply is larger than {MAX_BODY // 2**20} MiB."
+JSON = "application/json"
 
 Headers = Sequence[tuple[str, str]]
 
@@ -57,7 +57,8 @@ class RawReply(NamedTuple):
 class Connections:
     """How a server is reached: over which proxy, with which certificates, headers and cookies.
 
-    `url`: base address. `headers`: sent with each request. `tls`: verifies the server, and a proxy.
+    `url`: base address. `headers`: sent with each request. `tls`: verifies the server, and a proxy. `largest`: bytes of
+    a reply, unpacked, beyond which it is refused while it arrives.
 
     Raises
     ------
@@ -65,9 +66,10 @@ class Connections:
         The environment names a proxy that cannot be used: why.
     """
 
-    def __init__(self, url: str, headers: Headers, tls: ssl.SSLContext) -> None:
+    def __init__(self, url: str, headers: Headers, tls: ssl.SSLContext, largest: int = MAX_BODY) -> None:
         self._url = urlsplit(url)
         self._tls = tls
+        self._largest = largest
         self._cookies: dict[str, str] = {}  # by a cookie some balancers keep a client at one server and its cache
         self._proxy: SplitResult | None = None
         self._secret, self._is_socks = "", False
@@ -83,8 +85,10 @@ class Connections:
         if self._is_forwarded:
             self._headers += self._to_proxy()
 
-    async def ask(self, method: str, path: str, body: bytes | None, timeout: float) -> RawReply:
+    async def ask(self, method: str, path: str, body: bytes | None, timeout: float, media_type: str = JSON) -> RawReply:
         """Send one request and return its reply; both take at most so many seconds, else `TimeoutError`.
+
+        `media_type`: what the body is.
 
         Raises
         ------
@@ -93,11 +97,11 @@ class Connections:
         BrokenReplyError
             The reply breaks off, is too large, packed in a strange way, or not the only one.
         """
-        exchange = _Exchange()
+        exchange = _Exchange(self._largest)
         try:
             async with asyncio.timeout(timeout):
                 await self._connect(exchange)
-                reply = await exchange.reply(self._request(method, path, body), body or b"")
+                reply = await exchange.reply(self._request(method, path, body, media_type), body or b"")
             if await exchange.has_surplus():
                 raise BrokenReplyError("More than one reply came to one request.")
         finally:
@@ -105,10 +109,10 @@ class Connections:
         self._keep_cookies(reply.headers.get("set-cookie", ""))
         return reply
 
-    def _request(self, method: str, path: str, body: bytes | None) -> h11.Request:
+    def _request(self, method: str, path: str, body: bytes | None, media_type: str) -> h11.Request:
         headers = list(self._headers)
         if body is not None:
-            headers += [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+            headers += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
         if self._cookies:
             headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in self._cookies.items())))
         target = self._url.path + path
@@ -159,9 +163,13 @@ def _as_broken() -> Iterator[None]:
 
 
 class _Exchange:
-    """One connection and what is sent and received over it."""
+    """One connection and what is sent and received over it.
 
-    def __init__(self) -> None:
+    `largest`: most bytes of a reply, unpacked.
+    """
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._writer: asyncio.StreamWriter | None = None
         self._wire = 0
@@ -256,8 +264,8 @@ class _Exchange:
     async def _receive(self) -> bytes:
         data = await self._reader.read(_PIECE)
         self._wire += len(data)
-        if self._wire > _MAX_WIRE:
-            raise BrokenReplyError(_TOO_LARGE)
+        if self._wire > _WIRE * self._largest:
+            raise _too_large(self._largest)
         self._parser.receive_data(data)
         return data
 
@@ -279,9 +287,9 @@ class _Exchange:
             raise BrokenReplyError(f"The reply has more than {_MAX_HEADERS} headers.")
         if "content-length" in headers and "transfer-encoding" in headers:
             raise BrokenReplyError("The reply gives its length in two ways.")
-        if int(headers.get("content-length", 0)) > MAX_BODY:
-            raise BrokenReplyError(_TOO_LARGE)
-        body = _Body(headers.get("content-encoding", ""))
+        if int(headers.get("content-length", 0)) > self._largest:
+            raise _too_large(self._largest)
+        body = _Body(headers.get("content-encoding", ""), self._largest)
         while not isinstance(event := self._parser.next_event(), h11.EndOfMessage):
             if event is h11.NEED_DATA:
                 await self._receive()
@@ -290,6 +298,10 @@ class _Exchange:
             else:
                 raise BrokenReplyError("The connection broke: it was closed within the reply.")
         return body.whole()
+
+
+def _too_large(largest: int) -> BrokenReplyError:
+    return BrokenReplyError(f"The reply is larger than {largest // 2**20} MiB.")
 
 
 def _by_name(head: h11.Response) -> dict[str, str]:
@@ -301,12 +313,14 @@ def _by_name(head: h11.Response) -> dict[str, str]:
 
 
 class _Body:
-    """A body that is unpacked while it arrives, never beyond `MAX_BODY`.
+    """A body that is unpacked while it arrives, never beyond a bound.
 
     `encoding`: its `Content-Encoding`. None is asked for; gzip and deflate are understood as some proxies pack anyway.
+    `largest`: the bound, in bytes.
     """
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, largest: int) -> None:
+        self._largest = largest
         packed = [coding for coding in re.split(r"[,\s]+", encoding.lower()) if coding not in ("", "identity")]
         if packed and (len(packed) > 1 or packed[0] not in ("gzip", "x-gzip", "deflate")):
             raise BrokenReplyError(f"The reply is packed, which was not asked for: {', '.join(packed)}.")
@@ -334,5 +348,5 @@ class _Body:
 
     def _put(self, data: bytes) -> None:
         self._data += data
-        if len(self._data) > MAX_BODY:
-            raise BrokenReplyError(_TOO_LARGE)
+        if len(self._data) > self._largest:
+            raise _too_large(self._largest)

@@ -1,0 +1,1 @@
+"""Servers on the web: addresses and keys, connections with everything bounded, retries, budgets, outages."""
