@@ -124,6 +124,15 @@ class Misbehaving:
         """What it was sent."""
         return [exchange.body for exchange in self.asked]
 
+    def parsed(self, headers: Mapping[str, str], body: bytes) -> Json:
+        """Read the body of a request."""
+        value: Json = json.loads(body)
+        return value
+
+    def get(self, exchange: Exchange) -> None:
+        """Answer a request without a body: with the models."""
+        exchange.json(200, self.models)
+
     def handle(self, handler: BaseHTTPRequestHandler, body: Json) -> None:
         """Do the next thing."""
         exchange = Exchange(handler, body, self._released)
@@ -196,12 +205,12 @@ class Misbehaving:
                 super().finish()
 
             def do_GET(self) -> None:
-                Exchange(self, {}, state._released).json(200, state.models)
+                state.get(Exchange(self, {}, state._released))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 try:
-                    state.handle(self, json.loads(body))
+                    state.handle(self, state.parsed({k.lower(): v for k, v in self.headers.items()}, body))
                 except OSError:
                     self.close_connection = True
 

@@ -44,7 +44,7 @@ class Moderations:
     def __init__(self, spec: str, options: ModelOptions, *, waits: Waits | None = None) -> None:
         served = spec.startswith(("http://", "https://"))
         target = target_of(spec if served else f"openai/{spec or MODEL}")
-        self.model, self.url, self._variable = target.model, target.url, target.variable
+        self.model, self.url = target.model, target.url
         self._options, self._waits = options, waits or Waits()
         self._server = Server(target.url, target.variable, options.timeout)
         self._reached = False
@@ -80,8 +80,7 @@ class Moderations:
 
     def _check(self, failure: Failure) -> None:
         """Raise `ModelError` for what holds for all requests."""
-        if failure.status in (401, 403):
-            raise ModelError(f"{self.url} refuses the key in {self._variable}, or the lack of one. {failure.text}")
+        self._server.check_key(failure)
         if failure.status == 404:
             raise ModelError(f"{self.url} offers no {self.model!r} at {_PATH}. {failure.text}")
         if not self._reached or failure.code == "insufficient_quota":

@@ -66,7 +66,7 @@ class OpenAIModel:
         if min(options.max_tokens or 1, options.reasoning_tokens or 1) < 1:
             raise ModelError("Limits of tokens are whole numbers from 1.")
         target = target_of(spec)
-        self._model, self._variable = target.model, target.variable
+        self._model = target.model
         self._server = Server(target.url, target.variable, options.timeout)
         self._budget = Budget(options.rpm, options.tpm, self._waits)
         self._dialect = Dialect()
@@ -291,18 +291,10 @@ class OpenAIModel:
 
     async def _explain(self, connections: Connections, failure: Failure) -> None:
         """Raise `ModelError` if a first request was refused for a reason that holds for all."""
-        if failure.status in (401, 403):
-            raise ModelError(
-                f"{self._server.url} refuses the key in {self._variable}, or the lack of one. {failure.text}"
-            )
+        self._server.check_key(failure)
         if failure.status != 404:
             return
-        try:
-            listed = (await self._server.call(connections, "/models")).get("data")
-        except Failure:
-            listed = None
-        ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-        names = [self._server.clean(name)[:80] for name in ids if isinstance(name, str)]
+        names = await self._server.models(connections)
         if names and self._model not in names:
             raise ModelError(str(UnknownNameError(f"model at {self._server.url}:", self._model, names)))
         raise ModelError(

@@ -123,7 +123,19 @@ class Server:
     async def call(
         self, connections: Connections, path: str, body: bytes | None = None, media_type: str = JSON
     ) -> Mapping[str, object]:
-        """Send one request, POST if it has a body (JSON, or what `media_type` says); return the decoded JSON object."""
+        """Send one request and return the decoded JSON object (`fetch`, `decoded`)."""
+        return self.decoded(await self.fetch(connections, path, body, media_type))
+
+    async def fetch(
+        self, connections: Connections, path: str, body: bytes | None = None, media_type: str = JSON
+    ) -> bytearray:
+        """Send one request, POST if it has a body (JSON, or what `media_type` says); return the body of its reply.
+
+        Raises
+        ------
+        Failure
+            There is none, or one with another status than success.
+        """
         try:
             reply = await connections.ask("GET" if body is None else "POST", path, body, self._timeout, media_type)
         except TimeoutError:
@@ -134,8 +146,25 @@ class Server:
         except BrokenReplyError as error:
             raise Failure(self.clean(str(error)), transient=True) from None
         if 200 <= reply.status < 300:
-            return self._decode(reply.body)
+            return reply.body
         raise self._failure(reply)
+
+    async def models(self, connections: Connections, prefix: str = "") -> list[str]:
+        """Return the names of the models that the server lists; none if it lists none.
+
+        `prefix`: of the path, where the base address is not that of the API.
+        """
+        try:
+            entries = (await self.call(connections, f"{prefix}/models")).get("data")
+        except Failure:
+            return []
+        ids = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        return [self.clean(name)[:80] for name in ids if isinstance(name, str)]
+
+    def check_key(self, failure: Failure) -> None:
+        """Raise `ModelError` if a request failed for want of a key that the server takes."""
+        if failure.status in (401, 403):
+            raise ModelError(f"{self.url} refuses the key in {self._variable}, or the lack of one. {failure.text}")
 
     def clean(self, text: str) -> str:
         """Take the key out of a text, then control characters, and clip it to `MAX_ERROR` characters.
@@ -146,7 +175,8 @@ class Server:
         text = printable(without_key(" ".join(words), self._key))
         return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
 
-    def _decode(self, raw: bytearray) -> Mapping[str, object]:
+    def decoded(self, raw: bytearray) -> Mapping[str, object]:
+        """Return the JSON object that a reply is; a `Failure` if it is none."""
         try:
             value = _parsed(raw)
         except (ValueError, RecursionError):
