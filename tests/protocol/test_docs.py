@@ -32,6 +32,10 @@ def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
         (read.folder / path).touch()
     hats = zip(PICTURES, ("none", "cap", "bow"), strict=False)
     (read.folder / "pairs.csv").write_text("path,set,hat\n" + "\n".join(f"{path},1,{hat}" for path, hat in hats))
+    edits = zip(PICTURES, ("", PICTURES[0], PICTURES[0]), ("", "no change", "cap"), strict=False)
+    (read.folder / "edits.csv").write_text(
+        "path,source,cue,identity\n" + "\n".join(f"{path},{source},{cue},1" for path, source, cue in edits)
+    )
     study = studies.protocol(str(read.folder / "page.toml")).study()
     assert study.design.size > 0
 

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
     from facevalue.protocol.charts import Strips
     from facevalue.protocol.data_sets import DataSet
+    from facevalue.protocol.edited_pictures import Edits
     from facevalue.protocol.examples import Wanted
     from facevalue.protocol.expected_precision import Precision, Spread
     from facevalue.protocol.look import Of
+    from facevalue.protocol.measured import Measurements
     from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.outside_scores import Outside, ScoredText
@@ -47,9 +49,11 @@ _PARTS = {
     "blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
     "charts": ("Strips",),
     "data_sets": ("DataSet",),
+    "edited_pictures": ("Edits",),
     "examples": ("Wanted",),
     "expected_precision": ("Precision", "Spread"),
     "look": ("Of",),
+    "measured": ("Measurements",),
     "named_lists": ("NamedList",),
     "offers": ("Extras",),
     "outside_scores": ("Outside", "ScoredText", "Sorting"),
@@ -89,6 +93,7 @@ __all__ = [
     "DrawnSets",
     "Draws",
     "Each",
+    "Edits",
     "Estimated",
     "Extras",
     "Field",
@@ -98,6 +103,7 @@ __all__ = [
     "Folder",
     "LeftOut",
     "Listed",
+    "Measurements",
     "NamedList",
     "Notes",
     "Numbers",

@@ -23,7 +23,6 @@ from facevalue.protocol.aggregate import Axes
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.bare_bases import NO_PICTURE
 from facevalue.protocol.compared_takes import compared_takes
-from facevalue.protocol.data_sets import DataSet
 from facevalue.protocol.definitions import margins, measure_name
 from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.planned_take import precision
@@ -31,7 +30,7 @@ from facevalue.protocol.row_questions import check_rows, texts_of_rows
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import OTHER_PATH
 from facevalue.protocol.side_by_side import Pairs
-from facevalue.protocol.stimuli import Rows
+from facevalue.protocol.stimuli import Listed, Rows
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.takes import CONTRAST, DIMENSION, UNSIGNED, Breakdown
 from facevalue.protocol.tasks import TASK, Task, Tasks, allotted, task_scores
@@ -74,7 +73,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
         tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], takes[name], sides))
-    left_out = stimuli.left_out(options) if isinstance(stimuli, DataSet) and manifest is None else ()
+    left_out = stimuli.left_out(options) if isinstance(stimuli, Listed) and manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)

@@ -1,16 +1,19 @@
 """Pictures of own studies: the table [pictures] of a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from facevalue.errors import UnknownNameError
+from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.data_sets import DataSet, usual
+from facevalue.protocol.edited_pictures import CUE, Edits
 from facevalue.protocol.side_by_side import Pairs
 from facevalue.protocol.stimuli import UNITS, WORKERS, DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.patterns import Levels, PathPattern
 
-KINDS = ("portraits", "sets", "manifest", "folder", "pairs", "data-set", "none")
+KINDS = ("portraits", "sets", "manifest", "folder", "pairs", "edits", "data-set", "none")
+_LISTED: Mapping[str, type[Listed]] = {"pairs": Pairs, "edits": Edits}
 Placed = Callable[[TomlTable, str], str]
 """From a table and its key to the path that stands there, as seen from where the command runs."""
 
@@ -45,13 +48,15 @@ def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
         if kind == "folder":
             return _folder(table, UNITS[unit], of, placed)
         table.known("kind", "unit", "cue", "base", "of", "manifest")
-        stimuli, path = Pairs if kind == "pairs" else Listed, placed(table, "manifest")
+        stimuli, path = _LISTED.get(kind, Listed), placed(table, "manifest")
+        if kind == "edits":
+            cue, base = cue or CUE, base or NULL_EDIT
         with table.at("cue" if cue else "base"):
             return stimuli(UNITS[unit], cue, base, path, of, table.where("manifest"))
 
 
 def _usual_unit(kind: str, pattern: str) -> str:
-    if kind in ("manifest", "none"):
+    if kind in ("manifest", "edits", "none"):
         return "identity"
     return next((unit for unit in ("set", "identity") if f"{{{unit}}}" in pattern), "image") if pattern else "set"
 

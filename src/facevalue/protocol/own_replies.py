@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 
 from facevalue.errors import UnknownNameError
+from facevalue.protocol.measured import Measurements
 from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
 from facevalue.protocol.outside_files import outside_scores
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
@@ -21,7 +22,7 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
     """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
     kinds: dict[str, Callable[[TomlTable, bool], Reply]] = {
         "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
-        "ratings": _ratings, "list": _list, "salary": _salary,
+        "ratings": _ratings, "list": _list, "salary": _salary, "measurements": _measurements,
     }  # fmt: skip
     kind = table.text("kind")
     if kind not in kinds:
@@ -85,14 +86,29 @@ def _salary(table: TomlTable, _slot: bool) -> Reply:
 
 
 def _json(table: TomlTable, _slot: bool) -> Reply:
+    return Fields(_fields(table))
+
+
+def _measurements(table: TomlTable, _slot: bool) -> Reply:
+    fields = _fields(table)
+    for name, field in fields.items():
+        if field.values:
+            raise table.table("fields").error("A measurement is a number, and has no options.", name)
+    return Measurements(fields)
+
+
+def _fields(table: TomlTable) -> dict[str, Field]:
     table.known("kind", "fields")
     fields = table.table("fields")
-    out = {}
+    out: dict[str, Field] = {}
     for name in fields:
         field = fields.table(name)
-        field.known("unit", "low", "high", "options", "favourable", "scores")
+        field.known("unit", "low", "high", "options", "favourable", "scores", "title", "higher", "lower")
+        with field.at("higher" if "higher" in field else "lower"):
+            worded = Field(title=field.text("title", ""), moved=(field.text("higher", ""), field.text("lower", "")))
         if "options" not in field:
-            out[name] = Field(field.text("unit", "1"), field.number("low", -inf), field.number("high", inf))
+            low, high = field.number("low", -inf), field.number("high", inf)
+            out[name] = replace(worded, unit=field.text("unit", "1"), low=low, high=high)
             continue
         favourable = field.text("favourable") if "favourable" in field else field.numbers("scores")
         with field.at("favourable"):
@@ -101,8 +117,8 @@ def _json(table: TomlTable, _slot: bool) -> Reply:
             raise field.error("The options of a field are the same in all items: no column can name one.", "favourable")
         scale = options.scales[0]
         texts = {options.texts[key]: value for key, value in scale.values.items() if value is not None}
-        out[name] = Field(scale.score.unit, scale.score.low, scale.score.high, texts)
-    return Fields(out)
+        out[name] = replace(worded, unit=scale.score.unit, low=scale.score.low, high=scale.score.high, values=texts)
+    return out
 
 
 def _ratings(table: TomlTable, _slot: bool) -> Reply:

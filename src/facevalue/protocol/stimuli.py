@@ -14,6 +14,7 @@ from facevalue.protocol.bases import check_bases
 from facevalue.protocol.sets import APART, Sets
 from facevalue.protocol.settings import Options, Setting, face_counts
 from facevalue.protocol.sources import files, own_manifest
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import (
@@ -255,6 +256,10 @@ class Listed:
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""
         return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """What of the list is not shown."""
+        return ()
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Shows the files as they are, and nothing for a base without a picture."""

@@ -14,6 +14,7 @@ from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
 from facevalue.protocol.outside_scores import TEXT, Outside
 from facevalue.protocol.replies import Reply, Score, whole
+from facevalue.protocol.slots import slots
 from facevalue.types import Option, Status
 
 ORDERINGS = ("1",)
@@ -144,6 +145,11 @@ class Field:
         Of the number, or of the scores.
     values:
         Score by value; empty for a number.
+    title:
+        What it is called for people; "Field NAME" if empty.
+    moved:
+        What is said of a higher and of a lower value, with `{size}` for by how much: "skin {size} lighter". By default
+        the name is "higher" or "lower".
 
     Examples
     --------
@@ -155,6 +161,12 @@ class Field:
     low: float = -inf
     high: float = inf
     values: Mapping[str, float] = field(default_factory=dict)
+    title: str = ""
+    moved: tuple[str, str] = ("", "")
+
+    def __post_init__(self) -> None:
+        if any(self.moved) and not all(slots(form) == ["size"] for form in self.moved):
+            raise DataError("What is said of a higher and of a lower value has {size} in it once, for by how much.")
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,18 @@ class Fields(WrittenReply):
     @property
     def scores(self) -> tuple[Score, ...]:
         """A score per field."""
-        return tuple(Score(name, f"Field {name}", f.unit, f.low, f.high) for name, f in self.fields.items())
+        return tuple(
+            Score(
+                name,
+                f.title or f"Field {name}",
+                f.unit,
+                f.low,
+                f.high,
+                moved=f.moved,
+                quantity=f.title[:1].lower() + f.title[1:],
+            )
+            for name, f in self.fields.items()
+        )
 
     @property
     def told(self) -> Mapping[str, str]:

@@ -37,6 +37,7 @@ DECLARED = {
     "blinded": Extras(),
     "cultural-counterfactuals": Extras(annotate="open replies"),
     "cross-cultural-values": Extras(judge="lists of values"),
+    "editor": Extras(),
 }
 """Those that are files of their own, and what they offer beside."""
 
