@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import ModelSpecError, UnknownNameError
 from facevalue.generators._cielab import to_lab, to_rgb
-from facevalue.generators.base import NULL_EDIT, GeneratedPicture, PictureRequest
+from facevalue.generators.base import NULL_EDIT, GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.planted import Jitter, PlantedEditor
 from facevalue.stimuli.drawn import draw_identities
 from facevalue.stimuli.portraits.compose import svg
@@ -31,7 +31,7 @@ def request(number: int = 1, *, at: int = 0, seed: int = 5, cue: str = "glasses"
 
 
 def edited(spec: str, wanted: PictureRequest, jitter: Jitter = STILL) -> GeneratedPicture:
-    (picture,) = PlantedEditor(spec, jitter).generate([wanted])
+    (picture,) = PlantedEditor(spec, jitter=jitter).generate([wanted])
     return picture
 
 
@@ -123,7 +123,12 @@ def test_a_picture_depends_on_its_request_and_on_nothing_before_it() -> None:
     _, after = PlantedEditor(spec).generate([request(0, at=1), request(seed=9)])
     assert after.image == alone.image
     assert edited(spec, request(seed=10), Jitter()).image != alone.image
-    assert edited(f"{spec}@1", request(seed=9), Jitter()).image != alone.image
+
+
+def test_editors_differ_in_what_is_planted_and_in_nothing_else() -> None:
+    plain = edited("sim/null", request(seed=9), Jitter())
+    assert edited("sim/lighten=0@3", request(seed=9), Jitter()).image == plain.image
+    assert edited("sim/lighten=5", request(seed=9), Jitter()).image != plain.image
 
 
 def test_what_cannot_be_edited_is_an_error_and_no_exception() -> None:
@@ -138,6 +143,13 @@ def test_what_cannot_be_edited_is_an_error_and_no_exception() -> None:
 def test_settings_say_what_is_planted() -> None:
     settings = PlantedEditor("sim/lighten=6:gender+refuse=0.2:age@7").settings()
     assert {"seed": 7, "lighten": 6.0, "lighten_of": "gender", "refuse": 0.2}.items() <= settings.items()
+
+
+def test_options_that_would_be_ignored_are_refused() -> None:
+    assert PlantedEditor("sim/null", GeneratorOptions()).plants == ()
+    for options in (GeneratorOptions(size=(64, 64)), GeneratorOptions(settings={"steps": 3})):
+        with pytest.raises(ModelSpecError, match="keeps the size of a picture and has no settings"):
+            PlantedEditor("sim/null", options)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Simulated editors whose side effects are planted, so that an audit of editors can be checked against the truth.
 
 Whom an effect meets is drawn at random from a seed over the levels of factors: it means nothing about any people. An
-editor works on the pixels of whatever picture it is given. For what it is asked to change stands a dark frame around
-the eyes of FaceValue's portraits; a null edit (`base.NULL_EDIT`) writes the picture again, and nothing else.
+editor works on the pixels of whatever picture it is given. For what it is asked to change stands a dark band across the
+forehead of FaceValue's portraits; a null edit (`base.NULL_EDIT`) writes the picture again, and nothing else.
 """
 
 import io
@@ -17,7 +17,13 @@ import PIL.ImageDraw
 
 from facevalue.errors import DataError, ModelSpecError, UnknownNameError
 from facevalue.generators._cielab import to_lab, to_rgb
-from facevalue.generators.base import NULL_EDIT, GeneratedPicture, GeneratorCapabilities, PictureRequest
+from facevalue.generators.base import (
+    NULL_EDIT,
+    GeneratedPicture,
+    GeneratorCapabilities,
+    GeneratorOptions,
+    PictureRequest,
+)
 from facevalue.stimuli.images import read_header
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.types import Image, Status
@@ -26,14 +32,14 @@ Pixels = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.float64]
 
 LIGHTEN, DRIFT, SHIFT, ZOOM, REFUSE = "lighten", "drift", "shift", "zoom", "refuse"
-_KINDS = {LIGHTEN: (6.0, -60.0, 60.0), DRIFT: (0.015, 0.0, 0.1), SHIFT: (0.05, -0.5, 0.5), ZOOM: (1.1, 0.5, 2.0),
+_KINDS = {LIGHTEN: (6.0, -60.0, 60.0), DRIFT: (0.01, 0.0, 0.1), SHIFT: (0.05, -0.5, 0.5), ZOOM: (1.1, 0.5, 2.0),
           REFUSE: (0.3, 0.0, 1.0)}  # fmt: skip
 """Usual, least and greatest strength of what can be planted."""
 _MET = 0.5  # share of a factor's levels that are drawn to be met
 _PLANT = re.compile(r"([a-z]+)(?:=(-?[0-9.]+))?((?::[A-Za-z_][A-Za-z0-9_]*)*)")
-# Centre of a face and half of its axes, eyes and their frames, as shares of the picture: FaceValue's portraits
+# Centre of a face and half of its axes, and a band across it, as shares of the picture: FaceValue's portraits
 _FACE, _AXES = (0.5, 0.43), (0.2, 0.25)
-_EYES, _FRAME = ((0.435, 0.43), (0.565, 0.43)), (0.055, 0.045)
+_BAND = (0.36, 0.2, 0.64, 0.27)  # left, top, right, bottom
 _AROUND = 1.2  # how far beyond the outline of the face skin is looked for
 _WARM = (10.0, 100.0)  # hues of skin in CIELAB, degrees
 _QUALITY = 95
@@ -107,7 +113,9 @@ class PlantedEditor:
     {}
     """
 
-    def __init__(self, spec: str, jitter: Jitter | None = None) -> None:
+    def __init__(self, spec: str, options: GeneratorOptions | None = None, jitter: Jitter | None = None) -> None:
+        if options is not None and (options.size or options.settings):
+            raise ModelSpecError(f"{spec} keeps the size of a picture and has no settings but those in its name.")
         self.name = spec
         self.jitter = jitter or Jitter()
         plants, _, seed = spec.removeprefix("sim/").partition("@")
@@ -141,7 +149,7 @@ class PlantedEditor:
                 yield GeneratedPicture(request.number, Status.ERROR, error=error)
                 continue
             truth = self.truth(request.factors)
-            draws = Stream(request.seed, f"{self.seed} {self.name} {request.prompt}")
+            draws = Stream(request.seed, request.prompt)
             if draws.unit() < truth.get(REFUSE, 0.0):
                 yield GeneratedPicture(request.number, Status.REFUSED, error="a refusal that is planted")
                 continue
@@ -153,7 +161,7 @@ class PlantedEditor:
             if drift := truth.get(DRIFT, 0.0):
                 pixels = _drifted(pixels, drift, draws)
             if NULL_EDIT not in request.factors.values():
-                pixels = _framed(pixels)
+                pixels = _banded(pixels)
             data = _encoded(self._edited(pixels, truth, draws))
             yield GeneratedPicture(request.number, Status.OK, Image(data, "image/jpeg"), seed=request.seed)
 
@@ -204,14 +212,12 @@ def _encoded(pixels: Pixels) -> bytes:
     return out.getvalue()
 
 
-def _framed(pixels: Pixels) -> Pixels:
-    """A picture with dark frames around the eyes, which stand for whatever was to be changed."""
+def _banded(pixels: Pixels) -> Pixels:
+    """A picture with a dark band, which stands for whatever was to be changed."""
     picture = PIL.Image.fromarray(pixels)
     width, height = picture.size
-    pen = PIL.ImageDraw.Draw(picture)
-    for x, y in _EYES:
-        box = ((x - _FRAME[0]) * width, (y - _FRAME[1]) * height, (x + _FRAME[0]) * width, (y + _FRAME[1]) * height)
-        pen.ellipse(box, outline=(20, 20, 24), width=max(1, width // 64))
+    left, top, right, bottom = _BAND
+    PIL.ImageDraw.Draw(picture).rectangle((left * width, top * height, right * width, bottom * height), (40, 44, 90))
     return np.asarray(picture)
 
 
