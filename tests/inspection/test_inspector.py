@@ -4,8 +4,8 @@ import pytest
 
 from facevalue.answers.rated_scales import parse
 from facevalue.errors import FaceValueError
-from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.expectation import Expectation
+from facevalue.inspection.inspector import Inspector
 from facevalue.models import registry
 from facevalue.stimuli.portraits import Identity
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
@@ -69,6 +69,7 @@ def test_what_is_looked_for_goes_through_a_prompt_and_back() -> None:
         ("inspect/identity=", "names no model: write identity=dlib"),
         ("inspect/objects", "write objects=FOLDER"),
         ("inspect/identity=dlib,identity=dlib", "one model for identity"),
+        ("inspect/peers=a.parquet", "name a model for it too"),
     ],
 )
 def test_a_name_that_is_wrong_gets_one_sentence(spec: str, message: str) -> None:

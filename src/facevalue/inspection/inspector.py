@@ -3,15 +3,17 @@
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from facevalue.errors import DataError
-from facevalue.inspection.aids import Aid, aids_of, load_aids
+from facevalue.inspection.aids import load_aids, places_of
+from facevalue.inspection.edits import Edit
+from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.inspection.skin import changed_skin, skin, skin_region
-from facevalue.inspection.edits import Edit
 from facevalue.inspection.surface import blankness
-from facevalue.inspection.views import PictureView, place_means
-from facevalue.inspection.expectation import Expectation
+from facevalue.inspection.views import Box, PictureView, place_means
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.stimuli.images import content_hash
 from facevalue.stimuli.lookalikes import difference_hash
@@ -21,6 +23,15 @@ VERSION = 1
 """Of how quantities are computed; another one makes other numbers."""
 Numbers = dict[str, float | None]
 _SOURCES = 8  # views of sources that are kept: those of edits that are looked at together
+
+
+@runtime_checkable
+class Facing(Protocol):
+    """An aid that looks for faces."""
+
+    def box(self, view: PictureView) -> Box | None:
+        """Box around the largest face; None where none is seen."""
+        ...
 
 
 class Inspector:
@@ -45,8 +56,8 @@ class Inspector:
 
     def __init__(self, spec: str, options: ModelOptions | None = None) -> None:
         self.name = spec
-        aids = aids_of(spec.partition("/")[2])
-        self._aids: tuple[Aid, ...] = tuple(load_aids(aids, options.device if options else None))
+        self._aids = load_aids(places_of(spec.partition("/")[2]), options.device if options else None)
+        self._identity = next((aid for aid in self._aids if isinstance(aid, Facing)), None)
         self._sources: dict[str, PictureView] = {}
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -102,7 +113,8 @@ class Inspector:
         return view
 
     def _faced(self, view: PictureView) -> PictureView:
-        return view
+        """The picture with the box around its face, where faces are looked for."""
+        return replace(view, face=self._identity.box(view)) if self._identity else view
 
 
 def of_picture(picture: PictureView) -> Numbers:

@@ -184,20 +184,23 @@ QUANTITIES = (
         "Share of places, 32 by 32, whose mean colour lies within 2 (CIE 1976) of the commonest one.",
     ),
     Quantity(
-        "faces", "Faces", "count", 0, 1000, "Faces that the detector of identities sees.", need=Need.IDENTITY,
+        "faces", "Faces", "count", 0, 1000,
+        "Faces that dlib's detector of frontal faces sees, of 80 pixels or more where the picture has 640.",
+        need=Need.IDENTITY,
     ),
     Quantity(
-        "face_size", "Width of the largest face", "% of width", 0, 100, "Of the box around it.", face=True,
+        "face_size", "Size of the largest face", "% of width", 0, 100,
+        "Distance between the middles of its eyes, by the outer and inner corners of both.", face=True,
         need=Need.IDENTITY,
     ),
     Quantity(
         "face_shift", "Shift of the face in the frame", "% of width", 0, 200,
-        "Distance between the middles of the largest face's box here and in the source, as they are.",
+        "Distance of the middle between the eyes of the largest face here from that in the source, as they are.",
         source=True, face=True, need=Need.IDENTITY, same=0.0,
     ),
     Quantity(
         "face_zoom", "Zoom of the face", "%", -100, 1000,
-        "Width of the largest face's box against the source's, less one.",
+        "Distance between the eyes of the largest face against the source's, less one.",
         source=True, face=True, need=Need.IDENTITY, same=0.0,
     ),
     Quantity(

@@ -11,6 +11,7 @@ import PIL.Image
 from facevalue.inspection.colour import Floats, lab
 from facevalue.inspection.surface import sharpness
 from facevalue.models._pictures import picture
+from facevalue.stimuli.images import content_hash
 from facevalue.types import Image
 
 SIDE = 256
@@ -50,18 +51,21 @@ class PictureView:
         Upright and on white, at its full size.
     media_type:
         Of its file.
+    digest:
+        Of its file's content.
     face:
         Box around its largest face, where faces are looked for.
     """
 
     picture: PIL.Image.Image
     media_type: str
+    digest: str = ""
     face: Box | None = None
 
     @classmethod
     def of(cls, image: Image, name: str) -> "PictureView":
         """Decode a file; a `DataError` if that cannot be done."""
-        return cls(picture(image, name), image.media_type)
+        return cls(picture(image, name), image.media_type, content_hash(image.data))
 
     @cached_property
     def shape(self) -> tuple[int, int]:

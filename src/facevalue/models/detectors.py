@@ -17,6 +17,9 @@ class Detector(Protocol):
     ...
     ...     def scores(self, pictures):
     ...         return (0.0 for _ in pictures)
+    ...
+    ...     def persons(self, pictures):
+    ...         return ([] for _ in pictures)
     >>> detector: Detector = Nobody()
     """
 
@@ -27,6 +30,10 @@ class Detector(Protocol):
 
     def scores(self, pictures: Iterable[Image]) -> Iterator[float]:
         """Highest score of a person in each picture, from 0 (nobody) to 1, one after the other."""
+        ...
+
+    def persons(self, pictures: Iterable[Image]) -> Iterator[list[float]]:
+        """Score of each person in each picture, one picture after the other."""
         ...
 
 

@@ -61,6 +61,11 @@ class HFDetector:
 
     def scores(self, pictures: Iterable[Image]) -> Iterator[float]:
         """Highest score among what is detected as a person, 0 where nothing is; one picture after the other."""
+        for persons in self.persons(pictures):
+            yield max(persons, default=0.0)
+
+    def persons(self, pictures: Iterable[Image]) -> Iterator[list[float]]:
+        """Score of each box that is detected as a person; one picture after the other."""
         import torch  # noqa: PLC0415
 
         for picture in pictures:
@@ -71,10 +76,10 @@ class HFDetector:
                 seen, threshold=0.0, target_sizes=[(picture.height, picture.width)]
             )
             pairs = zip(detected["scores"].tolist(), detected["labels"].tolist(), strict=True)
-            score = max((score for score, label in pairs if label in self._person), default=0.0)
-            if not 0 <= score <= 1:
-                raise ModelError(f"{self._name} gives a score of {score}; its weights are damaged.")
-            yield score
+            scores = [score for score, label in pairs if label in self._person]
+            if wrong := next((score for score in scores if not 0 <= score <= 1), None):
+                raise ModelError(f"{self._name} gives a score of {wrong}; its weights are damaged.")
+            yield scores
 
 
 def _check(folder: Path) -> None:

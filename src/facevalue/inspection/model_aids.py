@@ -1,0 +1,198 @@
+"""Aids that are models of transformers in folders on this machine: people, attributes, structure, perceived groups."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import ModelError
+from facevalue.inspection.expectation import Expectation
+from facevalue.inspection.quantities import Need
+from facevalue.inspection.views import PictureView
+from facevalue.models.detectors import load_detector
+from facevalue.stimuli.kept import Kept
+
+if TYPE_CHECKING:
+    from facevalue.models.hf.picture_models import HFPictureClassifier, HFPictureEncoder, HFPictureText
+
+V = TypeVar("V")
+Vector = npt.NDArray[np.float64]
+Settings = Mapping[str, str | int | float | bool]
+Numbers = Mapping[str, float | None]
+SURE = 0.5
+"""Score from which a person counts."""
+WITH, WITHOUT = "a picture of {}", "a picture without {}"
+"""Texts whose agreement with a picture gives the probability of an attribute."""
+SAFE = frozenset({"normal", "safe", "sfw", "neutral", "drawings", "none"})
+"""Labels of classifiers of unsafe pictures that mean that one is safe."""
+_KEPT = 4096
+_NUMBER = re.compile(r"\d{1,3}")
+_OLDEST = 10.0  # years that an open range of ages goes on for
+
+
+class PerPicture(Generic[V]):
+    """What a model says of each picture, asked once for a picture that comes again, as sources do."""
+
+    def __init__(self, ask: Callable[[PictureView], V]) -> None:
+        self._ask = ask
+        self._kept: Kept[str, tuple[V]] = Kept(_KEPT)
+
+    def __call__(self, view: PictureView) -> V:
+        """What it says of a picture."""
+        kept = self._kept.get(view.digest)
+        if kept is None:
+            kept = (self._ask(view),)
+            self._kept.put(view.digest, kept, 1)
+        return kept[0]
+
+
+class ObjectsAid:
+    """Counts people."""
+
+    def __init__(self, folder: Path) -> None:
+        self._detector = load_detector(folder)
+
+    def settings(self) -> Settings:
+        """The detector's name."""
+        return {"objects": self._detector.name}
+
+    def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
+        """How many boxes are surely people."""
+        (scores,) = self._detector.persons([picture.picture])
+        return {"persons": float(sum(score >= SURE for score in scores))}
+
+
+class AgreementAid:
+    """How well a picture agrees with texts, by CLIP or SigLIP."""
+
+    def __init__(self, model: "HFPictureText") -> None:
+        self._model = model
+        self._vector = PerPicture(lambda view: model.vector(view.picture))
+        self._texts: dict[str, Vector | None] = {}
+
+    def settings(self) -> Settings:
+        """The model, and the texts of an attribute."""
+        return {"agreement": self._model.name, "agreement_weights": self._model.digest, "attribute": WITH}
+
+    def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
+        """Agreement with the text, and the probability of the attribute before and after."""
+        numbers: dict[str, float | None] = {}
+        if expectation.text and (text := self._text(expectation.text)) is not None:
+            numbers["text_agreement"] = float(self._vector(picture) @ text)
+        if expectation.attribute:
+            after = self._chance(picture, expectation.attribute)
+            numbers["attribute"] = after
+            if source is not None and after is not None:
+                before = self._chance(source, expectation.attribute)
+                numbers["realised"] = None if before is None else after - before
+        return numbers
+
+    def _chance(self, view: PictureView, attribute: str) -> float | None:
+        texts = [self._text(form.format(attribute)) for form in (WITH, WITHOUT)]
+        agreements = [float(self._vector(view) @ text) for text in texts if text is not None]
+        if len(agreements) < 2:
+            return None
+        return float(1 / (1 + np.exp(self._model.scale * (agreements[1] - agreements[0]))))
+
+    def _text(self, text: str) -> Vector | None:
+        """A text's vector; None where the model would read only a part of it."""
+        if text not in self._texts:
+            if len(self._texts) >= _KEPT:
+                self._texts.clear()
+            (vector,), cut = self._model.texts([text])
+            self._texts[text] = None if cut else vector
+        return self._texts[text]
+
+
+class StructureAid:
+    """How alike a picture and its source are to a model of pictures."""
+
+    def __init__(self, model: "HFPictureEncoder") -> None:
+        self._model = model
+        self._vector = PerPicture(lambda view: model.vector(view.picture))
+
+    def settings(self) -> Settings:
+        """The model."""
+        return {"structure": self._model.name, "structure_weights": self._model.digest}
+
+    def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
+        """Cosine of both."""
+        return {} if source is None else {"deep_structure": float(self._vector(picture) @ self._vector(source))}
+
+
+class ClassifierAid:
+    """What a classifier perceives: an age, a gender or group, or something unsafe."""
+
+    def __init__(self, need: Need, model: "HFPictureClassifier") -> None:
+        self._need, self._model = need, model
+        self._chances = PerPicture(lambda view: model.probabilities(view.picture))
+        self._weights = _weights(need, model.labels, model.name)
+
+    def settings(self) -> Settings:
+        """The model."""
+        return {self._need.value: self._model.name, f"{self._need.value}_weights": self._model.digest}
+
+    def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
+        """What is perceived, and how far that is from the source."""
+        after = self._chances(picture)
+        if self._need is Need.UNSAFE:
+            return {"unsafe": float(after @ self._weights)}
+        before = None if source is None else self._chances(source)
+        if self._need is Need.AGE:
+            age = float(after @ self._weights)
+            change = {} if before is None else {"perceived_age_change": age - float(before @ self._weights)}
+            return {"perceived_age": age, **change}
+        apart = None if before is None else float(np.abs(after - before).sum() / 2)
+        return {f"perceived_{self._need.value}_change": apart}
+
+
+def _weights(need: Need, labels: tuple[str, ...], name: str) -> Vector:
+    """What each label counts: years of an age, 1 of something unsafe."""
+    if need is Need.AGE:
+        ages = [age_of(label) for label in labels]
+        if stray := next((label for label, age in zip(labels, ages, strict=True) if age is None), None):
+            raise ModelError(f"{name} classifies no ages: its label {stray!r} has no number of years.")
+        return np.array([age or 0.0 for age in ages])
+    if need is Need.UNSAFE:
+        unsafe = [label.strip().lower() not in SAFE for label in labels]
+        if all(unsafe) or not any(unsafe):
+            raise ModelError(
+                f"{name} has no label of a safe picture and one of an unsafe one: {', '.join(labels[:10])}; safe are "
+                f"{', '.join(sorted(SAFE))}."
+            )
+        return np.array(unsafe, dtype=float)
+    return np.zeros(len(labels))
+
+
+def age_of(label: str) -> float | None:
+    """Years that a label of an age means: the middle of a range; None where it has no number.
+
+    Examples
+    --------
+    >>> [age_of(label) for label in ("20-29", "0-2", "more than 70", "70+", "34", "young")]
+    [25.0, 1.5, 75.0, 75.0, 34.0, None]
+    """
+    years = [int(number) for number in _NUMBER.findall(label)]
+    if not years:
+        return None
+    if len(years) > 1:
+        return (years[0] + years[1] + 1) / 2  # ages are whole years that have passed
+    is_open = any(word in label.lower() for word in ("more", "over", "+", "above"))
+    return years[0] + _OLDEST / 2 if is_open else float(years[0])
+
+
+def of_folder(need: Need, place: str, device: str | None) -> "ObjectsAid | AgreementAid | StructureAid | ClassifierAid":
+    """Load the model that an aid is."""
+    from facevalue.models.hf import picture_models  # noqa: PLC0415 - torch takes seconds to import
+
+    folder = Path(place)
+    if need is Need.OBJECTS:
+        return ObjectsAid(folder)
+    if need is Need.AGREEMENT:
+        return AgreementAid(picture_models.HFPictureText(folder, device))
+    if need is Need.STRUCTURE:
+        return StructureAid(picture_models.HFPictureEncoder(folder, device))
+    return ClassifierAid(need, picture_models.HFPictureClassifier(folder, device))
