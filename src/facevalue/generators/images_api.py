@@ -16,8 +16,10 @@ from facevalue.generators.images_requests import (
     SEED,
     Scalar,
     SentRequest,
+    blamed,
     body,
     checked_settings,
+    is_setting,
     path_of,
     settings_of,
 )
@@ -231,7 +233,7 @@ class ImagesServer:
                 f"{self._server.url} does not offer {self._model!r} at {path}. {failure.text} "
                 "Most servers' addresses end in /v1."
             )
-        if failure.status in (400, 422) and (name := unknown_parameter(failure.text, self._settings)):
+        if failure.status in (400, 422) and (name := blamed(failure.text, self._settings)):
             raise ModelError(f"{self._server.url} does not take the setting {name!r} as it is. {failure.text}")
 
     def _looked(self) -> Mapping[str, Taken]:
@@ -266,7 +268,8 @@ class ImagesServer:
             return
         names = frozenset().union(*known)
         if unknown := [name for name in self._settings if name not in names]:
-            raise ModelSpecError(str(UnknownNameError(f"setting of {self._server.url}:", unknown[0], names)))
+            settable = [name for name in names if is_setting(name)]
+            raise ModelSpecError(str(UnknownNameError(f"setting of {self._server.url}:", unknown[0], settable)))
 
 
 def _refused(failure: Failure, left_out: frozenset[str]) -> str | None:

@@ -2,13 +2,13 @@
 
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from facevalue.errors import ModelSpecError
 from facevalue.generators.base import GeneratorOptions, PictureRequest
 from facevalue.servers.connections import JSON
-from facevalue.servers.payload import as_json
+from facevalue.servers.payload import as_json, unknown_parameter
 from facevalue.types import Image
 
 GENERATIONS, EDITS = "/images/generations", "/images/edits"
@@ -69,6 +69,26 @@ def checked_settings(spec: str, options: GeneratorOptions) -> dict[str, Scalar]:
             raise ModelSpecError("The size is named twice: as the size and as a setting.")
         settings["size"] = "{}x{}".format(*options.size)
     return settings
+
+
+def is_setting(name: str) -> bool:
+    """Whether a parameter can be set: it is neither the study's nor FaceValue's own."""
+    return name not in _OURS
+
+
+def blamed(complaint: str, settings: Iterable[str]) -> str | None:
+    """Return the setting that a server refuses by name: unknown to it, or of a value that it does not take.
+
+    Examples
+    --------
+    >>> blamed("HTTP 422: num_inference_steps: Input should be less than or equal to 200", ["num_inference_steps"])
+    'num_inference_steps'
+    >>> blamed("HTTP 400: The quality of the image is too low.", ["quality"]) is None
+    True
+    """
+    names = list(settings)
+    named = (name for name in names if re.search(rf"(?<![\w.]){name}: |'{name}'", complaint))
+    return unknown_parameter(complaint, names) or next(named, None)
 
 
 def path_of(request: PictureRequest) -> str:
