@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
+    from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
     from facevalue.api.report import Report
     from facevalue.api.run import Run
@@ -33,6 +34,7 @@ __all__ = [
     "Image",
     "Intervention",
     "Kind",
+    "Made",
     "Model",
     "Option",
     "Protocol",
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "errors",
     "judge",
+    "make",
     "model",
     "open_run",
     "protocol",
@@ -62,6 +65,7 @@ _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
     "facevalue.api.outside": ("annotate", "judge"),
+    "facevalue.api.making": ("Made", "make"),
     "facevalue.api.report": ("Report",),
     "facevalue.api.run": ("Run",),
     "facevalue.api.study": ("Study", "study"),

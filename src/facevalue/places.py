@@ -6,6 +6,22 @@ from pathlib import Path
 SCHEMES = ("s3", "gs", "az", "file")
 """Beginnings of the URLs that runs can lie under."""
 
+MAKING_FOLDER = "making"
+"""Folder, below that of pictures that were made, of the run that made them."""
+_RUN = "run.toml"
+
+
+def run_of(folder: Path) -> Path:
+    """The folder of a run; of a folder with pictures that were made, that of their making.
+
+    Examples
+    --------
+    >>> run_of(Path("no-such-run"))
+    PosixPath('no-such-run')
+    """
+    making = folder / MAKING_FOLDER
+    return making if not (folder / _RUN).exists() and (making / _RUN).exists() else folder
+
 
 def is_url(text: object) -> bool:
     """Return whether a text names objects rather than a folder; also where a slash is missing, as `Path` takes one out.

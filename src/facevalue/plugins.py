@@ -8,7 +8,7 @@ from typing import Any
 from facevalue.errors import PluginError
 from facevalue.printable import first_line
 
-STUDIES, MODELS = "facevalue.studies", "facevalue.models"
+STUDIES, MODELS, GENERATORS = "facevalue.studies", "facevalue.models", "facevalue.generators"
 """Groups of entry points."""
 
 

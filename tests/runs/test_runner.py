@@ -89,7 +89,8 @@ def test_tokens_and_cost(tmp_path: Path) -> None:
     settings = RunSettings(price_in=2.0, price_out=5.0)
     summary = run(tiny_study(), TinyModel(), tmp_path, settings)
     assert summary.cost == pytest.approx((120 * 2 + 24 * 5) / 1e6)
-    assert RunSettings(price_out=5.0).cost(10, 2) == pytest.approx(1e-5)
+    assert RunSettings(price_out=5.0).cost(10, 2, 1) == pytest.approx(1e-5)
+    assert RunSettings(price_each=0.04).cost(10, 2, 3) == pytest.approx(0.12)
 
 
 def test_a_model_that_refuses_everything_ends_normally(tmp_path: Path) -> None:

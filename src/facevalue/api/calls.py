@@ -168,7 +168,7 @@ def run(
         max_invalid=max_invalid,
         name=name,
     )
-    out = None if folder is None else _place(folder)
+    out = None if folder is None else place_of(folder)
     declared = None if preregister is None else checked_path(preregister)
     prepared = prepare(chosen.compiled, spec, out, settings, interventions, declared)
     rehearse(chosen.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
@@ -230,11 +230,12 @@ def open_run(
     picture_folder = None if pictures is None else checked_path(pictures)
     if picture_folder is not None and not picture_folder.is_dir():
         raise DataError(f"There is no folder {picture_folder} with pictures.")
-    stored = StoredRun.open(_place(folder), pictures=picture_folder, protocol=protocol)
+    stored = StoredRun.open(place_of(folder), pictures=picture_folder, protocol=protocol)
     return Run(stored if name is None else stored.called(name))
 
 
-def _place(folder: str | PathLike[str]) -> Path | str:
+def place_of(folder: str | PathLike[str]) -> Path | str:
+    """A folder or URL as it was named."""
     name = fspath(folder)
     return name if is_url(name) else checked_path(name)
 

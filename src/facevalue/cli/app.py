@@ -22,6 +22,12 @@ GROUPS = {
             "demo": "Run a whole audit without key or network.",
         },
     ),
+    "Make pictures": (
+        "pictures",
+        {
+            "make": "Make the pictures of a study to order.",
+        },
+    ),
     "Ask a model": (
         "ask",
         {

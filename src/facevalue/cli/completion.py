@@ -80,6 +80,14 @@ def _paths(incomplete: str, suffix: str = "", prefix: str = "") -> "list[Complet
     return starting([prefix + path for path in wanted_paths], prefix + incomplete)
 
 
+def generators(incomplete: str) -> "list[CompletionItem]":
+    """Kinds of generators, and folders of those that are in one."""
+    for kind in ("replay/", "diffusers/"):
+        if incomplete.startswith(kind):
+            return _paths(incomplete.removeprefix(kind), prefix=kind)
+    return starting(["drawn", "replay/", "diffusers/", "openai/", "sim/", "http://", "https://"], incomplete)
+
+
 def models(incomplete: str) -> "list[CompletionItem]":
     """Models that come with FaceValue, kinds of addresses, those of other packages, and folders of local models."""
     for kind in _WITH_PATHS:

@@ -110,6 +110,8 @@ def _audited(incomplete: str) -> "list[CompletionItem]":
 
 MODEL = Completed("model", completion.models)
 """A model to ask."""
+GENERATOR = Completed("generator", completion.generators)
+"""A generator of pictures."""
 AUDITED_MODEL = Completed("model", _audited)
 """What a calibration audits: planted answers, or a variant of the reference model."""
 SCORER = Completed("scorer", completion.scorers)

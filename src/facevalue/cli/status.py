@@ -11,6 +11,7 @@ import polars as pl
 
 from facevalue.cli.output import Document, Output
 from facevalue.errors import RunError
+from facevalue.places import run_of
 from facevalue.runs.rich_progress import duration
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
@@ -61,7 +62,7 @@ class StatusDocument(Document):
 
 def status(run: Path | str) -> Output[StatusDocument]:
     """Say how far a run is."""
-    document = _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run)
+    document = _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run_of(run))
     return Output(document, _lines(document))
 
 

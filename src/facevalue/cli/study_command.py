@@ -31,12 +31,22 @@ class StudyGroup(click.Group):
     """One subcommand per study, with the study's settings as options beside those of the action.
 
     `action`: as of `Printing`; called with the protocol, the settings and the common options. `common`: makes these.
+    `making`: whether the settings are those of what the study has made, and only studies that have some are listed.
     """
 
-    def __init__(self, name: str, action: str, common: Callable[[], Sequence[click.Parameter]], help: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        action: str,
+        common: Callable[[], Sequence[click.Parameter]],
+        help: str,
+        *,
+        making: bool = False,
+    ) -> None:
         super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
         self._action = action
         self._common = common
+        self._making = making
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,15 +62,20 @@ class StudyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all studies."""
         from facevalue.studies import names  # noqa: PLC0415 - the list of commands needs no studies
+        from facevalue.studies.offers import offering  # noqa: PLC0415
 
-        return names()
+        return list(offering("make")) if self._making else names()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List studies with their titles, and why one is unavailable."""
         from facevalue.studies import available  # noqa: PLC0415
 
         protocols, missing = available()
-        lines = [(name, protocol.title) for name, protocol in protocols.items()]
+        lines = [
+            (name, protocol.title) for name, protocol in protocols.items() if protocol.extras.making or not self._making
+        ]
+        if not lines:
+            return
         with formatter.section("Studies"):
             formatter.write_dl([*lines, *missing.items()])
 
@@ -71,7 +86,13 @@ class StudyGroup(click.Group):
         from facevalue.studies import protocol  # noqa: PLC0415
 
         study = protocol(cmd_name, outside=bool(ctx.meta.get(_OUTSIDE.opts[0])))
-        names = {setting.name for setting in study.settings}
+        settings, about = study.settings, study.title
+        if self._making:
+            from facevalue.studies.offers import making_of  # noqa: PLC0415 - it needs Polars
+
+            making = making_of(study)
+            settings, about = making.settings, making.about
+        names = {setting.name for setting in settings}
         common = [param for param in self._common() if param.name not in names & _OF_STUDIES]
         common += [_OUTSIDE] if is_study_file(cmd_name) else []
         options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
@@ -80,8 +101,10 @@ class StudyGroup(click.Group):
                 raise DataError(
                     f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it."
                 )
-        params = [*common, *(_option(setting) for setting in study.settings)]
-        return _StudyCommand(cmd_name, self._action, params, f"{self.help}\n\n{study.title}", bound=(study,))
+        params = [*common, *map(_option, settings)]
+        command = _StudyCommand(cmd_name, self._action, params, f"{self.help}\n\n{about}", bound=(study,))
+        command.names = [setting.name for setting in settings]
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete names of studies, none of which is imported, and files of one's own."""
@@ -92,9 +115,11 @@ class StudyGroup(click.Group):
 class _StudyCommand(Printing):
     """A command of one study, whose settings are given to the action together."""
 
+    names: Sequence[str] = ()
+    """Of the settings."""
+
     def _act(self, **values: Any) -> "Exit":
-        (study,) = self._bound
-        settings = {setting.name: values.pop(setting.name) for setting in study.settings}
+        settings = {name: values.pop(name) for name in self.names}
         return super()._act(options=settings, **values)
 
 

@@ -51,6 +51,15 @@ class Capabilities:
         check_fields(self)
 
 
+class Called(Protocol):
+    """Something with a name for people."""
+
+    @property
+    def name(self) -> str:
+        """What the user typed to get it."""
+        ...
+
+
 class Model(Protocol):
     """A model is an adapter: requests in, responses out, nothing else.
 
@@ -133,8 +142,8 @@ def checked_model(candidate: Any) -> Model:
     return model
 
 
-def checked_facts(model: Model, origin: str, candidate: object) -> dict[str, str | int | float | bool]:
-    """What a model says of itself, as files can hold it.
+def checked_facts(model: Called, origin: str, candidate: object) -> dict[str, str | int | float | bool]:
+    """What a model or a generator says of itself, as files can hold it.
 
     Raises
     ------
@@ -251,6 +260,15 @@ class Finding(Protocol):
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
         """What it found, stored with the session. No secret."""
+        ...
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """A model that holds requests back until others are answered."""
+
+    def halt(self) -> None:
+        """Begin none of those that wait."""
         ...
 
 

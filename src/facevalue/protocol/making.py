@@ -56,7 +56,7 @@ class PicturePlan:
         for name in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, self.unit, *self.groups):
             if name not in table.columns:
                 raise DataError(f"The table of pictures to be made has no column {name!r}.")
-        rows = table.select(IMAGE, SOURCE).with_row_index("row")
+        rows = table.select(IMAGE, pl.col(SOURCE).cast(pl.String)).with_row_index("row")  # null in all is of no type
         if twice := rows.filter(pl.col(IMAGE).is_duplicated())[IMAGE].first():
             raise DataError(f"Two pictures to be made are called {twice!r}.")
         origins = rows.select(pl.col(IMAGE).alias(SOURCE), pl.col("row").alias("origin"))

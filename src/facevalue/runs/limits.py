@@ -2,29 +2,36 @@
 
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.unparsed import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
+from facevalue.store.manifest import Counts
+from facevalue.store.remote import UnitFacts
 from facevalue.types import Response, Status
 
 
 class RunLimits:
     """Limits at which a run stops, checked as replies come in."""
 
-    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "") -> None:
+    def __init__(self, settings: RunSettings, counts: Counts, unread: str = "") -> None:
         self._settings = settings
         self._unread = unread
-        self._tokens = self._whole = prompt_tokens, completion_tokens
+        self._spent = self._whole = counts.prompt_tokens, counts.completion_tokens, counts.ok + counts.truncated
         self._uncounted = self._doubted = self._quoted = False
 
     def take(self, response: Response) -> None:
         """Count what a response cost."""
-        prompt, completion = self._tokens
-        self._tokens = prompt + (response.prompt_tokens or 0), completion + (response.completion_tokens or 0)
-        self._uncounted |= response.prompt_tokens is None and response.status in (Status.OK, Status.TRUNCATED)
+        prompt, completion, answered = self._spent
+        is_answer = response.status in (Status.OK, Status.TRUNCATED)
+        tokens = prompt + (response.prompt_tokens or 0), completion + (response.completion_tokens or 0)
+        self._spent = *tokens, answered + is_answer
+        self._uncounted |= response.prompt_tokens is None and is_answer
 
-    def take_counts(self, prompt_tokens: int, completion_tokens: int, uncounted: int) -> None:
+    def take_counts(self, facts: UnitFacts) -> None:
         """Count what a unit cost, and how many replies say nothing of it; what was taken of it is counted anew."""
-        prompt, completion = self._whole
-        self._tokens = self._whole = prompt + prompt_tokens, completion + completion_tokens
-        self._uncounted |= uncounted > 0
+        prompt, completion, answered = self._whole
+        self._spent = self._whole = (
+            prompt + facts.prompt_tokens, completion + facts.completion_tokens,
+            answered + facts.rows - facts.errors - facts.refused,
+        )  # fmt: skip
+        self._uncounted |= facts.uncounted > 0
 
     def reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
         """Why the run stops, for people; empty if it goes on.
@@ -33,9 +40,9 @@ class RunLimits:
         ones was named.
         """
         cost, max_invalid = self._settings.max_cost, self._settings.max_invalid
-        if cost is not None and self._uncounted:
+        if cost is not None and self._uncounted and self._settings.by_token:
             return "The model does not count its tokens, so that no limit of cost can be kept."
-        if cost is not None and (spent := self._settings.cost(*self._tokens) or 0.0) >= cost:
+        if cost is not None and (spent := self._settings.cost(*self._spent) or 0.0) >= cost:
             return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
         if max_invalid is not None and replies >= LOOKED_AT and invalid / replies > max_invalid:
             return f"{_invalid(replies, invalid)}, more than {max_invalid:.1%}."

@@ -41,7 +41,7 @@ class Prepared:
     def cost(self) -> str | None:
         """What the whole run costs; None where no price is known."""
         settings = self.settings
-        if settings.price_in is None and settings.price_out is None:
+        if not settings.by_token:
             return None
         estimate = plan(
             self.study,
@@ -67,7 +67,7 @@ def prepare(
     preregister: Path | None = None,
 ) -> Prepared:
     """Put a run together, and raise now what would else be said after a model has been loaded, minutes later."""
-    _check_limits(settings)
+    check_prices(settings)
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
     applied = chosen(interventions)
@@ -98,7 +98,8 @@ def prepare(
     return Prepared(study, folder, settings)
 
 
-def _check_limits(settings: RunSettings) -> None:
+def check_prices(settings: RunSettings) -> None:
+    """Refuse prices and limits that are none, or a limit of cost without prices."""
     prices = {"--price-in": settings.price_in, "--price-out": settings.price_out}
     for option, price in prices.items():
         if price is not None and not 0 <= price < inf:
@@ -109,6 +110,8 @@ def _check_limits(settings: RunSettings) -> None:
         return
     if not settings.max_cost > 0:
         raise SettingError(f"--max-cost is an amount above 0, not {settings.max_cost:g}.")
+    if settings.price_each is not None and not settings.by_token:
+        return
     if missing := [option for option, price in prices.items() if price is None]:
         options = " and ".join(missing)
         raise SettingError(f"--max-cost needs to know what tokens cost: give {options}, the price of a million tokens.")

@@ -204,7 +204,7 @@ class _Driver(RunSession):
             return
         tally.add(facts, receipt)
         self._came = max(self._came, tally.stored)
-        self._limits.take_counts(facts.prompt_tokens, facts.completion_tokens, facts.uncounted)
+        self._limits.take_counts(facts)
         self._watch()
         if time.monotonic() - self._saved > _SAVED and not self._stopping:
             self._save(replace(self._run, counts=self._counts()))
@@ -275,7 +275,7 @@ class _Driver(RunSession):
             "session_units": tally.units,
             "session_answers": tally.stored,
             "answers_per_second": round(rate, 3),
-            "cost": self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            "cost": self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
             "failures_by_node": dict(tally.by_node),
             "units_lost_by_node": dict(tally.lost_on),
             "units_given_up": self._given_up,

@@ -14,7 +14,7 @@ import polars as pl
 from facevalue.design import Order
 from facevalue.errors import RunError
 from facevalue.gate import Gate
-from facevalue.models.base import Finding, Model, Noting, checked_facts
+from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, facts_of_model, table_of
@@ -204,6 +204,8 @@ class _FolderSession(RunSession):
 
     def _halt(self) -> None:
         self._stream.stop = True
+        if isinstance(self._model, Holding):
+            self._model.halt()
 
     def _stored(self, frame: pl.DataFrame) -> None:
         """Enter a shard that is safe on the disk into all counts."""

@@ -71,7 +71,7 @@ class RunSession(ABC):
         self._study, self._settings, self._progress = study, settings, progress
         self._model_name, self._before, self._skipped, self._tally = model, before, skipped, tally
         self._requests = counts.requests
-        self._limits = RunLimits(settings, counts.prompt_tokens, counts.completion_tokens, study.reading.unread)
+        self._limits = RunLimits(settings, counts, study.reading.unread)
         self._meter = Meter()
         self._came = 0
         self._reported = 0.0
@@ -214,7 +214,7 @@ class RunSession(ABC):
                 eta=(total - answered) / rate if rate > 0 else None,
                 prompt_tokens=tally.prompt_tokens,
                 completion_tokens=tally.completion_tokens,
-                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
                 stored=tally.stored,
                 na=tally.na,
                 errors=tally.errors,
@@ -246,7 +246,7 @@ class RunSession(ABC):
             seconds=seconds,
             prompt_tokens=tally.prompt_tokens,
             completion_tokens=tally.completion_tokens,
-            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens, tally.answered),
             complete=complete,
             interrupted=self._interrupted,
             stopped=self._stopped,

@@ -25,8 +25,10 @@ class RunSettings:
     price_in: float | None = None
     price_out: float | None = None
     """Price of a million tokens of prompts and of replies, in any currency; None if not known."""
+    price_each: float | None = None
+    """Price of a request that was answered, such as a picture that was made; None if not known."""
     max_cost: float | None = None
-    """What the whole run may cost, its earlier sessions included; needs both prices. None for no limit."""
+    """What the whole run may cost, its earlier sessions included; needs its prices. None for no limit."""
     max_invalid: float | None = None
     """Largest share of replies without a valid answer, looked at once a few hundred have come; with None a run stops of
     which most replies cannot be read."""
@@ -44,11 +46,17 @@ class RunSettings:
     grace: float = 10.0
     """Seconds that an interrupted run waits for requests that are on their way, as they are paid for already."""
 
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Price of so many tokens; None if no price is known."""
-        if self.price_in is None and self.price_out is None:
+    @property
+    def by_token(self) -> bool:
+        """Whether a price of tokens is known."""
+        return self.price_in is not None or self.price_out is not None
+
+    def cost(self, prompt_tokens: int, completion_tokens: int, answered: int) -> float | None:
+        """Price of so many tokens and answered requests; None if no price is known."""
+        if not self.by_token and self.price_each is None:
             return None
-        return (prompt_tokens * (self.price_in or 0.0) + completion_tokens * (self.price_out or 0.0)) / 1e6
+        tokens = prompt_tokens * (self.price_in or 0.0) + completion_tokens * (self.price_out or 0.0)
+        return tokens / 1e6 + answered * (self.price_each or 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from facevalue.annotations.scores import Scores, read
 from facevalue.answers.sorting import Judge
 from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
+from facevalue.places import run_of
 from facevalue.printable import printable
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
@@ -122,9 +123,12 @@ class StoredRun:
         pictures: Path | None = None,
         protocol: Protocol | None = None,
     ) -> "StoredRun":
-        """Open a run folder, or the run under a URL; what is new of the latter is brought here first."""
+        """Open a run folder, or the run under a URL; what is new of the latter is brought here first.
+
+        A folder with pictures that were made stands for the run that made them.
+        """
         url = place if isinstance(place, str) else ""
-        folder = mirrored(place) if isinstance(place, str) else place
+        folder = mirrored(place) if isinstance(place, str) else run_of(place)
         facts = check_folder(folder)
         facts = replace(facts, options=studies.as_called_now(facts.study, facts.options))
         path = folder / "manifest.parquet"

@@ -27,6 +27,11 @@ class SessionCounts:
     unparsed: UnparsedReplies = field(default_factory=UnparsedReplies)
     """Which replies could not be read."""
 
+    @property
+    def answered(self) -> int:
+        """Requests that were answered: what is paid for where each has a price."""
+        return self.stored - self.errors - self.refused
+
 
 @dataclass(slots=True)
 class Tally(SessionCounts):

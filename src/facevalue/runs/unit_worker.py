@@ -15,7 +15,7 @@ from facevalue import studies
 from facevalue.errors import ModelError, RunError
 from facevalue.gate import Gate
 from facevalue.models import Model, load
-from facevalue.models.base import Finding, Noting, Sharing
+from facevalue.models.base import Finding, Holding, Noting, Sharing
 from facevalue.models.cached import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
@@ -132,6 +132,8 @@ class UnitWorker:
     def stop(self) -> None:
         """Make no more requests: what has come is stored. May be called from any thread."""
         self._stopped = True
+        if isinstance(self._model, Holding):
+            self._model.halt()
         if self._open is not None:
             self._open.stop = True
 

@@ -2,10 +2,13 @@
 
 from typing import NamedTuple
 
+from facevalue.errors import RunError
 from facevalue.parquet import read_table
+from facevalue.runs.picture_records import faulty_pictures
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.runs.stored_rows import described, odd_rows
 from facevalue.store.shards import inspect, shard_paths
+from facevalue.studies import MAKING
 
 
 class Sound(NamedTuple):
@@ -31,5 +34,7 @@ def verify(run: StoredRun) -> Sound:
         rows = read_table(shard.path)
         if fault := described(rows, odd_rows(run.study, rows, width)):
             odd.append(f"{shard.path}: {fault}")
+    if run.study.name == MAKING and (fault := faulty_pictures(run)):
+        raise RunError(fault)
     replies = sum(chunk.height for chunk in answers(run, failed=True))
     return Sound(replies, len(shards), bool(run.facts.id), tuple(odd))

@@ -8,6 +8,7 @@ The packages have the same files, in the order in which a study goes on: `pictur
 from facevalue.studies.registry import (
     DECLARED,
     EXAMPLES,
+    MAKING,
     STUDIES,
     as_called_now,
     asked,
@@ -23,6 +24,7 @@ from facevalue.studies.registry import (
 __all__ = [
     "DECLARED",
     "EXAMPLES",
+    "MAKING",
     "STUDIES",
     "as_called_now",
     "asked",

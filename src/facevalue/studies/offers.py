@@ -1,10 +1,14 @@
 """Offers of studies beyond the common commands, and the error for a study that lacks one."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from facevalue import studies
 from facevalue.errors import SettingError
 from facevalue.protocol import Protocol
+
+if TYPE_CHECKING:
+    from facevalue.protocol.making import Making
 
 
 def offering(command: str, *, all_packages: bool = False) -> dict[str, Protocol]:
@@ -41,7 +45,22 @@ def lacking(study: str, command: str, noun: str) -> str:
     'visbias offers no image prompts; stylisticbias, vignette and modscan do.'
     """
     others = list(offering(command, all_packages=True))
+    if not others:
+        return f"{study} offers no {noun}."
     return f"{study} offers no {noun}; {listed(others)} {'do' if len(others) > 1 else 'does'}."
+
+
+def making_of(protocol: Protocol) -> "Making":
+    """What a study has made.
+
+    Raises
+    ------
+    SettingError
+        It has nothing made; says which studies have.
+    """
+    if protocol.extras.making is None:
+        raise SettingError(lacking(protocol.name, "make", "pictures to be made"))
+    return protocol.extras.making()
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

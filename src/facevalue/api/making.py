@@ -1,0 +1,191 @@
+"""Pictures made to order, from Python."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.api.calls import place_of
+from facevalue.api.run import Run
+from facevalue.arguments import checked
+from facevalue.errors import SettingError
+from facevalue.generators.base import GeneratorOptions, PictureGenerator
+from facevalue.generators.registry import checked_generator, load
+from facevalue.protocol.making import PicturePlan
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import check_together, defaults
+from facevalue.runs.making import made_pictures, prepare_making
+from facevalue.runs.making import make as make_prepared
+from facevalue.runs.notebook_progress import progress as for_people
+from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import StoredRun
+from facevalue.studies import protocol
+from facevalue.studies.offers import making_of
+from facevalue.types import OptionValue
+
+
+@dataclass(frozen=True)
+class Made:
+    """Pictures that were made.
+
+    Attributes
+    ----------
+    place:
+        Their folder or URL.
+    pictures:
+        The manifest: a row per picture that is there.
+    run:
+        The run that made them: who was refused, and what failed.
+    """
+
+    place: Path | str
+    pictures: pl.DataFrame
+    run: Run
+
+    @property
+    def manifest(self) -> str:
+        """The file that lists them, for the setting `manifest` of studies."""
+        return f"{self.place}/manifest.parquet"
+
+    def __repr__(self) -> str:
+        return f"Made({str(self.place)!r}, pictures={self.pictures.height:,}, of={self.run.stored.study.design.size:,})"
+
+
+@checked
+def make(
+    study: str | PathLike[str] | Protocol | PicturePlan,
+    generator: str | PictureGenerator,
+    folder: str | PathLike[str] | None = None,
+    *,
+    editor: str | PictureGenerator | None = None,
+    choices: Mapping[str, OptionValue] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    size: tuple[int, int] | None = None,
+    settings: Mapping[str, str | int | float | bool] | None = None,
+    editor_settings: Mapping[str, str | int | float | bool] | None = None,
+    price: float | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_cost: float | None = None,
+    concurrency: int = 4,
+    name: str | None = None,
+    progress: bool | Progress = True,
+) -> Made:
+    """Have the pictures of a study made, or go on where an earlier call stopped.
+
+    Parameters
+    ----------
+    study:
+        A study that has pictures made, its file, or a plan of one's own.
+    generator, editor:
+        Who makes pictures from texts and who edits them, the same one by default: "drawn", "replay/PATH",
+        "diffusers/FOLDER_OR_ID", "openai/MODEL", "http://HOST/v1#MODEL", or an object with the methods of
+        `generators.base.PictureGenerator`.
+    folder:
+        Where they go, a folder or a URL; made/STUDY by default.
+    choices:
+        Settings of what the study has made, such as `{"faces": "2"}`.
+    sample, seed:
+        So many pictures in whole units, and which; all by default.
+    size, settings, editor_settings:
+        Width and height in pixels, and settings of the generator's and editor's own.
+    price, price_in, price_out:
+        Price of a picture, and of a million tokens of prompts and replies.
+    max_cost:
+        Stop when the pictures, earlier calls included, have cost this much; needs a price.
+    concurrency:
+        Pictures asked of a server at once.
+    name:
+        What the making is called beside others.
+    progress:
+        Whether to show how far it is, or where to report it.
+
+    Raises
+    ------
+    SettingError, UnknownNameError
+        The study has nothing made, or there is no such generator or setting.
+    RunError
+        The folder belongs to a making with other settings, or cannot be written.
+    ModelError
+        The generator cannot make what is wanted, or fails for good; what was made is kept.
+    KeyboardInterrupt
+        It was interrupted. What was made is kept and listed, and the same call resumes.
+
+    Examples
+    --------
+    >>> from facevalue.protocol.making import PicturePlan
+    >>> rows = {"image": ["f1"], "source": [None], "prompt": ["An old man"], "picture_seed": [1], "identity": ["f1"]}
+    >>> plan = PicturePlan(table=pl.DataFrame(rows, schema_overrides={"source": pl.String}))
+    >>> make(plan, "drwan", progress=False)
+    Traceback (most recent call last):
+    facevalue.errors.UnknownNameError: Unknown generator 'drwan'. Did you mean 'drawn'? Known: diffusers/FOLDER_OR_ID, \
+drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
+    """
+    plan, made_for, options = _planned(study, choices or {})
+    run_settings = RunSettings(
+        sample=sample,
+        seed=seed,
+        price_each=price,
+        price_in=price_in,
+        price_out=price_out,
+        max_cost=max_cost,
+        name=name,
+    )
+    place = Path("made") / made_for if folder is None else place_of(folder)
+    prepared = prepare_making(plan, made_for, options, place, run_settings)
+    shared = GeneratorOptions(concurrency=concurrency, size=size)
+    loaded: list[PictureGenerator] = []
+    try:
+        making = _adapter(generator, replace(shared, settings=settings or {}), plan, loaded)
+        if editor is None and editor_settings:
+            raise SettingError("make: editor_settings are for an editor: name one, or use settings.")
+        editing = making
+        if editor is not None and editor is not generator:
+            editing = _adapter(editor, replace(shared, settings=editor_settings or {}), plan, loaded)
+        if not isinstance(progress, bool):
+            check_progress(progress)
+        else:
+            progress = for_people() if progress else SilentProgress()
+        summary = make_prepared(prepared, making, editing, progress)
+    finally:
+        for adapter in loaded:
+            adapter.close()
+    if summary.interrupted:
+        raise KeyboardInterrupt(f"{place} holds what was made: the same call resumes.")
+    return Made(prepared.place, made_pictures(prepared), Run(StoredRun.open(prepared.run.folder), summary))
+
+
+def _planned(
+    study: str | PathLike[str] | Protocol | PicturePlan, choices: Mapping[str, OptionValue]
+) -> tuple[PicturePlan, str, dict[str, OptionValue]]:
+    """The plan, what it is for, and a value for each setting."""
+    if isinstance(study, PicturePlan):
+        if choices:
+            raise SettingError("make: choices are for what a study has made; a plan of one's own has made them.")
+        return study, "pictures", {}
+    chosen = study if isinstance(study, Protocol) else protocol(str(study))
+    making = making_of(chosen)
+    options = defaults(making.settings)
+    for name in choices:
+        if name not in options:
+            raise SettingError(f"{chosen.name} has no setting {name!r} of what is made; it has {', '.join(options)}.")
+    options |= choices
+    check_together(making.settings, options)
+    return making.plan(options), chosen.name, options
+
+
+def _adapter(
+    generator: str | PictureGenerator, options: GeneratorOptions, plan: PicturePlan, loaded: list[PictureGenerator]
+) -> PictureGenerator:
+    """An adapter: loaded here, or one of the caller's own, which keeps its settings."""
+    if not isinstance(generator, str):
+        if options.settings or options.size:
+            raise SettingError("make: a generator of one's own is made with its settings and size; leave them out.")
+        return checked_generator(generator)
+    adapter = load(generator, options, plan.drawn)
+    loaded.append(adapter)
+    return adapter

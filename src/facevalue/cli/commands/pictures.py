@@ -1,0 +1,63 @@
+"""Commands that make pictures, and look at them."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.cli.options import PRICES, SAMPLE_SEED
+from facevalue.cli.params import GENERATOR, RunPlace
+from facevalue.cli.study_command import StudyGroup
+
+
+def _make_options() -> tuple[click.Parameter, ...]:
+    return (
+        click.Option(["--generator"], type=GENERATOR, metavar="GENERATOR",
+                     help="Who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, openai/MODEL or "
+                     "http://HOST/v1#MODEL."),
+        click.Option(["--editor"], type=GENERATOR, metavar="GENERATOR",
+                     help="Who edits them; the generator by default."),
+        click.Option(["--out"], type=RunPlace(), metavar="PLACE",
+                     help="Folder of the pictures, or a URL: s3://BUCKET/PREFIX, gs://, az:// or file://. made/STUDY "
+                     "by default. An existing one is resumed."),
+        click.Option(["--plan"], is_flag=True, help="Only say how many pictures that are, and what they take."),
+        click.Option(["--seconds"], type=click.FloatRange(0, min_open=True),
+                     help="How long a picture takes, for --plan; of several at once the share of each."),
+        click.Option(["--sample"], type=click.IntRange(1),
+                     help="Make so many pictures only, in whole units; all by default."),
+        SAMPLE_SEED,
+        click.Option(["--size"], metavar="WIDTHxHEIGHT", help="Size in pixels; the generator's own by default."),
+        click.Option(["--set", "settings"], multiple=True, metavar="NAME=VALUE",
+                     help="A setting of the generator's own, such as num_inference_steps=20. May be given several "
+                     "times."),
+        click.Option(["--set-editor", "editor_settings"], multiple=True, metavar="NAME=VALUE",
+                     help="The same of the editor."),
+        click.Option(["--price", "price_each"], type=click.FloatRange(0), help="Price of a picture."),
+        *PRICES,
+        click.Option(["--max-cost"], type=click.FloatRange(0, min_open=True),
+                     help="Stop when the pictures have cost this much, earlier sessions included; needs --price, or "
+                     "both prices of tokens."),
+        click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=4, show_default=True,
+                     help="Maximum number of pictures asked of a server at once."),
+        click.Option(["--timeout"], type=click.FloatRange(0, min_open=True), default=300.0, show_default=True,
+                     help="Seconds until a request times out."),
+        click.Option(["--retries"], type=click.IntRange(0, 50), default=5, show_default=True,
+                     help="Maximum number of retries of a failed request."),
+        click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many pictures a minute."),
+        click.Option(["--batch"], type=click.IntRange(1, 256), default=1, show_default=True,
+                     help="diffusers/: pictures made at once; a picture changes with those it was made with."),
+        click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
+                     help="diffusers/: number format."),
+        click.Option(["--device"], help="diffusers/: cpu, cuda, cuda:1."),
+        click.Option(["--name"], metavar="LABEL", help="What to call the making beside others."),
+        click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
+                     help="Append to this file what happens and when."),
+    )  # fmt: skip
+
+
+make = StudyGroup(
+    "make",
+    "making:make_pictures",
+    _make_options,
+    help="Make the pictures of a study to order; the same command resumes a making that was stopped.",
+    making=True,
+)

@@ -1,0 +1,223 @@
+"""`facevalue make`: pictures made to order, and what that takes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from facevalue.cli.exits import Exit
+from facevalue.cli.log_file import logged
+from facevalue.cli.output import Document, Output
+from facevalue.errors import SettingError
+from facevalue.generators.base import GeneratorOptions, PictureGenerator
+from facevalue.generators.registry import load
+from facevalue.protocol.protocol import Protocol
+from facevalue.runs.failures import quoted
+from facevalue.runs.making import PreparedMaking, made_pictures, make, prepare_making
+from facevalue.runs.making_plan import MakingPlan, making_plan
+from facevalue.runs.rich_progress import RichProgress, duration
+from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.studies.offers import making_of
+from facevalue.terminal import terminal
+from facevalue.types import OptionValue
+
+_OF_RUN = ("sample", "seed", "price_in", "price_out", "price_each", "max_cost", "name")
+_SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
+
+
+@dataclass(frozen=True)
+class MakingPlanDocument(Document):
+    """What making pictures takes (`make --plan`)."""
+
+    FORMAT: ClassVar[str] = "make-plan"
+    study: str
+    pictures: int
+    """Pictures that are made, one call each; of the sample, where there is one."""
+    from_texts: int
+    """Of these: made from their text alone."""
+    edits: int
+    """Of these: edited from others."""
+    existing: int
+    """Pictures that are there already, and are edited."""
+    whole: int
+    """Pictures without a sample."""
+    groups: dict[str, dict[str, int]]
+    """Pictures by level of each factor that says who is shown."""
+    cost: float | None
+    """In the currency of the price; null without one."""
+    hours: float | None
+    """Null where it is not known how long a picture takes."""
+
+
+@dataclass(frozen=True)
+class MadeDocument(Document):
+    """Session of a making: how far it came."""
+
+    FORMAT: ClassVar[str] = "make"
+    made: str
+    """Folder or URL of the pictures."""
+    manifest: str
+    """The list of the pictures that are there, which studies read."""
+    run: str
+    """The run that makes them, which `measure` and `report` read."""
+    study: str
+    generator: str
+    editor: str
+    listed: int
+    """Pictures in the manifest."""
+    requests: int
+    """Pictures of the whole making."""
+    asked: int
+    """Pictures asked for by this session."""
+    skipped: int
+    """Pictures that an earlier session made, or was refused."""
+    errors: int
+    """Of those asked: failed; the next session asks for them again."""
+    refused: int
+    """Of those asked: declined by the generator or editor."""
+    seconds: float
+    """From the first picture to the last."""
+    cost: float | None
+    """What those cost; null if no price was given."""
+    complete: bool
+    """Whether every picture has now been asked for; errors may be among them."""
+    interrupted: bool
+    """Whether Ctrl-C or SIGTERM ended the session; the same command resumes."""
+    failure: str
+    """What most of those that failed failed with; empty if none did."""
+    stopped: str
+    """Which limit ended the session; empty if none did."""
+
+
+def make_pictures(
+    protocol: Protocol,
+    options: dict[str, OptionValue],
+    generator: str | None,
+    editor: str | None,
+    out: Path | str | None,
+    plan: bool,
+    seconds: float | None,
+    size: str | None,
+    settings: Sequence[str],
+    editor_settings: Sequence[str],
+    log: Path | None,
+    **values: Any,
+) -> Output[MadeDocument | MakingPlanDocument]:
+    """Make the pictures of a study, or say what that takes."""
+    run_settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
+    pictures = making_of(protocol).plan(options)
+    place = Path("made") / protocol.name if out is None else out
+    prepared = prepare_making(pictures, protocol.name, options, place, run_settings)
+    if plan:
+        planned = making_plan(prepared, seconds, values["rpm"])
+        document = MakingPlanDocument(**{field.name: getattr(planned, field.name) for field in fields(planned)})
+        return Output(document, _plan_text(planned))
+    if generator is None:
+        raise SettingError("Say with --generator who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, "
+                           "openai/MODEL or http://HOST/v1#MODEL; --plan says what it takes.")  # fmt: skip
+    if seconds is not None:
+        raise SettingError("--seconds is for --plan: how long a picture takes is seen when it is made.")
+    if editor_settings and editor is None:
+        raise SettingError("--set-editor is for --editor: name one, or use --set.")
+    with logged(log):
+        shared = {**values, "size": _size(size)}
+        making = load(generator, GeneratorOptions(**shared, settings=_settings("--set", settings)), pictures.drawn)
+        editing = making
+        try:
+            if editor is not None:
+                of_editor = GeneratorOptions(**shared, settings=_settings("--set-editor", editor_settings))
+                editing = load(editor, of_editor, pictures.drawn)
+            return _made(prepared, making, editing)
+        finally:
+            for adapter in dict.fromkeys((making, editing)):
+                adapter.close()
+
+
+def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: PictureGenerator) -> Output[Any]:
+    console = terminal(stderr=True)
+    if cost := prepared.cost():
+        console.print(cost, markup=False, highlight=False, soft_wrap=True)
+    summary = make(prepared, generator, editor, RichProgress(console))
+    listed, place = made_pictures(prepared).height, prepared.place
+    document = MadeDocument(
+        made=str(place),
+        manifest=f"{place}/manifest.parquet",
+        run=str(prepared.run.folder),
+        study=prepared.made_for,
+        generator=generator.name,
+        editor=editor.name,
+        listed=listed,
+        **{name: getattr(summary, name) for name in (
+            "requests", "asked", "skipped", "errors", "refused", "seconds", "cost", "complete", "interrupted",
+            "failure", "stopped",
+        )},
+    )  # fmt: skip
+    warnings, status = _left(summary)
+    return Output(document, _text(document), status, warnings)
+
+
+def _text(document: MadeDocument) -> Iterator[str]:
+    yield f"{document.listed:,} pictures: {document.manifest}"
+    if document.refused:
+        yield f"{document.refused:,} were refused: facevalue measure {document.run} says who, with intervals."
+
+
+def _left(summary: RunSummary) -> tuple[list[str], Exit]:
+    """What is left to do, and the exit status."""
+    if summary.interrupted:
+        return ["The same command resumes."], Exit.INTERRUPTED
+    warnings = []
+    if summary.stopped:
+        warnings.append("Resume with the same command and another limit.")
+    if summary.errors:
+        often = f", most often with {quoted(summary.failure)}" if summary.failure else ""
+        share = f"{summary.errors:,} of {summary.asked:,} pictures failed ({summary.errors / summary.asked:.1%})"
+        warnings.append(f"{share}{often}. The same command asks for them again.")
+    return warnings, Exit.DONE if summary.complete and not summary.errors else Exit.INCOMPLETE
+
+
+def _plan_text(plan: MakingPlan) -> Iterator[str]:
+    sample = f" of {plan.whole:,}" if plan.pictures < plan.whole else ""
+    parts = {"made from texts": plan.from_texts, "edited from others": plan.edits}
+    listed = " and ".join(f"{count:,} {how}" for how, count in parts.items() if count)
+    yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {listed}."
+    if plan.existing:
+        yield f"{plan.existing:,} pictures that are there are edited."
+    for name, counts in plan.groups.items():
+        yield f"By {name}: {', '.join(f'{level} {count:,}' for level, count in counts.items())}."
+    if plan.cost is not None:
+        yield f"Cost: {plan.cost:,.2f}."
+    if plan.hours is not None:
+        yield f"Time: {duration(plan.hours * 3600)}."
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    if (match := _SIZE.fullmatch(text.strip())) is None:
+        raise SettingError(f"--size is WIDTHxHEIGHT in pixels, such as 1024x1024, not {text[:40]!r}.")
+    return int(match[1]), int(match[2])
+
+
+def _settings(option: str, texts: Sequence[str]) -> dict[str, str | int | float | bool]:
+    """Arguments of a generator from NAME=VALUE: numbers, true, false, or texts."""
+    out: dict[str, str | int | float | bool] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip().isidentifier():
+            raise SettingError(f"{option} is NAME=VALUE, such as num_inference_steps=20, not {text[:80]!r}.")
+        if name.strip() in out:
+            raise SettingError(f"{option} names {name.strip()!r} twice.")
+        out[name.strip()] = _value(value.strip())
+    return out
+
+
+def _value(text: str) -> str | int | float | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return int(text)
+    if re.fullmatch(r"[+-]?(\d{1,18}\.\d*|\.\d+|\d{1,18})([eE][+-]?\d{1,3})?", text):
+        return float(text)
+    return text

@@ -1,0 +1,94 @@
+"""Registry of generators: from what the user types to an adapter, imported when first used.
+
+Other packages add kinds of generators by entry points: in the group `facevalue.generators`, the kind ("acme" for
+"acme/NAME") and a callable that takes what the user typed and `GeneratorOptions`, and returns a `PictureGenerator`.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from facevalue import plugins
+from facevalue.errors import FaceValueError, ModelError, ModelSpecError, UnknownNameError
+from facevalue.generators.base import GeneratorCapabilities, GeneratorOptions, PictureGenerator
+from facevalue.generators.drawn import DrawnGenerator
+from facevalue.printable import first_line, printable, quoted
+from facevalue.stimuli.base import Source
+
+KINDS = {"drawn": "", "replay": "PATH", "diffusers": "FOLDER_OR_ID", "openai": "MODEL", "sim": "NAME"}
+"""How generators of our own are written: a kind, a slash, and this."""
+_ADAPTERS = {
+    "replay": ("replay", "ReplayedPictures"),
+    "diffusers": ("diffusers.adapter", "DiffusersGenerator"),
+    "openai": ("images_api", "ImagesServer"),
+    "http:": ("images_api", "ImagesServer"),
+    "https:": ("images_api", "ImagesServer"),
+    "sim": ("planted", "PlantedEditor"),
+}
+_MEMBERS = ("name", "capabilities", "settings", "generate", "close")
+_LONGEST = 300  # characters of a name
+
+
+def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | None = None) -> PictureGenerator:
+    """Return the adapter for a generator or an editor.
+
+    Parameters
+    ----------
+    spec:
+        "drawn"; "replay/FOLDER"; "diffusers/FOLDER_OR_ID"; "http://HOST/v1#MODEL" or "https://..."; "openai/MODEL";
+        "sim/NAME"; "KIND/NAME" for one of another package.
+    options:
+        How to reach or load it, and how it is to draw.
+    drawings:
+        FaceValue's own drawings of what is to be made, for "drawn".
+
+    Raises
+    ------
+    UnknownNameError, ModelSpecError
+        There is no such generator, or it does not take what it is told.
+    """
+    options = options or GeneratorOptions()
+    kind, _, name = spec.partition("/")
+    if spec == "drawn":
+        return DrawnGenerator(options, drawings)
+    if kind in KINDS and not name:
+        raise ModelSpecError(f"{spec!r} names no generator: write {kind}/{KINDS[kind]}.")
+    if kind in _ADAPTERS:
+        module, member = _ADAPTERS[kind]
+        adapter: PictureGenerator = getattr(import_module(f"facevalue.generators.{module}"), member)(spec, options)
+        return adapter
+    others = plugins.plugins(plugins.GENERATORS, KINDS)
+    if kind in others:
+        plugin = others[kind]
+        try:
+            return checked_generator(plugin.load()(spec, options))
+        except FaceValueError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever a stranger's package raises
+            raise plugin.wrong(f"makes no generator of {spec!r}: {first_line(error)}") from error
+    ours = [f"{kind}/{rest}" if rest else kind for kind, rest in KINDS.items()]
+    raise UnknownNameError("generator", spec, [*ours, "http://HOST/v1#MODEL", *(f"{other}/NAME" for other in others)])
+
+
+def checked_generator(candidate: Any) -> PictureGenerator:
+    """Name what an object lacks to be a generator.
+
+    Raises
+    ------
+    ModelError
+        What is missing, or wrong.
+    """
+    if isinstance(candidate, type):
+        raise ModelError(f"{candidate.__name__} is a class: pass an instance, {candidate.__name__}(...).")
+    members = {name for kind in type(candidate).__mro__ for name in vars(kind)} | {*getattr(candidate, "__dict__", {})}
+    if missing := [name for name in _MEMBERS if name not in members]:
+        raise ModelError(
+            f"{type(candidate).__name__} has no {' and no '.join(missing)}: a generator has "
+            f"{', '.join(_MEMBERS[:-1])} and close."
+        )
+    name = candidate.name
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or printable(name) != name:
+        raise ModelError(f"The name of a generator is a text of up to {_LONGEST} characters, not {quoted(name)}.")
+    if not isinstance(candidate.capabilities, GeneratorCapabilities):
+        raise ModelError(f"The capabilities of {name} are {quoted(candidate.capabilities)}.")
+    generator: PictureGenerator = candidate
+    return generator

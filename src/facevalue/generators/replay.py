@@ -1,0 +1,75 @@
+"""Pictures that exist already, in a folder by the ids of what is to be made: recorded, or bought elsewhere."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from facevalue.errors import DataError, ModelSpecError
+from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
+from facevalue.given import read_file
+from facevalue.stimuli.images import MAX_BYTES
+from facevalue.types import Image, Status
+
+_KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
+
+
+class ReplayedPictures:
+    """Gives the picture of a folder that is called as the wanted one: `f1/cap` is `FOLDER/f1/cap.png`, or .jpg, .webp.
+
+    One that is not there is an error of this picture alone: it is looked for again when the making is resumed.
+
+    Parameters
+    ----------
+    spec:
+        "replay/FOLDER".
+
+    Raises
+    ------
+    ModelSpecError
+        There is no such folder, or it is told what it does not take.
+    """
+
+    capabilities = GeneratorCapabilities(edits=True)
+
+    def __init__(self, spec: str, options: GeneratorOptions) -> None:
+        if options.settings or options.size:
+            raise ModelSpecError(f"{spec} takes no settings and no size: its pictures are as they are.")
+        self.name = spec
+        self._folder = Path(spec.partition("/")[2])
+        if not self._folder.is_dir():
+            raise ModelSpecError(f"There is no folder {self._folder} with pictures to replay.")
+        self._root = self._folder.resolve()
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Digest of the names of its pictures: a folder of other ones is another generator."""
+        names = sorted(
+            path.relative_to(self._root).as_posix()
+            for path in self._root.rglob("*")
+            if path.suffix.lower() in _KINDS and path.is_file()
+        )
+        return {"pictures": len(names), "names": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]}
+
+    def generate(self, requests: Iterable[PictureRequest]) -> Iterator[GeneratedPicture]:
+        """Read one after the other."""
+        for request in requests:
+            started = time.perf_counter()
+            try:
+                image = self._read(str(request.factors.get("image")))
+            except DataError as error:
+                yield GeneratedPicture(request.number, Status.ERROR, error=str(error))
+                continue
+            latency = (time.perf_counter() - started) * 1000
+            yield GeneratedPicture(request.number, Status.OK, image, latency_ms=latency)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _read(self, name: str) -> Image:
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise DataError(f"{name}: leads out of the folder with the pictures.")
+        for ending, kind in _KINDS.items():
+            path = self._root / f"{name}{ending}"
+            if path.is_file() and path.resolve().is_relative_to(self._root):
+                return Image(read_file(path, MAX_BYTES, "picture"), kind)
+        raise DataError(f"{self._folder} has no picture {name} ({', '.join(_KINDS)}).")

@@ -1,0 +1,225 @@
+"""Making pictures as a study: each picture is a trial, and what is measured is who is refused, and who is not made."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.given import read_file
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.replies import Score, whole
+from facevalue.protocol.sets import Sets
+from facevalue.protocol.settings import Options, Setting
+from facevalue.protocol.stimuli import UNITS
+from facevalue.protocol.study import Draws, Study
+from facevalue.protocol.takes import Take
+from facevalue.protocol.written import WrittenReply
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.images import MAX_BYTES
+from facevalue.types import OptionValue, Question, Sampling, Status, Stimulus
+
+MAKING = "making"
+"""Name of the study whose trials are pictures that are made."""
+MADE_FOR, CHOICES, UNIT, GROUPS = "made_for", "choices", "unit", "groups"
+"""Its options: the study that the pictures are for, what its user chose, the unit's column, and who is shown."""
+REFUSED, FAILED = "refused", "failed"
+SHARES = (
+    Score(REFUSED, "Share of pictures that were refused", "probability", 0.0, 1.0, quantity="refusals",
+          moved=("refused {size} more often", "refused {size} less often")),
+    Score(FAILED, "Share of pictures that failed", "probability", 0.0, 1.0, quantity="failures",
+          moved=("failed {size} more often", "failed {size} less often")),
+)  # fmt: skip
+_TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
+
+
+def making_study(plan: PicturePlan, made_for: str, choices: Mapping[str, OptionValue] | None = None) -> Study:
+    """Make the study whose run makes the pictures of a plan.
+
+    Parameters
+    ----------
+    plan:
+        The pictures.
+    made_for:
+        Name of the study that has them made.
+    choices:
+        What its user chose.
+
+    Raises
+    ------
+    DataError
+        Nothing is to be made, or the table is not one of a plan.
+    """
+    chosen = [f"{name}={json.dumps(value)}" for name, value in sorted((choices or {}).items())]
+    options: dict[str, OptionValue] = {MADE_FOR: made_for, CHOICES: chosen, UNIT: plan.unit, GROUPS: list(plan.groups)}
+    return _built(options, plan.table.with_columns(pl.all().cast(pl.String)))
+
+
+def picture_plan(study: Study) -> PicturePlan:
+    """The plan of a making study, without its drawings."""
+    table = study.manifest.with_columns(pl.col(PICTURE_SEED).cast(pl.Int64))
+    groups = study.options[GROUPS]
+    assert isinstance(groups, list)
+    return PicturePlan(table=table, unit=str(study.options[UNIT]), groups=tuple(groups))
+
+
+def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> Study:
+    """The study by its options and its whole table of pictures."""
+    if table is None:
+        raise DataError("Pictures are made by 'facevalue make STUDY': this study is not asked of a model.")
+    if any(kind != pl.String for kind in table.dtypes):
+        raise DataError("The table of pictures to be made holds more than texts: it is not of this study.")
+    unit, groups = str(options[UNIT]), options[GROUPS]
+    if unit not in UNITS or not isinstance(groups, list):
+        raise DataError(f"No study samples {unit!r}: write one of {', '.join(UNITS)}.")
+    wanted = table.filter(pl.col(PROMPT).is_not_null())
+    if not wanted.height:
+        raise DataError("Nothing is to be made: all pictures of the plan are there.")
+    stimuli = PlannedPictures(table, unit)
+    several = [name for name in groups if wanted[name].drop_nulls().n_unique() > 1]
+    protocol = Protocol(
+        name=MAKING,
+        title=f"Pictures made for {options[MADE_FOR]}",
+        stimuli=stimuli,
+        ask=Ask(("Make this picture.",), MakingReply()),
+        takes=(Take("mean"), *(take for name in several for take in (Take("mean", by=(name,)), Take("gap", of=name)))),
+    )
+    study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
+    questions = {image: Question(prompt) for image, prompt in wanted.select(IMAGE, PROMPT).iter_rows()}
+    return replace(
+        study,
+        options=dict(options),
+        manifest=table,
+        ask=lambda frame: [questions[image] for image in frame[IMAGE].to_list()],
+        answer=partial(_answered, study),
+        sample=partial(_with_sources, study, table),
+        draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
+    )
+
+
+_SETTINGS = (
+    Setting(MADE_FOR, "The study that the pictures are for.", ""),
+    Setting(CHOICES, "What its user chose.", []),
+    Setting(UNIT, "Column of what is sampled.", "identity", tuple(UNITS)),
+    Setting(GROUPS, "Factors that say who is shown.", []),
+)
+PROTOCOL = Protocol(name=MAKING, title="Pictures made to order", settings=_SETTINGS, build=_built)
+"""Pictures made to order, as a stored run has them."""
+
+
+@dataclass(frozen=True)
+class PlannedPictures:
+    """Pictures that are to be made, as stimuli: what a generator is told of each is its content.
+
+    Attributes
+    ----------
+    pictures:
+        A row per picture, those that exist included.
+    key:
+        Column of the unit.
+    """
+
+    pictures: pl.DataFrame
+    key: str
+    settings = ()
+    kind = Kind.SYNTHETIC
+
+    @property
+    def unit(self) -> str:
+        """What was sampled."""
+        return UNITS[self.key]
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """All of them."""
+        return self.pictures
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Units; nothing is a base."""
+        return Sets(table, self.unit)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """These pictures."""
+        return self
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {image: row for row, image in enumerate(self.pictures[IMAGE])}
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        """Digests of the files that are there, by the picture's id."""
+        there = self.pictures.filter(pl.col(PROMPT).is_null()) if PATH in self.pictures.columns else None
+        return {} if there is None else {image: digest_of(path) for image, path in there.select(IMAGE, PATH).rows()}
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """What a generator is told of a picture but for its text; it shows nothing by itself."""
+        row = self.pictures.row(self._rows[str(levels[IMAGE])], named=True)
+        told = {name: value for name, value in row.items() if name not in (PROMPT, PATH)}
+        told["digest"] = self._digests.get(str(row[SOURCE]))
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        factors = {name: value for name, value in row.items() if name not in _TEXTS}
+        return Stimulus(str(number), digest, factors, tuple, 0)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Read every picture that is there."""
+        _ = self._digests
+
+
+@dataclass(frozen=True)
+class MakingReply(WrittenReply):
+    """Whether a picture was made, refused, or failed.
+
+    Examples
+    --------
+    >>> MakingReply().read(pl.DataFrame({"status": ["ok", "refused"]}))["refused"].to_list()
+    [0.0, 1.0]
+    """
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Shares of those that were refused, and that failed."""
+        return SHARES
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """One of the three is the case; none is missing."""
+        status = frame["status"].cast(pl.String)
+        scores = {name: (status == value).cast(pl.Float64).to_numpy()
+                  for name, value in ((REFUSED, Status.REFUSED), (FAILED, Status.ERROR))}  # fmt: skip
+        return whole(scores, pl.Series([None], dtype=pl.String).new_from_index(0, frame.height))
+
+
+def digest_of(path: str) -> str:
+    """SHA-256 of a picture that is there."""
+    return hashlib.sha256(read_file(Path(path), MAX_BYTES, "picture")).hexdigest()
+
+
+def _answered(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
+    """Outcomes; one that failed is an outcome here, not a question that was not asked yet."""
+    status = frame.schema["status"]
+    return study.answer(frame).with_columns(pl.lit(Status.OK.value).cast(status).alias("status"))
+
+
+def _with_sources(study: Study, table: pl.DataFrame, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
+    """A sample of whole units, with the pictures of other units that theirs are edited from."""
+    numbers = study.sample(size, seed, repeats)
+    wanted = table.filter(pl.col(PROMPT).is_not_null())
+    images: Sequence[str] = study.design.trials(numbers)[IMAGE].to_list()
+    sources = dict(wanted.select(IMAGE, SOURCE).iter_rows())
+    chosen, open_ = set(images), list(images)
+    while open_:
+        source = sources.get(open_.pop())
+        if source is not None and source in sources and source not in chosen:
+            chosen.add(source)
+            open_.append(source)
+    if len(chosen) == len(images):
+        return numbers
+    every = study.design.trials(np.arange(study.design.size))
+    return np.sort(every.filter(pl.col(IMAGE).is_in(list(chosen)))["trial"].to_numpy().astype(np.int64))

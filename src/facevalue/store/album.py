@@ -1,0 +1,110 @@
+"""Albums: pictures by the digest of their bytes, in a folder or in object storage, exactly as they came."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Protocol
+
+from facevalue.errors import DataError, RunError
+from facevalue.given import read_file
+from facevalue.stimuli.images import MAX_BYTES
+from facevalue.store.files import PICTURES, make_folder, write_whole
+from facevalue.store.objects import Objects
+from facevalue.types import Image
+
+_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
+
+
+class PictureAlbum(Protocol):
+    """Pictures by digest."""
+
+    def put(self, image: Image, digest: str) -> None:
+        """Keep a picture by the SHA-256 of its bytes; it is safe when this returns."""
+        ...
+
+    def get(self, digest: str, media_type: str) -> Image:
+        """A picture that was kept.
+
+        Raises
+        ------
+        RunError
+            It is missing, or its bytes are not those that were kept.
+        """
+        ...
+
+
+def path_of(digest: str, media_type: str) -> str:
+    """Where a picture lies, relative to what the album belongs to.
+
+    Raises
+    ------
+    RunError
+        There is no such digest or kind: what names it was not written by FaceValue.
+
+    Examples
+    --------
+    >>> path_of("ab" * 32, "image/jpeg")[:18]
+    'pictures/ab/ababab'
+    """
+    if not re.fullmatch("[0-9a-f]{64}", digest) or media_type not in _ENDINGS:
+        raise RunError("A picture is named that no album can hold.")
+    return f"{PICTURES}/{digest[:2]}/{digest}.{_ENDINGS[media_type]}"
+
+
+class FolderAlbum:
+    """Pictures in files below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: set[str] = set()
+
+    def put(self, image: Image, digest: str) -> None:
+        """Write a file aside and rename it, unless it is there; a kill leaves all of it or nothing."""
+        path = self._folder / path_of(digest, image.media_type)
+        if digest[:2] not in self._made:
+            make_folder(path.parent)
+            self._made.add(digest[:2])
+        if not path.exists() or path.stat().st_size != len(image.data):
+            write_whole(path, image.data)
+
+    def get(self, digest: str, media_type: str) -> Image:
+        """Read a file, and compare its digest."""
+        path = self._folder / path_of(digest, media_type)
+        if not path.is_file():
+            raise RunError(f"{path} is missing. Restore it from a copy.")
+        try:
+            data = read_file(path, MAX_BYTES, "picture")
+        except DataError as error:
+            raise RunError(str(error)) from None
+        return _unchanged(data, digest, media_type, str(path))
+
+
+class RemoteAlbum:
+    """Pictures as objects under a URL."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    def put(self, image: Image, digest: str) -> None:
+        """Create an object, unless it is there."""
+        self._objects.create(path_of(digest, image.media_type), image.data)
+
+    def get(self, digest: str, media_type: str) -> Image:
+        """Read an object, and compare its digest."""
+        key = path_of(digest, media_type)
+        place = self._objects.called(key)
+        stored = self._objects.get(key, lambda data: _unchanged(data, digest, media_type, place))
+        if stored is None:
+            raise RunError(f"{place} is missing. Restore it from a copy.")
+        return Image(stored[0], media_type)
+
+
+def album_at(place: Path | str) -> PictureAlbum:
+    """The album of a folder or URL."""
+    return RemoteAlbum(Objects.at(place, make=True)) if isinstance(place, str) else FolderAlbum(place)
+
+
+def _unchanged(data: bytes, digest: str, media_type: str, place: str) -> Image:
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise RunError(f"{place} is not the picture that was made: its digest is another one. Restore it from a copy.")
+    return Image(data, media_type)
