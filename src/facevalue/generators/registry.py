@@ -22,7 +22,6 @@ _ADAPTERS = {
     "openai": ("images_api", "ImagesServer"),
     "http:": ("images_api", "ImagesServer"),
     "https:": ("images_api", "ImagesServer"),
-    "sim": ("planted", "PlantedEditor"),
 }
 _MEMBERS = ("name", "capabilities", "settings", "generate", "close")
 _LONGEST = 300  # characters of a name
@@ -52,6 +51,12 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
         return DrawnGenerator(options, drawings)
     if kind in KINDS and not name:
         raise ModelSpecError(f"{spec!r} names no generator: write {kind}/{KINDS[kind]}.")
+    if kind == "sim":
+        from facevalue.generators.planted import PlantedEditor  # noqa: PLC0415 - imported when asked for
+
+        if options.settings or options.size:
+            raise ModelSpecError(f"{spec} takes no settings and no size: its name says what it does.")
+        return PlantedEditor(spec)
     if kind in _ADAPTERS:
         module, member = _ADAPTERS[kind]
         adapter: PictureGenerator = getattr(import_module(f"facevalue.generators.{module}"), member)(spec, options)
