@@ -37,6 +37,7 @@ ORDER = (
     {"__main__"},
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
+ENGINES = {"models", "generators", "inspection"}
 HEAVY = {"torch", "transformers", "vllm", "ray", "diffusers", "accelerate"}
 PATTERNS = {f"pl.{how}_{what}" for how in ("read", "scan") for what in ("parquet", "csv", "ipc", "ndjson")} | {
     "pl.read_parquet_metadata", "pl.read_parquet_schema", "pl.read_ipc_schema"
@@ -81,8 +82,9 @@ def wrong_imports(own: str, tree: ast.AST) -> list[str]:
         )
     for name, line in imports(tree):
         parts = name.split(".")
-        if parts[0] in HEAVY and own != ("cluster" if parts[0] == "ray" else "models"):
-            wrong.append(f"line {line}: {parts[0]} is imported in {'cluster' if parts[0] == 'ray' else 'models'}/ only")
+        places = {"cluster"} if parts[0] == "ray" else ENGINES
+        if parts[0] in HEAVY and own not in places:
+            wrong.append(f"line {line}: {parts[0]} is imported in {', '.join(sorted(places))}/ only")
         if parts[0] != "facevalue" or len(parts) < 2 or parts[1] == "__version__":
             continue
         other = parts[1]

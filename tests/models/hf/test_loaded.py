@@ -12,7 +12,7 @@ import pytest
 from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.framing import NOTE
-from facevalue.models.hf.loaded import _place, load_model
+from facevalue.models.hf.loaded import chosen_device, load_model
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question
@@ -228,7 +228,7 @@ def test_mps_is_for_machines_that_have_it(llava: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert "There is no device 'mps'" in refusal(llava, device="mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert _place("mps") == "mps"
+    assert chosen_device("mps") == "mps"
 
 
 def test_transformers_is_silent_while_it_loads_and_as_before_afterwards(

@@ -1,7 +1,7 @@
 """`hf/PATH_OR_ID`: a model on this machine, asked through transformers."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -302,16 +302,16 @@ def _folder(path: str) -> Path:
     return Path(str(cached_file(path, "config.json", local_files_only=True))).parent
 
 
-def fingerprint(folder: Path) -> str:
+def fingerprint(folder: Path, kinds: Sequence[str] = ("*.json", "*.jinja", "*.safetensors")) -> str:
     """Return a hash by which a model is known: of its settings, its tokenizer and a sample of its weights.
 
     Weights are many gigabytes; of each file the size and the beginning (which names every tensor and its place) are
-    hashed, and as many pieces spread evenly over it.
+    hashed, and as many pieces spread evenly over it. `kinds`: patterns of the files that count.
     """
     state = blake2b(digest_size=16)
-    for path in sorted((*folder.glob("*.json"), *folder.glob("*.jinja"), *folder.glob("*.safetensors"))):
+    for path in sorted({path for kind in kinds for path in folder.glob(kind)}):
         size = path.stat().st_size
-        state.update(f"{path.name} {size} ".encode())
+        state.update(f"{path.relative_to(folder).as_posix()} {size} ".encode())
         with path.open("rb") as file:
             if path.suffix != ".safetensors" or size <= _PIECES * _PIECE:
                 for block in iter(lambda: file.read(_PIECE), b""):

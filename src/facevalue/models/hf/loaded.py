@@ -111,7 +111,7 @@ def load_model(
         if threads < 1:
             raise ModelError(f"{threads} threads cannot compute anything: ask for one or more.")
         torch.set_num_threads(threads)
-    place = _place(device)
+    place = chosen_device(device)
     source = _where(path)
     with silence():
         return _loaded(path, source, dtype, place, compile)
@@ -199,7 +199,7 @@ def _loaded(path: str, source: str, dtype: str | None, place: str, compile: bool
     )
 
 
-def _place(device: str | None) -> str:
+def chosen_device(device: str | None) -> str:
     """Return the device to load to."""
     import torch  # noqa: PLC0415
 
@@ -234,11 +234,11 @@ def _where(path: str) -> str:
             raise ModelError(f"{path} holds no weights: there is no .safetensors in it.")
         return str(folder)
     if path.count("/") != 1 or path.startswith((".", "/", "~")) or path.endswith("/"):
-        raise ModelError(f"There is no folder {path}.{_near(folder)} Ids of the hub are written OWNER/MODEL.")
+        raise ModelError(f"There is no folder {path}.{near_paths(folder)} Ids of the hub are written OWNER/MODEL.")
     return path
 
 
-def _near(path: Path) -> str:
+def near_paths(path: Path) -> str:
     """Return a hint at what is beside a path that doesn't exist, or nothing."""
     try:
         neighbours = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
@@ -260,7 +260,7 @@ def _config(path: str) -> tuple[Any, Any]:
             raise ModelError(
                 f"{path} brings code of its own, which is never run: use a model of transformers."
             ) from error
-        hint = "" if Path(path).is_dir() else f" There is no folder of that name either.{_near(Path(path))}"
+        hint = "" if Path(path).is_dir() else f" There is no folder of that name either.{near_paths(Path(path))}"
         raise ModelError(f"The configuration of {path} cannot be read: {first_line(error)}{hint}") from error
     kind = config.model_type
     if kind in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
