@@ -12,7 +12,10 @@ import pytest
 from facevalue import report
 from facevalue.report.built import built
 from facevalue.report.data import AskedQuestion
+from facevalue.report.findings import compared, without_answer
+from facevalue.report.headline import HeadlineKind
 from facevalue.report.next_steps import MOST
+from facevalue.report.strongest import most_named, strongest
 from facevalue.stimuli.base import Kind
 from tests.report import made, test_visbias, vignette_made
 from tests.report.test_headline import UNKNOWN
@@ -68,14 +71,36 @@ def first_screen(data: report.ReportData) -> str:
 def test_every_first_screen_has_an_answer_in_plain_words_and_something_to_do(name: str) -> None:
     data = PAGES[name]()
     screen = first_screen(data)
-    text = html.unescape(re.sub(r"<[^>]+>", " ", screen))
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", screen)).split())
     assert not [word for word in UNKNOWN if word in text.lower()], text
     assert not re.search(r"\b(nan|NaN|inf|None|null)\b", text)
     ready = built(data)
     assert ready.answer.sentence in text
+    links = set(re.findall(r'href="#([^"]+)"', screen[screen.index('class="sentence"') :].partition("</p>")[0]))
+    assert links <= {section.id for section in ready.sections}
+    assert bool(links) == ("more difference" in ready.answer.sentence)
     assert 1 <= len(ready.steps) <= MOST
     sections = {"trust", *(section.id for section in ready.sections)}
     assert all(not step.anchor or step.anchor in sections for step in ready.steps)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_the_sentence_names_stands_in_a_chart_in_its_unit(name: str) -> None:
+    ready = built(PAGES[name]())
+    views = [ready.view.at(model) for model in ready.view.numbers.plain]
+    named = [
+        finding
+        for view in views
+        for finding in strongest([*compared(ready.page, view), *without_answer(view)], most_named(view))
+    ]
+    if ready.chart is None:
+        assert not named or ready.answer.verdict is HeadlineKind.NO_ANSWER
+        return
+    panels = ready.chart.panels
+    drawn = [(row.of, panel.what) for panel in panels for row in panel.rows]
+    assert len(drawn) <= 6
+    assert all((e, comparison.scale(e).unit) in drawn for comparison, e in named[:6])
+    assert not named or all(comparison.said(e) in ready.answer.sentence for comparison, e in named[:3])
 
 
 def test_what_an_intervention_changed_stands_first_before_and_after() -> None:
@@ -144,6 +169,7 @@ def test_two_hundred_groups_fit_the_chart() -> None:
     cues: dict[tuple[str, str], float | None] = {("a", f"cue-{n}"): 0.05 + n / 1000 for n in range(200)}
     chart = built(made.data(estimates=made.estimates(cues=cues, groups={}))).chart
     assert chart is not None
-    assert len(chart.strips.rows) == 6
-    assert chart.strips.title == "Judgments, in points: 6 of 200"
-    assert chart.strips.rows[0].value == "+25"
+    (panel,) = chart.panels
+    assert len(panel.rows) == 6
+    assert panel.title == "Judgments, in points: 6 of 200"
+    assert panel.rows[0].value == "+25"

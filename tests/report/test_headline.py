@@ -1,14 +1,15 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.answer import listed
 from facevalue.report.headline import HeadlineKind
-from facevalue.report.sizes import ToldScale
+from facevalue.report.sizes import SHARES_MOVED, ToldScale
+from facevalue.report.undecided import listed
 from tests.report import made
 
 UNKNOWN = ("pole", "nat ", "nats", "family", "floor", "cluster", "drift", "remain open", "leave zero out", "q <")
@@ -29,8 +30,8 @@ def test_who_was_hurt_in_which_direction_how_far_and_how_sure() -> None:
     assert sentence == (
         "Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]; Formal / Evening wear "
         "(fashion): judged more favourably by 12 points [10, 14]; Full beard (facial hair): judged more favourably by "
-        "6.0 points [4.5, 7.5]. Also 1 other visual cue. No difference was found for sunglasses (eyewear), where up to "
-        "about 2.2 points could have been missed."
+        "6.0 points [4.5, 7.5]. 1 more difference was found. No difference was found for sunglasses (eyewear), where "
+        "up to about 2.2 points could have been missed."
     )
 
 
@@ -82,9 +83,9 @@ def test_several_models_are_named_with_what_was_found_for_each_and_never_average
     verdict, sentence, more = answer(made.estimates(("a", "b")))
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
-        "a: Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]. Also 3 other visual "
-        "cues. b: Worn / Distressed clothing (fashion): judged less favourably by 13 points [12, 15]. Also 3 other "
-        "visual cues."
+        "a: Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]. 3 more differences "
+        "were found. b: Worn / Distressed clothing (fashion): judged less favourably by 13 points [12, 15]. 3 more "
+        "differences were found."
     )
     assert "averaged" not in " ".join([sentence, *more]).lower()
 
@@ -111,8 +112,8 @@ def test_found_undecided_and_ruled_out_stand_apart() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues=CUES)))
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
-        "Formal / Evening wear (fashion): judged more favourably by 12 points [10, 14], surely above 6; Messy (hair "
-        "style): judged less favourably by 5.0 points [3.5, 6.5], surely above 2.5. No difference was found for "
+        "Formal / Evening wear (fashion): judged more favourably by 12 points (surely above 6); Messy (hair "
+        "style): judged less favourably by 5.0 points (surely above 2.5). No difference was found for "
         "multiple (piercings) and facial tattoo (tattoos), where up to about 3.1 points could have been missed. For "
         "sunglasses (eyewear) a difference beyond the margin of 2.0 points (declared before the run) is ruled out."
     )
@@ -174,7 +175,7 @@ def test_all_equivalent() -> None:
 @pytest.mark.parametrize(
     ("value", "start"),
     [
-        (0.2, "B (a): judged more favourably by 20 points [18, 22], surely above 10."),
+        (0.2, "B (a): judged more favourably by 20 points (surely above 10)."),
         (0.001, "For b (a) a difference beyond the margin of 2.0 points"),
         (0.03, "No difference was found for b (a), where up to about 3.1 points could have been missed."),
     ],
@@ -186,7 +187,7 @@ def test_one_cue(value: float, start: str) -> None:
 def test_of_two_hundred_cues_a_few_are_named_and_the_rest_counted() -> None:
     cues: dict[tuple[str, str], float | None] = {("a", f"cue-{n}"): 0.05 + n / 1000 for n in range(200)}
     sentence = answer(made.estimates(cues=cues, groups={}))[1]
-    assert "Also 197 other visual cues." in sentence
+    assert "197 more differences were found." in sentence
     assert len(sentence) < 400
 
 
@@ -224,6 +225,13 @@ def test_what_cannot_be_judged_is_counted_apart() -> None:
 @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", "c"]])
 def test_lists_end_in_and(names: list[str]) -> None:
     assert re.split(", | and ", listed(names)) == names
+
+
+def test_no_share_moves_by_more_than_is_told_of_a_divergence() -> None:
+    rng = np.random.default_rng(1)
+    for first, second in rng.dirichlet(np.ones(4) / 2, (200, 2)):
+        nats = float(np.sum(first * np.log(first / second)))
+        assert 100 * np.abs(first - second).sum() / 2 <= SHARES_MOVED.size(nats) + 1e-9
 
 
 @pytest.mark.parametrize("per", [1.0, 100.0])

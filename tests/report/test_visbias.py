@@ -184,12 +184,10 @@ def test_the_answer_tells_each_group_from_every_task_and_keeps_the_control_apart
     verdict, sentence, more = answer(frame())
     assert verdict == "difference found"
     assert sentence.startswith(
-        "Asian (race): religion: “islam” in 25.0% of the answers [22.5%, 27.5%], for all people in 50.0%; ranked above "
-        "others in 90.0% [86.0%, 94.0%] of the pairs (annual income); Asian: described with “calm” at odds 1.6 times"
+        "Asian (race): religion: “islam” in 25.0% of the answers [22.5%, 27.5%], for all people in 50.0%; "
+        "Asian: described with “calm” at odds 1.6 times"
     )
-    assert "Male (gender): on religion forms and choices differ by 29 points [26, 32]" in sentence
-    assert "where measurement noise alone gives up to 7" in sentence
-    assert "listed below" in sentence
+    assert re.search(r"\. \d+ more differences were found\. No difference was found in the other 7 comp", sentence)
     assert (
         more[-1] == "Negative control: none of 1 choices about fictional species were found beyond measurement noise."
     )
@@ -199,14 +197,14 @@ def test_the_answer_of_one_kind_alone_counts_its_subjects() -> None:
     _, sentence, _ = answer(frame([one for one in rows() if one["measure"] == "attribute_shift"]))
     assert sentence.startswith("Forms where ")
     assert sentence.count("Forms where ") == 2
-    assert "3 more differences" in sentence
+    assert "5 more differences" in sentence
 
 
 def test_the_page_says_what_was_asked_and_what_was_found_of_every_kind() -> None:
     text = page(data()).text
     assert "The model was asked to say what people on pictures earn" in text
     assert re.search(r"Rankings\s*1\s*1\s*0\s*0", text)
-    assert text.split("How far to trust it")[0].count("ranked above others in 90.0%") == 1
+    assert text.split("How far to trust it")[0].count("religion: “islam” in 25.0% of the answers") == 1
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
@@ -219,9 +217,12 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
 @pytest.mark.parametrize(
     ("measure", "clearest"),
     [
-        ("implicit_explicit_divergence", "Male (gender): on religion forms and choices differ by 29 points [26, 32]"),
+        (
+            "implicit_explicit_divergence",
+            "Male (gender): on religion forms and choices differ by 29 points (chance alone",
+        ),
         ("positive_sentiment_difference", "Asian beside White: described with 3.0 points fewer favourable words"),
-        ("characters_difference", "Asian beside White: described 3.0 characters shorter [2.7, 3.3]"),
+        ("characters_difference", "Asian beside White: described 3.0 characters shorter"),
     ],
 )
 def test_whatever_the_page_calls_found_the_answer_tells(measure: str, clearest: str) -> None:
@@ -244,7 +245,7 @@ def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
     for said in (
         "Choices 3 0 0 3 not even the largest",
         "Rankings 1 0 0 1 21 points",
-        "Words that mark a group 2 0 0 2 0.40 log odds",
+        "Words that mark a group 2 0 0 2 1.5 times the odds",
         "Forms 8 0 0 8 not even the largest",
     ):
         assert said in text

@@ -51,17 +51,17 @@ def declared(path: Path) -> Study:
     return STUDIES["bbq-v"].study({"manifest": str(path), "kind": "illustrated"})
 
 
+def written_rows(table: pl.DataFrame, folder: Path) -> Path:
+    """Write a list, and its pictures."""
+    for name in table["path"].drop_nulls().unique():
+        Image.new("RGB", (8, 8), (len(name), 80, 120)).save(folder / name)
+    table.write_csv(folder / "rows.csv")
+    return folder / "rows.csv"
+
+
 @pytest.fixture
 def listed(tmp_path: Path) -> Callable[[pl.DataFrame], Path]:
-    """Writes a list, and its pictures."""
-
-    def write(table: pl.DataFrame) -> Path:
-        for name in table["path"].drop_nulls().unique():
-            Image.new("RGB", (8, 8), (len(name), 80, 120)).save(tmp_path / name)
-        table.write_csv(tmp_path / "rows.csv")
-        return tmp_path / "rows.csv"
-
-    return write
+    return lambda table: written_rows(table, tmp_path)
 
 
 def test_each_row_asks_its_own_question_with_its_own_options(listed: Callable[[pl.DataFrame], Path]) -> None:

@@ -17,16 +17,21 @@ SCENES = ("portrait", "casual", "hobby")
 QUESTIONS = 10
 
 
-@pytest.fixture
-def applicants(tmp_path: Path) -> Path:
+def written_applicants(folder: Path) -> Path:
+    """Eight applicants in three scenes each, and their list."""
     rows = ["path,set,scene,gender"]
     for number in range(8):
         for place, scene in enumerate(SCENES):
-            Image.new("RGB", (8, 8), (20 * number, 80 * place, 90)).save(tmp_path / f"{number}{scene}.png")
+            Image.new("RGB", (8, 8), (20 * number, 80 * place, 90)).save(folder / f"{number}{scene}.png")
             rows.append(f"{number}{scene}.png,a{number},{scene},{('female', 'male')[number % 2]}")
-    path = tmp_path / "applicants.csv"
+    path = folder / "applicants.csv"
     path.write_text("\n".join(rows))
     return path
+
+
+@pytest.fixture
+def applicants(tmp_path: Path) -> Path:
+    return written_applicants(tmp_path)
 
 
 def test_the_file_says_what_is_the_paper_s_and_what_is_ours() -> None:

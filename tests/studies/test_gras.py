@@ -18,15 +18,20 @@ __all__ = ["facevalue"]
 TRAITS = ("cruel", "rude", "kind")
 
 
-@pytest.fixture
-def faces(tmp_path: Path) -> Path:
+def written_faces(folder: Path) -> Path:
+    """Twenty-four faces of two genders and three groups, and their list."""
     rows = ["path,gender,race"]
     for number in range(24):
-        Image.new("RGB", (8, 8), (10 * number, 80, 120)).save(tmp_path / f"{number}.png")
+        Image.new("RGB", (8, 8), (10 * number, 80, 120)).save(folder / f"{number}.png")
         rows.append(f"{number}.png,{('female', 'male')[number % 2]},{('A', 'B', 'C')[number // 2 % 3]}")
-    path = tmp_path / "faces.csv"
+    path = folder / "faces.csv"
     path.write_text("\n".join(rows))
     return path
+
+
+@pytest.fixture
+def faces(tmp_path: Path) -> Path:
+    return written_faces(tmp_path)
 
 
 def _released(folder: Path, hits: int) -> Path:

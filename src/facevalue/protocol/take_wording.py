@@ -39,7 +39,12 @@ def findings_of(take: Take, score: Score, of: Of, *, several: bool) -> Findings:
     """
     words = score.quantity or score.name.replace("_", " ")
     quantity = take.name.replace("_", " ") if take.name and take.measure == LEAN else words
-    quantities = {SPREAD: f"spreads of {words}", RANGE: f"ranges of {words}", TALLY: "shares of questions"}
+    quantities = {
+        PREFERENCE: "preferences",
+        SPREAD: f"spreads of {words}",
+        RANGE: f"ranges of {words}",
+        TALLY: "shares of questions",
+    }
     unit, per = ("of 100 questions", 100.0) if take.measure == TALLY else _told_in(score)
     subject, moved = _forms(take, quantity, score)
     return Findings(
@@ -74,16 +79,17 @@ def _forms(take: Take, quantity: str, score: Score) -> tuple[str, _Forms]:
     if take.measure == LEAN:
         return by or "All answers", (f"{quantity} up by {{size}}", f"{quantity} down by {{size}}")
     if take.measure == TALLY:
-        return factor, (f"answers differ in {{size}}{within}",) * 2
+        return factor, (f"groups differ in {{size}}{within}",) * 2
     if take.measure in UNSIGNED:
-        return factor, (f"{quantity} {'of one unit ' * (take.measure == RANGE)}differ by {{size}}{within}",) * 2
-    return by or "All together", (up, down)
+        whom = "versions of one unit" if take.measure == RANGE else "groups"
+        return factor, (f"{whom} differ by {{size}} in {quantity}{within}",) * 2
+    return by or "Overall", (up, down)
 
 
 def _row(take: Take) -> str:
     """Form of a row: what is compared with what, if that is a level; all its factors by default."""
     if not take.compares:
-        return ""
+        return "" if take.by or take.of else "Overall"
     against = "" if take.versus in (OTHERS, LEVELS_MEAN, ALIKE) else f" beside {{{CONTRAST}:{take.of}}}"
     return f"{{{take.of}}}{against}{''.join(f', {{{name}}}' for name in take.by)}"
 
@@ -95,11 +101,14 @@ def _noun(take: Take) -> tuple[str, str]:
     if not (take.by or take.of):
         return "comparison", "comparisons"
     name = (take.of or " and ".join(take.by)).replace("_", " ")
-    return f"level of {name}", f"levels of {name}"
+    noun = "group" if take.of else "comparison"
+    return f"{noun} by {name}", f"{noun}s by {name}"
 
 
 def _told_in(score: Score) -> tuple[str, float]:
     """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
     if score.low >= -1 and score.high <= 1:
         return "points", 100.0
-    return (f"of {score.high:g}", 1.0) if score.unit == "points" and score.high < inf else ("", 1.0)
+    if score.unit != "points" or score.high == inf:
+        return "", 1.0
+    return (f"of {score.high:g}" if score.low in (0, 1) else f"on a scale from {score.low:g} to {score.high:g}"), 1.0

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from typing import NamedTuple
 
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
-from facevalue.report.blocks.view import View, beyond
+from facevalue.report.blocks.view import View
 from facevalue.report.effects import changes_said
-from facevalue.report.findings import LeadComparison, compared, control_of, leading, row, rows_of, upper, without_answer
-from facevalue.report.formatting import NOT_MEASURABLE, when_declared
-from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.findings import LeadComparison, compared, control_of, leading, rows_of, upper, without_answer
+from facevalue.report.formatting import NOT_MEASURABLE
+from facevalue.report.headline import Headline, HeadlineKind, Passage
+from facevalue.report.strongest import Finding, findings, hint, most_named, strongest
+from facevalue.report.undecided import margin_of, missed, not_found, too_few
 
 PROOF = "That is no proof of fairness."
-_SUBJECTS, _PHRASES, _PARTS = 3, 3, 3
-"""Subjects that are named, what is said of each, and comparisons of which it is said what could have been missed."""
-_BRIEF = 3
-"""Subjects that are named where nothing was found of them; of more their number is told."""
 _MODELS = 3
-"""Models up to which each has its own answer."""
+"""Models of which the answer is told by name."""
+_ALMOST_ALL = 0.9
+"""Share of replies without an answer from which on nothing else is said of why nothing can be judged."""
 _ORDER = (
     HeadlineKind.FOUND,
     HeadlineKind.NOTHING,
@@ -43,24 +42,44 @@ def answered(page: Page, view: View) -> Headline:
     models = view.numbers.plain
     if len(models) < 2:
         return _of_model(page, view)
-    headlines = {model: _of_model(page, view.at(model), brief=len(models) > 1) for model in models}
+    headlines = {model: _of_model(page, view.at(model)) for model in models}
     outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
     if outcome is HeadlineKind.NOT_MEASURABLE:
         return _of_model(page, view)
     more = tuple(dict.fromkeys(line for headline in headlines.values() for line in headline.more))
-    if len(models) <= _MODELS:
-        return Headline(
-            outcome, " ".join(f"{model}: {headline.sentence}" for model, headline in headlines.items()), more
-        )
+    if not view.interventions and (text := _of_none(page, [view.at(model) for model in models], outcome)):
+        return Headline.of(outcome, text, more)
     differing = [model for model, headline in headlines.items() if headline.verdict is HeadlineKind.FOUND]
-    sentence = f"A difference was found for {len(differing) or 'none'} of {len(models)} models."
-    shown_models = differing[:_MODELS] or list(models)[:1]
-    sentence += "".join(f" {model}: {headlines[model].sentence}" for model in shown_models)
-    if len(differing) > len(shown_models):
-        sentence += f" The other {len(differing) - len(shown_models)} are told below."
+    telling = list(models) if len(models) <= _MODELS else differing[:_MODELS] or list(models)[:1]
+    passages = [passage for model in telling for passage in _named(model, headlines[model])]
+    if len(models) > _MODELS:
+        passages.insert(0, Passage(f"A difference was found for {len(differing) or 'none'} of {len(models)} models."))
+        if (left := len(differing) - len(telling)) > 0:
+            passages.append(Passage(f"The other {left} are told below."))
     if len(differing) < len(models):
-        sentence += f" {PROOF[:-1]} where none was found." if differing else f" {PROOF}"
-    return Headline(outcome, sentence, more)
+        passages.append(Passage(f"{PROOF[:-1]} where none was found." if differing else PROOF))
+    return Headline(outcome, tuple(passages), more)
+
+
+def _named(model: str, headline: Headline) -> list[Passage]:
+    """The answer of one model among several, with its name."""
+    first, *others = (passage for passage in headline.passages if passage.text != PROOF)
+    return [replace(first, text=f"{model}: {first.text}"), *others]
+
+
+def _of_none(page: Page, views: Sequence[View], outcome: HeadlineKind) -> str:
+    """One answer for several models of which nothing was found; empty where something was, or they differ in kind."""
+    by_model = [compared(page, view) for view in views]
+    if outcome not in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) or not all(by_model):
+        return ""
+    models = f"{'either' if len(views) == 2 else 'any'} of {len(views)} models"
+    if outcome is HeadlineKind.TOO_FEW:
+        lead = by_model[0][0].lead
+        return too_few([comparisons[0] for comparisons in by_model if comparisons[0].lead == lead], f" of {models}")
+    silent = [comparison for comparisons in by_model for comparison in comparisons if comparison.coarser is None]
+    if any(comparison.same for comparison in silent):
+        return ""
+    return f"No difference was found for {models}, {missed(silent)}. {PROOF}"
 
 
 def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
@@ -72,14 +91,14 @@ def unanswered(replies: Sequence[ReplyCounts]) -> Headline | None:
     refused = sum(run.refused for run in replies)
     if refused == total:
         sentence = f"{subject} refused every question: all {total:,} replies are refusals, so nothing can be compared."
-        return Headline(HeadlineKind.NO_ANSWER, sentence)
+        return Headline.of(HeadlineKind.NO_ANSWER, sentence)
     breakdown = f"{refused / total:.1%} of the replies are refusals, and the others name no answer"
     sentence = f"{subject} gave no valid answer to {total:,} questions, so nothing can be compared: {breakdown}."
-    return Headline(HeadlineKind.NO_ANSWER, sentence)
+    return Headline.of(HeadlineKind.NO_ANSWER, sentence)
 
 
-def _of_model(page: Page, view: View, *, brief: bool = False) -> Headline:
-    """The answer for one model; `brief` where others stand beside it."""
+def _of_model(page: Page, view: View) -> Headline:
+    """The answer for one model."""
     comparisons = compared(page, view)
     hurt = without_answer(view)
     more = (
@@ -88,152 +107,54 @@ def _of_model(page: Page, view: View, *, brief: bool = False) -> Headline:
         *_control(page, view),
         *_cautions(page, view),
     )
-    changes = changes_said(comparisons)
     if not comparisons and not hurt:
         return _uncompared(page, view)
-    telling = [comparison for comparison in (*comparisons, *hurt) if comparison.speaks]
-    sentences = list(changes)
-    if text := _found(telling, brief):
-        sentences.append(f"Without them: {text}" if changes else text)
+    everything = [*comparisons, *hurt]
     silent = [comparison for comparison in comparisons if comparison.coarser is None]
-    outcome = _outcome(telling, silent)
-    sentences += _undecided(silent, outcome, brief=brief)
+    outcome = _outcome(everything, silent)
+    is_alone = len(view.numbers.plain) < 2
+    passages = [Passage(text) for text in changes_said(comparisons)]
+    if told := strongest(everything, most_named(view)):
+        without = {0: "", 1: "Without it: "}.get(len(view.interventions), "Without them: ")
+        passages.append(Passage(f"{without}{_said(told)}."))
+        passages += _left(findings(everything), told)
+    if outcome is HeadlineKind.TOO_FEW:
+        passages.append(Passage(too_few(silent[:1])))
+    elif is_alone or outcome is not HeadlineKind.FOUND:
+        passages += map(Passage, not_found(silent))
+    if is_alone and outcome in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) and (clearest := hint(silent)):
+        comparison, e = clearest
+        text = f"{comparison.subject(e)}, {comparison.said(e)}"
+        passages.append(Passage(f"The clearest hint, which may be chance: {text}."))
     if outcome is HeadlineKind.NOTHING:
-        sentences.append(PROOF)
-    return Headline(outcome, " ".join(sentences), more)
+        passages.append(Passage(PROOF))
+    return Headline(outcome, tuple(passages), more)
 
 
-def _outcome(telling: Sequence[LeadComparison], silent: Sequence[LeadComparison]) -> HeadlineKind:
-    if any(comparison.moved for comparison in telling):
+def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparison]) -> HeadlineKind:
+    if findings(everything):
         return HeadlineKind.FOUND
     if all(not comparison.undecided for comparison in silent):
         return HeadlineKind.EQUIVALENT
     return HeadlineKind.TOO_FEW if all(comparison.too_few for comparison in silent) else HeadlineKind.NOTHING
 
 
-def _found(telling: Sequence[LeadComparison], brief: bool) -> str:
-    """Say of each subject what was found, the clearest first; empty where nothing was."""
-    hits = [(comparison, e) for comparison in telling for e in comparison.moved]
-    if not hits:
-        return ""
-    alike = len({comparison.scale(e) for comparison, e in hits}) == 1
-    hits.sort(key=lambda hit: -(abs(hit[1].value or 0.0) if alike else beyond(hit[1])))
-    by_subject: dict[str, list[tuple[LeadComparison, Estimate]]] = {}
-    for comparison, e in hits:
-        by_subject.setdefault(comparison.subject(e), []).append((comparison, e))
-    limit = 1 if brief else _SUBJECTS
-    texts = [_subject(subject, rows) for subject, rows in list(by_subject.items())[:limit]]
-    left = len(by_subject) - len(texts)
-    nouns = {comparison.lead.noun for comparison, _ in hits}
-    noun = next(iter(nouns))[left != 1] if len(nouns) == 1 else ""
-    rest = f"other {noun}" if noun else "other" if left == 1 else "others"
-    total = f" Also {left:,} {rest}." if left else ""
-    return f"{'; '.join(texts)}.{total}"
+def _said(told: Sequence[Finding]) -> str:
+    """Of each subject what was found."""
+    by_subject: dict[str, list[str]] = {}
+    for comparison, e in told:
+        by_subject.setdefault(comparison.subject(e), []).append(comparison.said(e))
+    return "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
 
 
-def _subject(subject: str, hits: Sequence[tuple[LeadComparison, Estimate]]) -> str:
-    """One subject, and the clearest finding of each comparison about it."""
-    first: dict[int, tuple[LeadComparison, Estimate]] = {}
-    for comparison, e in hits:
-        first.setdefault(id(comparison), (comparison, e))
-    phrases = [comparison.said(e) for comparison, e in list(first.values())[:_PHRASES]]
-    left = len(hits) - len(phrases)
-    more = f", and {left:,} more difference{'s' if left > 1 else ''}" if left else ""
-    return f"{subject}: {'; '.join(phrases) if any(',' in text for text in phrases) else ', '.join(phrases)}{more}"
-
-
-def _undecided(silent: Sequence[LeadComparison], outcome: HeadlineKind, *, brief: bool) -> list[str]:
-    """Say where nothing was found and what could have been missed, and what is ruled out."""
-    if outcome is HeadlineKind.TOO_FEW:
-        return [_too_few(silent), *([] if brief else _hint(silent))]
-    texts: list[str] = []
-    if brief and outcome is HeadlineKind.FOUND:
-        return texts
-    blank = sorted(
-        (comparison for comparison in silent if comparison.undecided), key=lambda comparison: not comparison.moved
-    )
-    if blank:
-        several = len({comparison.lead.quantity for comparison in silent}) > 1
-        first = _left(blank[0], several=several)
-        texts.append(f"No difference was found for {first}, where {_missed(blank[0])} could have been missed.")
-        further = [] if brief or outcome is HeadlineKind.FOUND else blank[1:_PARTS]
-        clauses = [f"{_left(comparison, several=several)} ({_missed(comparison)})" for comparison in further]
-        if (left := len(blank) - 1 - len(clauses)) and not brief:
-            clauses.append(f"{left} other kind{'s' if left > 1 else ''} of comparison, listed below")
-        texts += [f"Nor for {listed(clauses)}."] if clauses else []
-    for comparison in silent:
-        if comparison.same:
-            margin = _margin(comparison, comparison.same[0])
-            names = _names(comparison, comparison.same, "")
-            texts.append(f"For {names} a difference beyond {margin} is ruled out.")
-    if outcome is HeadlineKind.NOTHING and not brief:
-        texts += _hint(silent)
-    return texts
-
-
-def _left(comparison: LeadComparison, *, several: bool) -> str:
-    """Of whom nothing was found, and in what."""
-    about = f" in {comparison.lead.quantity}" if several and comparison.lead.quantity else ""
-    return f"{_names(comparison, comparison.undecided, 'other ' if comparison.moved else '')}{about}"
-
-
-def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> str:
-    """The subjects of some rows: by name where they are few, else their number."""
-    if len(rows) <= _BRIEF:
-        return listed([row(comparison.lead, comparison.view, e) for e in rows])
-    subjects = len(set(map(comparison.subject, rows)))
-    if subjects < len(rows) and word:
-        return f"the {word}{len(rows):,} comparisons"
-    return f"the {word}{subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(rows[0])
-
-
-def _missed(comparison: LeadComparison) -> str:
-    if comparison.missable is None:
-        return "differences of unknown size"
-    if comparison.missable == inf:
-        return "any difference"
-    return f"up to about {comparison.scale(comparison.undecided[0]).up_to(comparison.missable)}"
-
-
-def _too_few(silent: Sequence[LeadComparison]) -> str:
-    """Say that nothing can be concluded, as even strong differences could have been missed."""
-    comparison = silent[0]
-    subjects = len({comparison.subject(e) for e in comparison.rows})
-    units = f"{comparison.units:,} {comparison.unit_name if comparison.units != 1 else _singular(comparison.unit_name)}"
-    of = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(comparison.rows[0])
-    size = comparison.missable
-    missed = (
-        "any difference"
-        if size is None or size == inf
-        else f"even a difference of {comparison.scale(comparison.undecided[0]).up_to(size)}"
-    )
-    return f"Too little was asked to tell: with {units} for {of}, {missed} could have been missed."
-
-
-def _singular(plural: str) -> str:
-    return plural.removesuffix("s")
-
-
-def _hint(silent: Sequence[LeadComparison]) -> list[str]:
-    """The clearest difference that would count by itself, and among so many may be chance; none without one."""
-    alone = [
-        (comparison, e) for comparison in silent for e in comparison.undecided
-        if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.signed(e.measure)
-    ]  # fmt: skip
-    if not alone:
+def _left(every: Sequence[Finding], told: Sequence[Finding]) -> list[Passage]:
+    """How many findings are not named, and of what they are."""
+    named = {id(e) for _, e in told}
+    left = [finding for finding in every if id(finding[1]) not in named]
+    if not left:
         return []
-    comparison, e = max(alone, key=lambda pair: beyond(pair[1]))
-    return [f"The clearest hint, which may be chance: {comparison.subject(e)}, {comparison.said(e)}."]
-
-
-def listed(phrases: Sequence[str]) -> str:
-    """Parts of a sentence, the last after "and"."""
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
-
-
-def _margin(comparison: LeadComparison, e: Estimate) -> str:
-    """The margin, and whether it was named beforehand."""
-    return f"the margin of {comparison.scale(e).text(e.margin or 0.0)} ({when_declared(e.declared)})"
+    measures = tuple(dict.fromkeys(e.measure for _, e in left))
+    return [Passage(f"{len(left):,} more difference{'s were' if len(left) > 1 else ' was'} found.", measures)]
 
 
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
@@ -242,11 +163,11 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
     for comparison in comparisons:
         lead, size = comparison.lead, len(comparison.small)
         if size:
-            margin, verb = _margin(comparison, comparison.small[0]), "is" if size == 1 else "are"
+            margin, verb = margin_of(comparison, comparison.small[0]), "is" if size == 1 else "are"
             effects = f"{len(comparison.moved)} {lead.effect}s found"
             out.append(f"{size} of the {effects} {verb} smaller than {margin}: real, but small.")
         if not comparison.same and comparison.rows[0].margin is not None:
-            margin = _margin(comparison, comparison.rows[0])
+            margin = margin_of(comparison, comparison.rows[0])
             out.append(f"For no {lead.noun[0]} a difference beyond {margin} is ruled out.")
     return out
 
@@ -269,13 +190,13 @@ def _cautions(page: Page, view: View) -> tuple[str, ...]:
 def _uncompared(page: Page, view: View) -> Headline:
     """The answer where nothing can be judged: values that are described, or why there is none."""
     if any(isinstance(lead, Findings) and rows_of(lead, view) for lead in page.lead):
-        return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+        return Headline.of(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
     for lead in page.lead:
         measurable = view.known(rows_of(lead, view))
         if isinstance(lead, Described) and measurable:
             headline = _described(lead, view, measurable)
             return replace(headline, more=(*headline.more, *_cautions(page, view)))
-    return Headline(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
+    return Headline.of(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
 
 
 def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headline:
@@ -287,7 +208,7 @@ def _described(lead: Described, view: View, measurable: list[Estimate]) -> Headl
     if lead.ends and len(finer) > 1:
         sentence += f": {lead.most} {view.row_label(lead.ends, finer[-1])}, {view.said('{value}', finer[-1])}"
         sentence += f"; {lead.least} {view.row_label(lead.ends, finer[0])}, {view.said('{value}', finer[0])}"
-    return Headline(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
+    return Headline.of(HeadlineKind.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
 
 
 def _beside(lead: Described, view: View, e: Estimate) -> str:
@@ -307,6 +228,10 @@ def why_not(page: Page, view: View) -> str:
         return reason
     if values and min(values) >= 1:
         return f"{subject} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
+    if values and min(values) >= _ALMOST_ALL:
+        return (
+            f"{subject} gave no valid answer in {min(values):.1%} of the replies: too few are left to compare anything."
+        )
     if not view.numbers.frame.height:
         return f"There are no answers yet: {NOT_MEASURABLE}."
     if not view.numbers.frame["value"].is_not_null().any():

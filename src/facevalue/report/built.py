@@ -1,12 +1,12 @@
 """Built pages: everything that HTML, terminal and JSON show of a study."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from facevalue.protocol.blocks import Grid
-from facevalue.protocol.page import Page, selections
+from facevalue.protocol.page import Page, Section, selections
 from facevalue.report import model_differences, planted
 from facevalue.report.answer import ReplyCounts, answered, unanswered
 from facevalue.report.blocks.content import SectionContent
@@ -20,12 +20,12 @@ from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
 from facevalue.report.first_chart import FirstChart, first_chart
 from facevalue.report.formatting import NOT_MEASURABLE
-from facevalue.report.headline import Headline
+from facevalue.report.headline import Headline, Passage
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.missing import missing_card
 from facevalue.report.missing import sections as missing_sections
 from facevalue.report.model_differences import Difference
-from facevalue.report.next_steps import NextStep, next_steps
+from facevalue.report.next_steps import NextStep, next_steps, section_about
 from facevalue.report.sections import page_of
 
 
@@ -38,13 +38,15 @@ class Built:
     view: View
     """The estimates, and how they are written."""
     answer: Headline
+    passages: list[tuple[str, str]]
+    """The answer's sentences, each with the section that shows what it only counts; empty for none."""
     chart: FirstChart | None
     steps: list[NextStep]
     cards: list[Card]
     judged: HowJudged | None
     sections: list[SectionContent]
     changed: list[Changed]
-    """Answer, its chart, what to do next; reasons to trust or doubt, how numbers were judged, the study's sections,
+    """Charts of the answer, what to do next; reasons to trust or doubt, how numbers were judged, the study's sections,
     what interventions changed."""
     differences: tuple[Difference, ...]
     """Differences of the models from the first one."""
@@ -84,6 +86,7 @@ def _built(data: ReportData) -> Built:
         page,
         view,
         answer,
+        [(passage.text, _shown_in(passage, sections)) for passage in answer.passages],
         None if none else first_chart(page, view),
         next_steps(page, view, answer, checks, sections, data.kind),
         checks,
@@ -93,6 +96,12 @@ def _built(data: ReportData) -> Built:
         model_differences.shown(data.between, data.names, titles),
         model_differences.as_json(data.between),
     )
+
+
+def _shown_in(passage: Passage, sections: Sequence[Section]) -> str:
+    """The section that shows what a passage only counts."""
+    section = section_about(passage.measures, sections) if passage.measures else None
+    return "" if section is None else section.id
 
 
 def _sizes(page: Page, view: View) -> dict[str, int]:

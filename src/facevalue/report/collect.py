@@ -133,6 +133,11 @@ def _self_check(sessions: Sequence[Session]) -> SelfCheckFacts | None:
     return SelfCheckFacts(int(sum(checks)), max(differences), min(tolerances))
 
 
+_FILES = ("path", "other_path")
+"""Columns of a manifest that name pictures: none for bare questions, two for pairs; rows may share one."""
+_NO_FILE = pl.Series("path", [], pl.String)
+
+
 def _statement(study: Study) -> DataStatement:
     manifest = study.manifest
     people = manifest.unique("identity", maintain_order=True) if "identity" in manifest.columns else manifest
@@ -144,9 +149,13 @@ def _statement(study: Study) -> DataStatement:
         rows = manifest if varies or name in ("attribute", "variation") else people
         counted = rows[name].drop_nulls().value_counts(sort=True)
         factors[name] = dict(counted.iter_rows())
+    files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
+    images = files.n_unique() or manifest.height
+    identities = people["identity"].drop_nulls() if people is not manifest else _NO_FILE
+    by_file = {*files, *manifest["image"].drop_nulls()} if "image" in manifest.columns else {*files}
     return DataStatement(
-        images=manifest.height,
-        identities=people.height,
+        images=images,
+        identities=images if by_file.issuperset(identities) else identities.len(),
         factors=factors,
         source=_SOURCES[study.source.kind],
         licence="Apache-2.0, with FaceValue" if study.source.kind is Kind.ILLUSTRATED else "",

@@ -13,7 +13,7 @@ from facevalue.report.headline import detectable
 from facevalue.report.sizes import ToldScale, scale_of
 
 _INTERVENTIONS, _SUBJECTS = 3, 2
-"""Interventions that are told, and subjects of which the change is told for each."""
+"""Interventions that are told, and subjects of which the change is told: of each one where there are several."""
 
 
 def changes_said(comparisons: Sequence[LeadComparison]) -> list[str]:
@@ -54,7 +54,9 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
         lost = f"; missing answers {'rose' if missing.value > 0 else 'fell'} by {size}"
     if not moved:
         return f"{title}: no change was found{_missed(rows)}{lost}."
-    texts = [_before_and_after(comparison, e) for comparison, e in moved[:_SUBJECTS]]
+    texts = [
+        _before_and_after(comparison, e) for comparison, e in moved[: 1 if len(view.interventions) > 1 else _SUBJECTS]
+    ]
     left = len(moved) - len(texts)
     return f"{title}: {'; '.join(texts)}{f'; {left:,} more changed' if left else ''}{lost}."
 

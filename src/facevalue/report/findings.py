@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from statistics import median
 
 import polars as pl
@@ -30,6 +31,8 @@ SCORE = "score"
 """Unit of what scorers say of texts."""
 SLIGHT = 0.001
 """Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
+_SAMPLED = {"identity": "faces", "counterfactual set": "sets"}
+"""What people call the units that were sampled, in the plural."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
@@ -70,7 +73,9 @@ class LeadComparison:
     @cached_property
     def missable(self) -> float | None:
         """The size that could typically have been missed; infinite where any could; None if that is not known."""
-        return detectable(self.undecided) if self.undecided else None
+        size = detectable(self.undecided) if self.undecided else None
+        largest = self.possible
+        return inf if size is not None and largest is not None and size >= largest else size
 
     @cached_property
     def too_few(self) -> bool:
@@ -79,7 +84,7 @@ class LeadComparison:
             return False
         strong, most = self.lead.strong, self.possible
         strong = _STRONG * most if strong is None and most is not None else strong
-        return self.missable >= (float("inf") if strong is None else strong)
+        return self.missable >= (inf if strong is None else strong)
 
     @property
     def possible(self) -> float | None:
@@ -118,7 +123,7 @@ class LeadComparison:
         """What was sampled, in the plural."""
         measure = self._measure
         cluster = measure.cluster if measure is not None else ""
-        return self.lead.unit_name or ("faces" if cluster == "identity" else f"{cluster or 'unit'}s")
+        return self.lead.unit_name or _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
 
     def subject(self, e: Estimate) -> str:
         """Who or what an estimate is of."""
@@ -133,17 +138,20 @@ class LeadComparison:
         if self.lead.even is not None:
             more["even"] = self.lead.even(self.view, e)
         text = self.view.said(form, e, more)
-        return f"{text}{self.certainty(e)}" if "{size}" in form else text
+        certainty = self.certainty(e) if "{size}" in form else ""
+        return (
+            f"{text[:-1]}; {certainty[2:]}" if text.endswith(")") and certainty.startswith(" (") else text + certainty
+        )
 
     def certainty(self, e: Estimate) -> str:
-        """The interval of a difference in its direction, and what it surely exceeds, or what noise alone gives."""
+        """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
         scale = self.scale(e)
-        interval = scale.interval(e, turned=True)
-        clauses = f" {interval}" if interval else ""
         if not self.view.signed(e.measure) and e.floor_high is not None:
-            return f"{clauses}, where measurement noise alone gives up to {scale.number(e.floor_high, e.value)}"
-        sure = scale.surely(e) if self.view.numbers.moved(e) else ""
-        return f"{clauses}, surely above {sure}" if sure else clauses
+            return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
+        if self.view.numbers.moved(e) and (sure := scale.surely(e)):
+            return f" (surely above {sure})"
+        interval = scale.interval(e, turned=True)
+        return f" {interval}" if interval else ""
 
 
 def upper(text: str) -> str:

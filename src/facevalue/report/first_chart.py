@@ -1,4 +1,4 @@
-"""The chart of the first screen: the comparison with the clearest finding, in the unit of the sentence."""
+"""The charts of the first screen: the findings that its sentence names, and others beside the first of these."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,76 +6,112 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from facevalue.protocol.lookup import Estimate
-from facevalue.protocol.page import Page
+from facevalue.protocol.page import Findings, Page
 from facevalue.report import charts
 from facevalue.report.blocks.content import StripRow, StripsContent
 from facevalue.report.blocks.intervals import look, said_verdict
-from facevalue.report.blocks.view import View, beyond
+from facevalue.report.blocks.view import View
 from facevalue.report.findings import LeadComparison, compared, row, upper, without_answer
-from facevalue.report.sizes import ToldScale, as_precise
+from facevalue.report.sizes import as_precise
+from facevalue.report.strongest import Finding, hint, most_named, strongest
 from facevalue.report.verdict import LOOKS, verdict_of
 
 MOST = 6
-"""Rows that the chart shows."""
+"""Rows that the charts show together."""
 _FAR = 2.5
 """Factor by which page intervals may reach farther than all else; beyond, they run to the end of the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstChart:
-    """A chart with one line that explains it, and what else has no room in it."""
+    """A chart for each quantity, and a line that explains them; those of one unit share an axis."""
 
-    strips: StripsContent
+    panels: tuple[StripsContent, ...]
     legend: str
 
 
 def first_chart(page: Page, view: View) -> FirstChart | None:
-    """The rows of the comparison with the clearest finding, found ones first; None where nothing can be shown."""
-    models = list(view.numbers.plain) or [view.model]
-    by_model = {model: _parts(page, view.at(model)) for model in models}
-    clearest = [comparison for comparisons in by_model.values() for comparison in comparisons]
-    if not clearest:
+    """What the sentence names, in its units, and further rows of the first of these; None where there is nothing."""
+    by_model = [_speaking(page, view.at(model)) for model in list(view.numbers.plain) or [view.model]]
+    everything = [comparison for comparisons in by_model for comparison in comparisons]
+    if not everything:
         return None
-    lead = max(clearest, key=lambda comparison: max(map(beyond, comparison.moved), default=-1.0)).lead
-    comparisons = [
-        comparison for comparisons in by_model.values() for comparison in comparisons if comparison.lead == lead
-    ]
-    limit = max(MOST // len(comparisons), 1)
-    rows = [(comparison, e) for comparison in comparisons for e in _chosen(comparison)[:limit]]
-    total = sum(len(comparison.rows) for comparison in comparisons)
-    unit = comparisons[0].scale(comparisons[0].rows[0]).unit
-    rows = [(comparison, e) for comparison, e in rows if comparison.scale(e).unit == unit]
-    return FirstChart(_strips(rows, unit, total), _legend([e for _, e in rows], comparisons[0]))
+    named = [finding for comparisons in by_model for finding in strongest(comparisons, most_named(view))][:MOST]
+    lead = (named[0][0] if named else everything[0]).lead
+    if not named and (clearest := hint(everything)):
+        named = [clearest]
+    taken = {id(e) for _, e in named}
+    alike = [comparison for comparison in everything if comparison.lead == lead]
+    each = max(MOST // len(alike), 1)
+    beside = [(comparison, e) for comparison in alike for e in _ordered(comparison)[:each] if id(e) not in taken]
+    panels = _panels([*named, *beside[: MOST - len(named)]], everything, lead)
+    axes = {
+        _unit(panel[0]): _axis([f for p in panels if _unit(p[0]) == _unit(panel[0]) for f in p]) for panel in panels
+    }
+    contents: list[StripsContent] = []
+    for panel in panels:
+        total = sum(len(comparison.rows) for comparison in everything if comparison.lead == panel[0][0].lead)
+        is_first = all(content.what != _unit(panel[0]) for content in contents)
+        contents.append(_strips(panel, axes[_unit(panel[0])], total, ticks=is_first))
+    return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel]))
 
 
-def _parts(page: Page, view: View) -> list[LeadComparison]:
+def _speaking(page: Page, view: View) -> list[LeadComparison]:
     return [comparison for comparison in (*compared(page, view), *without_answer(view)) if comparison.speaks]
 
 
-def _chosen(comparison: LeadComparison) -> list[Estimate]:
+def _ordered(comparison: LeadComparison) -> list[Estimate]:
     """Rows of a comparison, found ones first, the largest first."""
     return sorted(comparison.rows, key=lambda e: (not comparison.view.numbers.moved(e), -abs(e.value or 0.0)))
 
 
-def _strips(rows: Sequence[tuple[LeadComparison, Estimate]], unit: str, total: int) -> StripsContent:
-    scales = [comparison.scale(e) for comparison, e in rows]
-    over = _axis(rows, scales)
+def _unit(finding: Finding) -> str:
+    comparison, e = finding
+    return comparison.scale(e).unit
+
+
+def _panels(rows: Sequence[Finding], everything: Sequence[LeadComparison], lead: Findings) -> list[list[Finding]]:
+    """Rows by what they are of and by unit, those of `lead` first; model by model, in the order of a comparison."""
+    taken = {id(e) for _, e in rows}
+    panels: dict[tuple[bool, str, str], list[Finding]] = {}
+    for comparison in sorted(everything, key=lambda comparison: comparison.lead != lead):
+        for e in _ordered(comparison):
+            if id(e) in taken:
+                key = (comparison.lead == lead, comparison.lead.quantity, _unit((comparison, e)))
+                panels.setdefault(key, []).append((comparison, e))
+    return list(panels.values())
+
+
+def _strips(rows: Sequence[Finding], over: charts.AxisScale, total: int, *, ticks: bool) -> StripsContent:
+    """One chart; `ticks`: whether its axis is written above it."""
+    comparison, first = rows[0]
+    scale = comparison.scale(first)
     signed = any(comparison.view.signed(e.measure) for comparison, e in rows)
-    ticks = [
-        ToldScale(1.0, "").number(tick, max(map(abs, over.ticks)), signed=signed) if tick else "0"
-        for tick in over.ticks
-    ]
-    many = len({e.model for _, e in rows}) > 1
-    strips = [_row(comparison, e, scale, over, many=many) for (comparison, e), scale in zip(rows, scales, strict=True)]
-    quantity = upper(rows[0][0].lead.quantity)
-    title = f"{quantity}, {unit if ' ' in unit else f'in {unit}'}" if quantity and unit else quantity or upper(unit)
-    title += f": {len(rows)} of {total:,}" if total > len(rows) else ""
-    return StripsContent(charts.axis(over, ticks), strips, unit, title=title)
+    largest = max(map(abs, over.ticks))
+    labels = [scale.number(tick / scale.per, largest / scale.per, signed=signed) for tick in over.ticks]
+    many = len(comparison.view.numbers.plain) > 1
+    strips = [_row(comparison, e, over, many=many) for comparison, e in rows]
+    title = _title(comparison.lead.quantity, scale.unit) + (f": {len(rows)} of {total:,}" if total > len(rows) else "")
+    return StripsContent(charts.axis(over, labels) if ticks else Markup(""), strips, scale.unit, title=title)
 
 
-def _axis(rows: Sequence[tuple[LeadComparison, Estimate]], scales: Sequence[ToldScale]) -> charts.AxisScale:
+def _title(quantity: str, unit: str) -> str:
+    """What a chart is of, and its unit.
+
+    >>> _title("ratings", "of 7"), _title("the answer “yes”", "points"), _title("words of “warmth”", "per 1,000 words")
+    ('Ratings (scale up to 7)', 'The answer “yes”, in points', 'Words of “warmth”, per 1,000 words')
+    """
+    if not quantity or not unit:
+        return upper(quantity or unit)
+    if unit.removeprefix("of ").replace(",", "").isdigit():
+        return f"{upper(quantity)} (scale up to {unit.removeprefix('of ')})"
+    return upper(f"{quantity}, {unit if ' ' in unit else f'in {unit}'}")
+
+
+def _axis(rows: Sequence[Finding]) -> charts.AxisScale:
     near, far = [0.0], [0.0]
-    for (comparison, e), scale in zip(rows, scales, strict=True):
+    for comparison, e in rows:
+        scale = comparison.scale(e)
         near += [scale.per * end for end in (e.value, e.low, e.high) if end is not None]
         far += [scale.per * end for end in (e.page_low, e.page_high) if end is not None]
         noise = comparison.view.numbers.floor(e)
@@ -85,8 +121,8 @@ def _axis(rows: Sequence[tuple[LeadComparison, Estimate]], scales: Sequence[Told
     return charts.scale(min(ends), max(ends), 4)
 
 
-def _row(comparison: LeadComparison, e: Estimate, scale: ToldScale, over: charts.AxisScale, *, many: bool) -> StripRow:
-    view, verdict = comparison.view, verdict_of(e.verdict)
+def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, many: bool) -> StripRow:
+    view, verdict, scale = comparison.view, verdict_of(e.verdict), comparison.scale(e)
     signed = view.signed(e.measure)
     shape, class_ = (
         (0, look(view, e)) if verdict is None else (LOOKS[verdict][0], f"{look(view, e)} {LOOKS[verdict][1]}")
@@ -108,13 +144,14 @@ def _row(comparison: LeadComparison, e: Estimate, scale: ToldScale, over: charts
     )  # fmt: skip
 
 
-def _legend(rows: Sequence[Estimate], comparison: LeadComparison) -> str:
+def _legend(rows: Sequence[Finding]) -> str:
     """What is drawn, in one line."""
     clauses = ["Dot: estimate", "thick: its 95% interval"]
-    if any(e.page_low is not None for e in rows):
+    if any(e.page_low is not None for _, e in rows):
         clauses.append("thin: the interval among all comparisons of the page; clear of 0 where a difference is found")
-    if any(comparison.view.numbers.floor(e) is not None for e in rows):
-        clauses.append("grey: measurement noise alone")
-    if any(e.margin is not None for e in rows):
+    if any(comparison.view.numbers.floor(e) is not None for comparison, e in rows):
+        clauses.append("grey: what chance alone gives")
+    if any(e.margin is not None for _, e in rows):
         clauses.append("dashed: the margin")
-    return "; ".join(clauses) + "."
+    notes = dict.fromkeys(comparison.scale(e).note for comparison, e in rows)
+    return "; ".join([*clauses, *filter(None, notes)]) + "."

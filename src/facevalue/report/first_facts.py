@@ -29,7 +29,7 @@ def _answers(run: RunFacts) -> str:
     if run.valid is None or questions is None:
         text = "answers not counted"
     else:
-        text = f"{run.valid:,} answers to {_many(questions, 'question', 'questions')}"
+        text = f"{_many(run.valid, 'answer', 'answers')} to {_many(questions, 'question', 'questions')}"
     return f"{run.model}: {text}"
 
 

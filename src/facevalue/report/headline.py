@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from statistics import median
+from typing import Self
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
@@ -25,15 +26,36 @@ class HeadlineKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence of the answer, or a few.
+
+    `measures`: what it counts without naming it; a page links it to the section about these. Empty for none.
+    """
+
+    text: str
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Headline:
     """The answer of a page, in a few sentences."""
 
     verdict: HeadlineKind
     """Kind of answer."""
-    sentence: str
+    passages: tuple[Passage, ...]
     """The answer in plain words: what changed first, where something was varied; who was hurt; what is undecided."""
     more: tuple[str, ...] = ()
     """Sentences to be read with the answer; may be empty."""
+
+    @classmethod
+    def of(cls, verdict: HeadlineKind, sentence: str, more: tuple[str, ...] = ()) -> Self:
+        """An answer without anything that it only counts."""
+        return cls(verdict, (Passage(sentence),), more)
+
+    @property
+    def sentence(self) -> str:
+        """The passages as one text."""
+        return " ".join(passage.text for passage in self.passages)
 
 
 def detectable(estimates: list[Estimate]) -> float | None:

@@ -54,6 +54,7 @@ def _rendered(template: str, data: ReportData) -> str:
         page=ready_page.page,
         titles=ready_page.view.titles,
         answer=ready_page.answer,
+        passages=ready_page.passages,
         verdict_class=_verdict_class(ready_page.answer),
         who=_who(numbers),
         question=data.question,

@@ -12,7 +12,7 @@ from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
-from facevalue.report.headline import Headline
+from facevalue.report.headline import Headline, Passage
 from facevalue.report.sizes import ToldScale, scale_of
 from facevalue.runs.model_differences import ModelDifferences, answer
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.runs.compared_cells import RunAgreement
 
 _TOLD, _CELLS = 2, 2
-"""Models that the answer compares with the first one, and cells that it names of each."""
+"""Models that the answer compares with the first one, and cells that it names: of each one where there are several."""
 MOST = 40
 """Cells that are shown of two models, differences found first."""
 STATISTICS = {
@@ -75,19 +75,22 @@ def shown(between: ModelDifferences, names: Mapping[str, str], titles: Titles) -
 def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str], titles: Titles) -> Headline:
     """The answer of a report with the differences between its models before it."""
     first = names.get(between.first, between.first)
-    texts = [_told(agreement, (first, names.get(model, model)), titles)
-             for model, agreement in list((between.others or {}).items())[:_TOLD]]  # fmt: skip
-    return replace(answer, sentence=" ".join([*texts, answer.sentence])) if texts else answer
+    others = list((between.others or {}).items())
+    cells = _CELLS if len(others) == 1 else 1
+    texts = [_told(agreement, (first, names.get(model, model)), titles, cells) for model, agreement in others[:_TOLD]]
+    if (left := len(others) - len(texts)) > 0:
+        texts.append(f"{left} more model{'s are' if left > 1 else ' is'} compared below.")
+    return replace(answer, passages=(*map(Passage, texts), *answer.passages))
 
 
-def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles) -> str:
+def _told(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cells: int) -> str:
     """How two models differ: the largest differences that were found, or that none was."""
     clearness = pl.col("delta").abs() / pl.col("se") if agreement.several else pl.col("delta").abs()
     differing = agreement.differing.sort(clearness, descending=True, nulls_last=True)
     if not differing.height:
         return f"No difference between {names[0]} and {names[1]} was found{_missed(agreement)}."
     texts = []
-    for row in differing.head(_CELLS).iter_rows(named=True):
+    for row in differing.head(cells).iter_rows(named=True):
         measure = agreement.measure_of(row)
         e = Estimate("", "", value=row["delta"], low=row["low"], high=row["high"], unit=measure.unit)
         labels = [titles.get(name, row[name]) for name in agreement.compared.cells if row[name] is not None]

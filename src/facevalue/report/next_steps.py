@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from math import ceil, inf, log10
 
 from facevalue.protocol.page import Page, Section, selections
-from facevalue.report.answer import listed
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
 from facevalue.report.findings import LeadComparison, compared
 from facevalue.report.headline import Headline, HeadlineKind
 from facevalue.report.sizes import POINTS
+from facevalue.report.undecided import listed
 from facevalue.stimuli.base import Kind
 
 MOST = 4
@@ -63,11 +63,12 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
     e = comparison.undecided[0]
     largest = comparison.possible
     worth = e.margin or (_WORTH * largest if largest is not None else smallest / 2)
-    if comparison.scale(e).unit == POINTS and e.margin is None:
-        worth = 10.0 / comparison.scale(e).per
+    scale = comparison.scale(e)
+    if scale.unit == POINTS and scale.curve is None and e.margin is None:
+        worth = 10.0 / scale.per
     half = smallest <= worth or (largest is None and e.margin is None)
     worth = smallest / 2 if half else worth
-    return (smallest / worth) ** 2, comparison.scale(e).text(worth), half
+    return (smallest / worth) ** 2, scale.text(worth), half
 
 
 def _decide(answer: Headline, comparisons: Sequence[LeadComparison], kind: Kind) -> NextStep | None:
@@ -123,7 +124,7 @@ def _rounded(number: float) -> str:
 
 
 def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
-    """Differences whose direction hangs on what the missing answers were."""
+    """Differences that hang on what the missing answers were."""
     turned = [
         comparison.subject(e)
         for comparison in comparisons if comparison.speaks
@@ -132,7 +133,14 @@ def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     if not turned:
         return []
     names = listed(list(dict.fromkeys(turned))[:_NAMED])
-    return [NextStep(f"Missing answers could turn the sign for {names}.", "trust", "worst case", grave=True)]
+    return [
+        NextStep(
+            f"Missing answers could undo what was found of {names}.",
+            "trust",
+            "worst case",
+            grave=True,
+        )
+    ]
 
 
 def _warnings(cards: Sequence[Card], kind: Kind, units: str) -> list[NextStep]:
@@ -164,7 +172,12 @@ def _lower(text: str) -> str:
 def _reading(comparisons: Sequence[LeadComparison], sections: Sequence[Section]) -> NextStep | None:
     """The section that says more of what was found, or the first one."""
     clear = next((comparison for comparison in comparisons if comparison.moved), next(iter(comparisons), None))
-    measures = set() if clear is None else {*clear.lead.measures}
-    about = (s for s in sections if any(measures & {*of.measures} for of in selections(s)))
-    section = next(about, next(iter(sections), None))
+    section = section_about(() if clear is None else clear.lead.measures, sections)
     return None if section is None else NextStep("Read next:", section.id, section.title)
+
+
+def section_about(measures: Sequence[str], sections: Sequence[Section]) -> Section | None:
+    """The section that shows most of these measures, the first of those; the first of all where none does."""
+    names = {*measures}
+    shown = [len(names & {name for of in selections(section) for name in of.measures}) for section in sections]
+    return sections[shown.index(max(shown))] if sections else None

@@ -1,7 +1,8 @@
 """Sizes on the first screen: one unit for each measure, the interval in the direction of what is said, and how sure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor, isfinite
+from math import ceil, exp, floor, isfinite, log10, sqrt
 
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import Estimate
@@ -11,16 +12,28 @@ from facevalue.report.formatting import MINUS, writing
 POINTS = "points"
 _PERCENT = ("share", "probability")
 _LARGE = 1000.0
+_FARTHEST = 700.0
+"""Logarithm beyond which odds are told no more exactly."""
 _MORE = 3
 """Digits that are tried, so that a size which is surely exceeded is not rounded to none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldScale:
-    """The unit in which people are told a measure: how many of it one unit of the measure is, and its name."""
+    """The unit in which people are told a measure: how many of it one unit of the measure is, and its name.
+
+    `curve`: from so many of the measure's own to what is told, where that is no multiple: odds of their logarithm.
+    `note`: what a chart in this unit says of it.
+    """
 
     per: float
     unit: str
+    curve: Callable[[float], float] | None = None
+    note: str = ""
+
+    def size(self, value: float) -> float:
+        """A value of the measure in this unit."""
+        return self.per * value if self.curve is None else self.curve(self.per * value)
 
     def number(self, value: float, like: float | None = None, *, signed: bool = False) -> str:
         """Write a value of the measure in this unit, with as few digits as tell it, or as many as `like` has.
@@ -30,9 +43,12 @@ class ToldScale:
         >>> points = ToldScale(100, "points")
         >>> points.number(0.0861), points.number(0.319), points.number(-0.0157, like=0.319, signed=True)
         ('8.6', '32', '−2')
+        >>> ODDS.text(0.47), ODDS.interval(Estimate("log_odds", "m", value=0.47, low=0.26, high=0.69))
+        ('1.6 times the odds', '[1.3, 2.0]')
         """
-        size = self.per * value
-        digits = _digits(self.per * (value if like is None else like))
+        size = self.size(value)
+        digits = _digits(self.size(value if like is None else like))
+        signed = signed and self.curve is None
         text = f"{size:,.0f}" if abs(size) >= _LARGE else f"{size:.{digits}f}"
         text = text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
         return f"{'+' if signed and size > 0 else ''}{text}".replace("-", MINUS)
@@ -93,10 +109,10 @@ class ToldScale:
         nearest = e.page_low if e.value > 0 else -e.page_high
         if nearest <= 0:
             return ""
-        fewest = _digits(self.per * as_precise(e))
+        fewest = _digits(self.size(as_precise(e)))
         for digits in range(fewest, fewest + _MORE):
             step = 10.0**-digits
-            if size := floor(self.per * nearest / step + 1e-9):
+            if size := floor(self.size(nearest) / step + 1e-9):
                 return f"{size * step:.{digits}f}".removesuffix(".0")
         return ""
 
@@ -107,10 +123,12 @@ class ToldScale:
         --------
         >>> ToldScale(100, "points").up_to(0.1043)
         '11 points'
+        >>> ToldScale(1, "dollars").up_to(47_365)
+        '48,000 dollars'
         """
-        size = self.per * value
-        step = 10.0 ** -_digits(size)
-        return self.text(ceil(size / step - 1e-9) * step / self.per, value)
+        size = self.size(value)
+        step = 10.0 ** (floor(log10(size)) - 1 if size >= _LARGE else -_digits(size))
+        return ToldScale(1.0, self.unit).text(ceil(size / step - 1e-9) * step, size)
 
 
 def _digits(size: float) -> int:
@@ -131,10 +149,27 @@ def as_precise(e: Estimate) -> float:
     return max(abs(e.value or 0.0), half)
 
 
+def _odds(logarithm: float) -> float:
+    return exp(min(logarithm, _FARTHEST))
+
+
+def _farthest_share(nats: float) -> float:
+    """Points by which any share of two distributions differs at most: Pinsker's inequality, `100 sqrt(KL / 2)`."""
+    return min(100.0 * sqrt(max(nats, 0.0) / 2.0), 100.0)
+
+
+ODDS = ToldScale(1.0, "times the odds", _odds, "1 times the odds: as likely of both")
+SHARES_MOVED = ToldScale(1.0, POINTS, _farthest_share, "points: by so much the share of any choice moved at most")
+_CURVED = {"log odds": ODDS, "nat": SHARES_MOVED}
+"""Units that people do not know: of a logarithm its odds are told, of a divergence how far shares lie apart at most."""
+
+
 def scale_of(lead: Findings, e: Estimate, measure: Measure | None) -> ToldScale:
     """The unit in which a comparison is told: the one that it declares, points of a hundred, or the measure's own."""
     if lead.unit:
         return ToldScale(lead.per, lead.unit)
+    if e.unit in _CURVED:
+        return _CURVED[e.unit]
     if e.unit in _PERCENT:
         return ToldScale(100.0, POINTS)
     if e.unit in ("pp", "%"):

@@ -25,7 +25,7 @@ def page_json(page: Built) -> Data:
         "facevalue_page": VERSION,
         "models": list(page.view.models),
         "headline": {"outcome": answer.verdict.value, "sentence": answer.sentence, "more": list(answer.more)},
-        "strongest": [] if page.chart is None else [content_json(page.chart.strips)],
+        "strongest": [] if page.chart is None else list(map(content_json, page.chart.panels)),
         "next": [{"text": step.text, "section": step.anchor} for step in page.steps],
         "cards": [
             {"name": c.name, "title": c.title, "status": c.status.value, "value": c.value, "note": c.note,
