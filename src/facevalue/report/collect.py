@@ -152,10 +152,10 @@ def _statement(study: Study) -> DataStatement:
     files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
     images = files.n_unique() or manifest.height
     identities = people["identity"].drop_nulls() if people is not manifest else _NO_FILE
-    by_file = {*files, *manifest["image"].drop_nulls()} if "image" in manifest.columns else {*files}
+    by_file = {*files, *manifest["image"].drop_nulls()} if len(files) and "image" in manifest.columns else {*files}
     return DataStatement(
         images=images,
-        identities=images if by_file.issuperset(identities) else identities.len(),
+        identities=images if by_file.issuperset(identities) else identities.len(),  # a file of each is nobody's name
         factors=factors,
         source=_SOURCES[study.source.kind],
         licence="Apache-2.0, with FaceValue" if study.source.kind is Kind.ILLUSTRATED else "",

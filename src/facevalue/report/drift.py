@@ -65,7 +65,7 @@ def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
 def _what(e: Estimate) -> str:
     if e.measure == DRIFT_MISSING.name:
         return "no valid answer"
-    return e["score"] or "answers"
+    return (e["score"] or "answers").replace("_", " ")
 
 
 def _why(rows: Sequence[Estimate]) -> str:

@@ -135,7 +135,7 @@ def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     names = listed(list(dict.fromkeys(turned))[:_NAMED])
     return [
         NextStep(
-            f"Missing answers could undo what was found of {names}.",
+            f"Missing answers could undo some of what was found of {names}.",
             "trust",
             "worst case",
             grave=True,
