@@ -114,10 +114,10 @@ def _of_model(page: Page, view: View) -> Headline:
     outcome = _outcome(everything, silent)
     is_alone = len(view.numbers.plain) < 2
     passages = [Passage(text) for text in changes_said(comparisons)]
-    if told := strongest(everything, most_named(view)):
+    if leading_findings := strongest(everything, most_named(view)):
         without = {0: "", 1: "Without it: "}.get(len(view.interventions), "Without them: ")
-        passages.append(Passage(f"{without}{_said(told)}."))
-        passages += _left(findings(everything), told)
+        passages.append(Passage(f"{without}{_said(leading_findings)}."))
+        passages += _left(findings(everything), leading_findings)
     if outcome is HeadlineKind.TOO_FEW:
         passages.append(Passage(too_few(silent[:1])))
     elif is_alone or outcome is not HeadlineKind.FOUND:
@@ -139,18 +139,18 @@ def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparis
     return HeadlineKind.TOO_FEW if all(comparison.too_few for comparison in silent) else HeadlineKind.NOTHING
 
 
-def _said(told: Sequence[Finding]) -> str:
+def _said(selected: Sequence[Finding]) -> str:
     """Of each subject what was found."""
     by_subject: dict[str, list[str]] = {}
-    for comparison, e in told:
+    for comparison, e in selected:
         by_subject.setdefault(comparison.subject(e), []).append(comparison.said(e))
     return "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
 
 
-def _left(every: Sequence[Finding], told: Sequence[Finding]) -> list[Passage]:
+def _left(everything: Sequence[Finding], selected: Sequence[Finding]) -> list[Passage]:
     """How many findings are not named, and of what they are."""
-    named = {id(e) for _, e in told}
-    left = [finding for finding in every if id(finding[1]) not in named]
+    selected_rows = {id(e) for _, e in selected}
+    left = [finding for finding in everything if id(finding[1]) not in selected_rows]
     if not left:
         return []
     measures = tuple(dict.fromkeys(e.measure for _, e in left))

@@ -22,6 +22,8 @@ SHAPES = (
 """Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
 _STRIP = 26
 _AXIS = 24
+_ROOM = 28
+"""Letters for which there is room above a narrow chart."""
 _CAP = 4  # pixels of the end of a thin interval, either way
 
 
@@ -72,12 +74,15 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 
 def axis(over: AxisScale, labels: Sequence[str]) -> Markup:
-    """Tick labels to stand above strips of the same width."""
+    """Tick labels to stand above strips of the same width; of long ones every second, counted from zero."""
     shapes = []
-    for value, label in zip(over.ticks, labels, strict=True):
+    interval = 1 + (sum(map(len, labels)) > _ROOM)
+    zero = min(range(len(labels)), key=lambda place: abs(over.ticks[place]), default=0)
+    for place, (value, label) in enumerate(zip(over.ticks, labels, strict=True)):
         x = over.at(value)
         anchor = "start" if x < 4 else "end" if x > 96 else "middle"
-        shapes += [_text(f"{x}%", 14, label, anchor), _line(x, 18, x, _AXIS, "grid")]
+        shapes += [_text(f"{x}%", 14, label, anchor)] if (place - zero) % interval == 0 else []
+        shapes.append(_line(x, 18, x, _AXIS, "grid"))
     return tag("svg", *shapes, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
 
 

@@ -1,7 +1,8 @@
 """The charts of the first screen: the findings that its sentence names, and others beside the first of these."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, floor
 
 from markupsafe import Markup
 
@@ -36,15 +37,15 @@ def first_chart(page: Page, view: View) -> FirstChart | None:
     everything = [comparison for comparisons in by_model for comparison in comparisons]
     if not everything:
         return None
-    named = [finding for comparisons in by_model for finding in strongest(comparisons, most_named(view))][:MOST]
-    lead = (named[0][0] if named else everything[0]).lead
-    if not named and (clearest := hint(everything)):
-        named = [clearest]
-    taken = {id(e) for _, e in named}
+    selected = [finding for comparisons in by_model for finding in strongest(comparisons, most_named(view))][:MOST]
+    lead = (selected[0][0] if selected else everything[0]).lead
+    if not selected and (clearest := hint(everything)):
+        selected = [clearest]
+    taken = {id(e) for _, e in selected}
     alike = [comparison for comparison in everything if comparison.lead == lead]
-    each = max(MOST // len(alike), 1)
-    beside = [(comparison, e) for comparison in alike for e in _ordered(comparison)[:each] if id(e) not in taken]
-    panels = _panels([*named, *beside[: MOST - len(named)]], everything, lead)
+    limit = max(MOST // len(alike), 1)
+    further = [(comparison, e) for comparison in alike for e in _ordered(comparison)[:limit] if id(e) not in taken]
+    panels = _panels([*selected, *further[: MOST - len(selected)]], everything, lead)
     axes = {
         _unit(panel[0]): _axis([f for p in panels if _unit(p[0]) == _unit(panel[0]) for f in p]) for panel in panels
     }
@@ -87,8 +88,10 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, total: int, *, tick
     comparison, first = rows[0]
     scale = comparison.scale(first)
     signed = any(comparison.view.signed(e.measure) for comparison, e in rows)
-    largest = max(map(abs, over.ticks))
-    labels = [scale.number(tick / scale.per, largest / scale.per, signed=signed) for tick in over.ticks]
+    largest = max(map(abs, over.ticks)) / scale.per
+    labels = [
+        scale.number(tick / scale.per, largest, signed=signed) if tick or scale.step else "0" for tick in over.ticks
+    ]
     many = len(comparison.view.numbers.plain) > 1
     strips = [_row(comparison, e, over, many=many) for comparison, e in rows]
     title = _title(comparison.lead.quantity, scale.unit) + (f": {len(rows)} of {total:,}" if total > len(rows) else "")
@@ -118,7 +121,12 @@ def _axis(rows: Sequence[Finding]) -> charts.AxisScale:
         near += [scale.per * noise] if noise is not None else []
     reach = _FAR * max(map(abs, near))
     ends = [*near, *(min(max(end, -reach), reach) for end in far)]
-    return charts.scale(min(ends), max(ends), 4)
+    step = rows[0][0].scale(rows[0][1]).step
+    over = charts.scale(min(ends), max(ends), 4)
+    if not step:
+        return over if len(over.ticks) > 2 else charts.scale(min(ends), max(ends), 7)
+    step *= max(ceil((over.high - over.low) / step / 5), 1)
+    return replace(over, ticks=tuple(step * n for n in range(ceil(over.low / step), floor(over.high / step) + 1)))
 
 
 def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, many: bool) -> StripRow:

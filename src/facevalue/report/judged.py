@@ -145,17 +145,20 @@ def _page(numbers: EstimateIndex) -> list[str]:
     tested = numbers.frame.filter(pl.col("q_page").is_not_null())
     families = tested.select("model", "measure", "family").unique().height
     share = f"{LEAD_SHARE:.0%}"
-    out = [
+    several = [
         f"{families} families of tests. Each alone would find something by chance in one audit of twenty; so they are "
         f"held to {ALPHA:g} together, for each model and intervention. The family that the answer above speaks of "
         f"leads and is tested at {share} of the level; the others stand below it (Holm over families), with the rest, "
-        "and with all of it once the lead has a finding.",
+        "and with all of it once the lead has a finding."
+    ]
+    single = [f"1 family of tests, held to {ALPHA:g} for each model and intervention."]
+    return [
+        *(several if families > 1 else single[:families]),
         "A verdict, its intervals and what could have been found rest on one test of the number shown. The interval of "
         "95% speaks of its row alone; the one at the page's level leaves out zero exactly where a difference is found, "
         "once the row is corrected for all others. The protocol's "
         "own test, as published, stands beside it and decides nothing.",
     ]
-    return out if families else out[1:]
 
 
 def _listed(names: Sequence[str]) -> str:

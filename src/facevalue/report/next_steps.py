@@ -179,5 +179,5 @@ def _reading(comparisons: Sequence[LeadComparison], sections: Sequence[Section])
 def section_about(measures: Sequence[str], sections: Sequence[Section]) -> Section | None:
     """The section that shows most of these measures, the first of those; the first of all where none does."""
     names = {*measures}
-    shown = [len(names & {name for of in selections(section) for name in of.measures}) for section in sections]
-    return sections[shown.index(max(shown))] if sections else None
+    counts = [len(names & {name for of in selections(section) for name in of.measures}) for section in sections]
+    return sections[counts.index(max(counts))] if sections else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, floor, isfinite, log10, sqrt
+from math import ceil, exp, floor, isfinite, log, log10, sqrt
 
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import Estimate
@@ -23,13 +23,15 @@ class ToldScale:
     """The unit in which people are told a measure: how many of it one unit of the measure is, and its name.
 
     `curve`: from so many of the measure's own to what is told, where that is no multiple: odds of their logarithm.
-    `note`: what a chart in this unit says of it.
+    `note`: what a chart in this unit says of it. `step`: of its ticks, in the measure's own unit, where round
+    ones would be odd.
     """
 
     per: float
     unit: str
     curve: Callable[[float], float] | None = None
     note: str = ""
+    step: float = 0.0
 
     def size(self, value: float) -> float:
         """A value of the measure in this unit."""
@@ -158,7 +160,7 @@ def _farthest_share(nats: float) -> float:
     return min(100.0 * sqrt(max(nats, 0.0) / 2.0), 100.0)
 
 
-ODDS = ToldScale(1.0, "times the odds", _odds, "1 times the odds: as likely of both")
+ODDS = ToldScale(1.0, "times the odds", _odds, "1 times the odds: as likely of both", log(2.0))
 SHARES_MOVED = ToldScale(1.0, POINTS, _farthest_share, "points: by so much the share of any choice moved at most")
 _CURVED = {"log odds": ODDS, "nat": SHARES_MOVED}
 """Units that people do not know: of a logarithm its odds are told, of a divergence how far shares lie apart at most."""

@@ -22,15 +22,15 @@ def findings(comparisons: Sequence[LeadComparison]) -> list[Finding]:
     return sorted(out, key=lambda finding: -(abs(finding[1].value or 0.0) if alike else beyond(finding[1])))
 
 
-def strongest(comparisons: Sequence[LeadComparison], most: int) -> list[Finding]:
+def strongest(comparisons: Sequence[LeadComparison], limit: int) -> list[Finding]:
     """The strongest findings, of as many subjects as there are; those of one subject follow one another."""
     by_subject: dict[str, list[Finding]] = {}
     for comparison, e in findings(comparisons):
         by_subject.setdefault(comparison.subject(e), []).append((comparison, e))
-    groups = list(by_subject.values())[:most]
+    groups = list(by_subject.values())[:limit]
     longest = max(map(len, groups), default=0)
     in_turns = [(turn, group) for turn in range(longest) for group in range(len(groups)) if turn < len(groups[group])]
-    return [groups[group][turn] for group, turn in sorted((group, turn) for turn, group in in_turns[:most])]
+    return [groups[group][turn] for group, turn in sorted((group, turn) for turn, group in in_turns[:limit])]
 
 
 def hint(comparisons: Sequence[LeadComparison]) -> Finding | None:

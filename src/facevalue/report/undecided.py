@@ -66,8 +66,8 @@ def missed(blank: Sequence[LeadComparison]) -> str:
         if comparison.missable is None or comparison.missable == inf:
             unsure = True
         else:
-            told = scale.up_to(comparison.missable)
-            sizes.setdefault(scale.unit, []).append((scale.size(comparison.missable), told))
+            text = scale.up_to(comparison.missable)
+            sizes.setdefault(scale.unit, []).append((scale.size(comparison.missable), text))
     if not sizes:
         return "where any difference could have been missed"
     texts = [_between(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
@@ -91,7 +91,7 @@ def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
 
     `comparisons`: by the same lead of one model, or of each of several, `of` these.
     """
-    comparison = min(comparisons, key=lambda each: inf if each.missable is None else each.missable)
+    comparison = min(comparisons, key=lambda candidate: inf if candidate.missable is None else candidate.missable)
     subjects = len({comparison.subject(e) for e in comparison.rows})
     units = f"{comparison.units:,} {comparison.unit_name}".removesuffix("s" if comparison.units == 1 else "")
     whom = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else comparison.subject(comparison.rows[0])
