@@ -199,3 +199,16 @@ def test_the_pooled_spread_is_that_of_students_test() -> None:
     found = compare(sums, np.ones_like(sums), np.repeat([0, 1], [4, 15]), seed=0, pooled=True)
     student, welch = (stats.ttest_ind(second, first, equal_var=same).pvalue for same in (True, False))
     assert found.p_zero == pytest.approx(np.fmax(student, welch))
+
+
+def test_groups_without_spread_that_lie_apart_are_found_to_differ() -> None:
+    """Everyone of one group refused and nobody of the other: the plainest difference there is."""
+    for size, p in ((2, 0.5), (5, 0.0625), (6, 0.03125), (20, 2 * 0.5**20)):
+        sums = np.repeat([0.0, 1.0], [size, 40])[:, None]
+        found = compare(sums, np.ones_like(sums), np.repeat([0, 1], [size, 40]), seed=0, pooled=True, largest=1.0)
+        assert found.p_zero == pytest.approx(p)
+        assert (found.low[0] > 0) == (p < 0.05)
+        assert (found.value[0], found.high[0], found.method[0]) == (1.0, 1.0, comparison.APART)
+    alike = compare(np.ones((6, 1)), np.ones((6, 1)), np.repeat([0, 1], 3), seed=0, largest=1.0)
+    unbounded = compare(sums, np.ones_like(sums), np.repeat([0, 1], [20, 40]), seed=0)
+    assert np.isnan([alike.low[0], unbounded.low[0]]).all()

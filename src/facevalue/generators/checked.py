@@ -46,7 +46,8 @@ def checked_picture(image: object, name: str = "The picture") -> CheckedPicture:
     Raises
     ------
     DataError
-        It is no picture, breaks off, has too many bytes (`stimuli.images.MAX_BYTES`) or pixels (`MAX_PIXELS`).
+        It is no picture or several, breaks off, has too many bytes (`stimuli.images.MAX_BYTES`) or pixels
+        (`MAX_PIXELS`).
 
     Examples
     --------
@@ -59,12 +60,20 @@ def checked_picture(image: object, name: str = "The picture") -> CheckedPicture:
     if len(image.data) > MAX_BYTES:
         raise DataError(f"{name}: {len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")
     header = read_header(image.data, name)
+    if header.media_type != "image/jpeg" and _moves(image.data):
+        raise DataError(f"{name}: several pictures, one after the other, of which nobody knows which a model is shown.")
     stated = image.media_type if isinstance(image.media_type, str) and image.media_type != header.media_type else ""
     size = header.width * header.height
     black = len(image.data) <= _BLACK_BYTES * size + 4_096 and _is_black(image.data, name)
     return CheckedPicture(
         Image(image.data, header.media_type), header.width, header.height, black, stated.partition(";")[0][:100]
     )
+
+
+def _moves(data: bytes) -> bool:
+    """Whether a file is an animation; further frames are not decoded."""
+    with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+        return bool(getattr(picture, "is_animated", False))
 
 
 def _is_black(data: bytes, name: str) -> bool:

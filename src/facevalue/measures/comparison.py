@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures import cluster_bootstrap
+from facevalue.measures import cluster_bootstrap, unseen
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
 from facevalue.measures.interval_method import BOOTSTRAP, WELCH, method_for
 
@@ -20,6 +20,8 @@ Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
 Codes = npt.NDArray[np.int64]
 POOLED = "Welch t over cluster means, and t with the spread of both groups: the wider of both"
+
+APART = "no spread, as all clusters of each group are equal: what clusters that were not seen could do"
 
 _BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
 
@@ -33,18 +35,30 @@ class Interval(NamedTuple):
 
 
 def compare(
-    sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES, *, pooled: bool = False
+    sums: Array,
+    counts: Array,
+    group: Codes,
+    seed: int,
+    resamples: int = RESAMPLES,
+    *,
+    pooled: bool = False,
+    largest: float | None = None,
 ) -> Estimates:
     """Difference of two groups' means in each cell, with an interval over clusters and a p-value.
 
     `group`: group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out. `pooled`: whether
-    groups may be of any size, and clusters pile up at the end of a scale.
+    groups may be of any size, and clusters pile up at the end of a scale. `largest`: the largest possible difference,
+    if there is one.
 
     Notes
     -----
     A handful of clusters beside many, of ratings near the end of their scale: the few often happen to be alike, and
     Welch's standard error rests on them. So with `pooled` t with the spread of both groups together is taken as well,
     and the wider of both holds. Of groups of one size that is Welch's.
+
+    Where all clusters of one group have one value and all of the other another, as where everyone of one group is
+    refused and nobody of the other, there is no spread to test with: what clusters that were not seen could do
+    (`unseen.widened`, with as many as the smaller group has) gives interval and p, if `largest` is known.
 
     Examples
     --------
@@ -80,6 +94,11 @@ def compare(
     reason[smaller == 1] = "a group has one cluster only, so that its spread is unknown"
     reason[smaller == 0] = "only one of the groups has answers"
     reason[clusters.max(axis=0) == 0] = "neither group has answers"
+    if largest is not None and not quick:
+        apart = (smaller >= 2) & ~(se > 0) & (np.abs(value) > unseen.EQUAL)
+        zero = np.zeros(int(apart.sum()))
+        low[apart], high[apart], p[apart] = unseen.widened(value[apart], zero, smaller[apart], zero, largest, LEVEL)
+        method[apart], reason[apart], se[apart] = APART, "", np.nan
     unknown = reason != ""
     method[unknown] = "no interval: " + reason[unknown]
 

@@ -441,4 +441,4 @@ def _difference(sides: Sequence[tuple[Array, Array]], span: float | None, scale:
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     is_high = (code == 1)[:, None]
     sums, counts = np.where(is_high, high_sums, low_sums), np.where(is_high, high_counts, low_counts)
-    return comparison.compare(sums, counts, code, SEED, pooled=pooled)
+    return comparison.compare(sums, counts, code, SEED, pooled=pooled, largest=span)
