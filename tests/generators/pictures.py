@@ -47,7 +47,10 @@ def plan(faces: int = 8, cues: tuple[str, ...] = ("cap",), unit: str = "identity
             rows.append((f"f{face}/{cue}", source, f"Add a {cue}.", 100 + face, f"f{face}", gender, cue))
     names = ["image", "source", "prompt", "picture_seed", "identity", "gender", "cue"]
     return PicturePlan(
-        table=pl.DataFrame(rows, schema=names, orient="row"), unit=unit, groups=("gender",), drawn=Squares()
+        table=pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None),
+        unit=unit,
+        groups=("gender",),
+        drawn=Squares(),
     )
 
 

@@ -245,12 +245,12 @@ def test_a_disk_that_fills_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
     count = 0
 
-    def write(path: Path, data: bytes) -> None:
+    def write(path: Path, data: bytes, **given: bool) -> None:
         nonlocal count
         count += 1
         if count > 5:
             raise RunError(f"Cannot write {path}: No space left on device. Everything stored before is kept.")
-        write_whole(path, data)
+        write_whole(path, data, **given)
 
     monkeypatch.setattr(album, "write_whole", write)
     with pytest.raises(FaceValueError, match="No space left"):

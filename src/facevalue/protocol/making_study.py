@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.replies import Score, whole
+from facevalue.protocol.replies import Score
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.stimuli import UNITS
@@ -189,11 +190,13 @@ class MakingReply(WrittenReply):
         return SHARES
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """One of the three is the case; none is missing."""
+        """One of the three is the case: each has its scores, and what was not made is no answer either."""
         status = frame["status"].cast(pl.String)
-        scores = {name: (status == value).cast(pl.Float64).to_numpy()
-                  for name, value in ((REFUSED, Status.REFUSED), (FAILED, Status.ERROR))}  # fmt: skip
-        return whole(scores, pl.Series([None], dtype=pl.String).new_from_index(0, frame.height))
+        scores = {name: (status == value).cast(pl.Float64) for name, value in (
+            (REFUSED, Status.REFUSED), (FAILED, Status.ERROR),
+        )}  # fmt: skip
+        na = status.replace_strict({Status.REFUSED: NA.REFUSED, Status.ERROR: NA.ERROR}, default=None)
+        return pl.DataFrame(scores).with_columns(mass=pl.lit(1.0), na=na.cast(NA_DTYPE))
 
 
 def digest_of(path: str) -> str:

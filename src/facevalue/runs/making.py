@@ -160,6 +160,8 @@ def make(
         with contextlib.suppress(FaceValueError):  # what ended the making says more, and is on its way already
             list_made(prepared)
         raise
+    finally:
+        album.sync()
     list_made(prepared)
     return summary
 

@@ -2,24 +2,31 @@
 
 import hashlib
 import re
+import time
 from pathlib import Path
 from typing import Protocol
 
 from facevalue.errors import DataError, RunError
 from facevalue.given import read_file
 from facevalue.stimuli.images import MAX_BYTES
-from facevalue.store.files import PICTURES, make_folder, write_whole
+from facevalue.store.files import PICTURES, make_folder, sync_folder, write_whole
 from facevalue.store.objects import Objects
 from facevalue.types import Image
 
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
+
+_NAMED = 1.0  # seconds after which names of pictures are forced to the disk, too: shards wait for longer
 
 
 class PictureAlbum(Protocol):
     """Pictures by digest."""
 
     def put(self, image: Image, digest: str) -> None:
-        """Keep a picture by the SHA-256 of its bytes; it is safe when this returns."""
+        """Keep a picture by the SHA-256 of its bytes; it is safe from a kill when this returns."""
+        ...
+
+    def sync(self) -> None:
+        """Make all that was kept safe from a power cut."""
         ...
 
     def get(self, digest: str, media_type: str) -> Image:
@@ -52,20 +59,34 @@ def path_of(digest: str, media_type: str) -> str:
 
 
 class FolderAlbum:
-    """Pictures in files below a folder."""
+    """Pictures in files below a folder.
+
+    A picture's bytes are on the disk when `put` returns; its name is within a second, or with `sync`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._made: set[str] = set()
+        self._made: set[Path] = set()
+        self._unnamed: set[Path] = set()
+        self._synced = time.monotonic()
 
     def put(self, image: Image, digest: str) -> None:
         """Write a file aside and rename it, unless it is there; a kill leaves all of it or nothing."""
         path = self._folder / path_of(digest, image.media_type)
-        if digest[:2] not in self._made:
+        if path.parent not in self._made:
             make_folder(path.parent)
-            self._made.add(digest[:2])
+            self._made.add(path.parent)
         if not path.exists() or path.stat().st_size != len(image.data):
-            write_whole(path, image.data)
+            write_whole(path, image.data, named=False)
+            self._unnamed.add(path.parent)
+        if time.monotonic() - self._synced > _NAMED:
+            self.sync()
+
+    def sync(self) -> None:
+        """Force the names of all pictures to the disk."""
+        while self._unnamed:
+            sync_folder(self._unnamed.pop())
+        self._synced = time.monotonic()
 
     def get(self, digest: str, media_type: str) -> Image:
         """Read a file, and compare its digest."""
@@ -88,6 +109,9 @@ class RemoteAlbum:
     def put(self, image: Image, digest: str) -> None:
         """Create an object, unless it is there."""
         self._objects.create(path_of(digest, image.media_type), image.data)
+
+    def sync(self) -> None:
+        """Objects are safe as soon as they are written."""
 
     def get(self, digest: str, media_type: str) -> Image:
         """Read an object, and compare its digest."""

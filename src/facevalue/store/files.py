@@ -23,8 +23,10 @@ ASIDE = ".tmp"
 """Ends the name of a file that is still being written; readers ignore such files."""
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, named: bool = True) -> None:
     """Write a file so that a kill or power cut at any moment leaves all of it, or what was there before.
+
+    `named`: whether its name is forced to the disk, too; else that is left to the caller (`sync_folder`).
 
     The data go to a file aside, are forced to the disk, and the file is renamed; then the rename is forced, too. The
     name aside is a new one each time, so that several processes may write the same file: the last one's stays.
@@ -36,7 +38,8 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
-        sync_folder(path.parent)
+        if named:
+            sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):  # a leftover is ignored by readers, and removed by the next writer
             aside.unlink(missing_ok=True)
