@@ -20,7 +20,8 @@ R = TypeVar("R")
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "concurrency": (1, 1024), "image_tokens": (0, 2**31), "images_per_request": (0, 2**63), "limit": (0, 2**63),
     "margin": (0, 1e15), "margins": (0, 1e15), "max_cost": (0, 1e15), "max_invalid": (0, 1),
-    "max_tokens": (1, 2**31), "price_in": (0, 1e15), "price_out": (0, 1e15), "reasoning_tokens": (1, 2**31),
+    "max_tokens": (1, 2**31), "price": (0, 1e15), "price_in": (0, 1e15), "price_out": (0, 1e15),
+    "reasoning_tokens": (1, 2**31),
     "retries": (0, 50), "rows": (1, 10_000), "rpm": (0, 1e15), "sample": (1, 2**62), "seed": (0, 2**63 - 1),
     "temperature": (0, 1e15), "threads": (1, 4096), "timeout": (0, 1e15), "top_p": (0, 1), "tpm": (0, 1e15),
     "trial": (0, 2**62),

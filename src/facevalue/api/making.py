@@ -39,6 +39,13 @@ class Made:
         The manifest: a row per picture that is there.
     run:
         The run that made them: who was refused, and what failed.
+
+    Examples
+    --------
+    Made by `make`, never by hand:
+
+    >>> Made.__annotations__["run"].__name__
+    'Run'
     """
 
     place: Path | str

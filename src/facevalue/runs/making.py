@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import FaceValueError, ModelSpecError, RunError
+from facevalue.errors import FaceValueError, ModelSpecError, RunError, SettingError
 from facevalue.generators.base import PictureGenerator
 from facevalue.generators.checked import checked_picture
 from facevalue.given import read_file
@@ -95,6 +95,8 @@ def prepare_making(
     SettingError
         A price or limit is none.
     """
+    if settings.max_cost is not None and settings.price_each is None and not settings.by_token:
+        raise SettingError("--max-cost needs --price, the price of a picture, or both prices of tokens.")
     check_prices(settings)
     study = making_study(plan, made_for, choices)
     if isinstance(place, str):

@@ -1,0 +1,137 @@
+"""`facevalue make` and `facevalue.make`: a study's pictures from the command line and from Python."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import FaceValueError
+from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.offers import Extras
+from facevalue.protocol.settings import Setting
+from facevalue.studies import STUDIES
+from facevalue.types import OptionValue
+from tests.cli.conftest import Command
+from tests.generators.pictures import Maker, plan
+
+
+def planned(options: Mapping[str, OptionValue]) -> PicturePlan:
+    """So many faces with two cues."""
+    return plan(faces=int(str(options["faces"])), cues=("cap", "scarf"))
+
+
+MAKING = Making(settings=(Setting("faces", "How many faces.", 4),), plan=planned, about="Faces, each with two cues.")
+
+
+@pytest.fixture(autouse=True)
+def study() -> Iterator[Protocol]:
+    """A study that has pictures made."""
+    protocol = Protocol(
+        name="hats",
+        title="Who wears hats?",
+        stimuli=Portraits(cues={}, people="4"),
+        ask=Ask(("Does this person wear a hat?",), yes_or_no()),
+        takes=(Take("mean"),),
+        extras=Extras(making=lambda: MAKING),
+    )
+    STUDIES["hats"] = protocol
+    yield protocol
+    del STUDIES["hats"]
+
+
+def test_pictures_are_made_listed_and_resumed(facevalue: Command, tmp_path: Path) -> None:
+    done = facevalue("make", "hats", "--generator", "drawn", "--out", "made")
+    assert (done.status, done.out) == (0, "12 pictures: made/manifest.parquet\n")
+    assert pl.read_parquet(tmp_path / "made" / "manifest.parquet").height == 12
+    again = facevalue("make", "hats", "--generator", "drawn", "--out", "made", "--json")
+    document = json.loads(again.out)
+    assert (document["asked"], document["skipped"], document["complete"], document["listed"]) == (0, 12, True, 12)
+    other = facevalue("make", "hats", "--generator", "drawn", "--out", "made", "--faces", "5")
+    assert other.status == 1
+    assert "begun with other settings: option choices" in other.err
+
+
+def test_what_reads_a_run_takes_the_folder_of_the_pictures(facevalue: Command, tmp_path: Path) -> None:
+    facevalue("make", "hats", "--generator", "drawn", "--faces", "12", "--out", "made")
+    assert "making on drawn" in facevalue("status", "made").out
+    assert facevalue("verify", "made").out.startswith("made: sound. 36 replies")
+    assert "Share of pictures that were refused" in facevalue("measure", "made").out
+    assert facevalue("report", "made").status == 0
+    facevalue("make", "hats", "--generator", "drawn", "--faces", "12", "--out", "second", "--name", "second")
+    assert facevalue("compare", "made", "second").status in (0, 1)
+    picture = next((tmp_path / "made" / "pictures").rglob("*.png"))
+    picture.unlink()
+    damaged = facevalue("verify", "made")
+    assert damaged.status == 1
+    assert "1 of 36 pictures are missing or damaged" in damaged.err
+
+
+def test_a_plan_says_how_many_what_they_cost_and_how_long_they_take(facevalue: Command, tmp_path: Path) -> None:
+    told = facevalue("make", "hats", "--plan", "--faces", "10", "--price", "0.04", "--seconds", "6").out
+    assert "Pictures for hats: 30, a call each: 10 made from texts and 20 edited from others." in told
+    assert "By gender: men 15, women 15." in told
+    assert "Cost: 1.20." in told
+    assert "Time: 3 min 0 s." in told
+    document = json.loads(facevalue("make", "hats", "--plan", "--sample", "7", "--rpm", "2", "--json").out)
+    assert (document["pictures"], document["whole"], document["cost"]) == (6, 12, None)
+    assert document["hours"] == pytest.approx(6 / 2 / 60)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        ((), 2, "Say with --generator who makes the pictures"),
+        (("--generator", "drwan"), 2, "Did you mean 'drawn'"),
+        (("--generator", "drawn", "--seconds", "3"), 2, "--seconds is for --plan"),
+        (("--generator", "drawn", "--size", "big"), 2, "--size is WIDTHxHEIGHT in pixels"),
+        (("--generator", "drawn", "--size", "64x64"), 2, "takes no settings and no size"),
+        (("--generator", "drawn", "--set", "steps"), 2, "--set is NAME=VALUE"),
+        (("--generator", "drawn", "--set", "a=1", "--set", "a=2"), 2, "names 'a' twice"),
+        (("--generator", "drawn", "--set", "steps=2"), 2, "takes no settings"),
+        (("--generator", "drawn", "--set-editor", "steps=2"), 2, "--set-editor is for --editor"),
+        (("--generator", "drawn", "--max-cost", "2"), 2, "--max-cost needs --price"),
+        (("--generator", "drawn", "--sample", "1"), 1, "too small"),
+        (("--generator", "drawn", "--out", "taken"), 1, "holds manifest.parquet that was not made in it"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(
+    facevalue: Command, tmp_path: Path, arguments: tuple[str, ...], status: int, says: str
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "manifest.parquet").write_bytes(b"")
+    done = facevalue("make", "hats", *arguments)
+    assert says in done.err
+    assert "Traceback" not in done.err
+    assert done.status == status
+
+
+def test_a_study_that_has_nothing_made_says_which_have(facevalue: Command) -> None:
+    done = facevalue("make", "beauty", "--plan")
+    assert done.status == 2
+    assert "beauty offers no pictures to be made" in done.err
+    assert "hats" in done.err
+
+
+def test_pictures_are_made_from_python(tmp_path: Path) -> None:
+    made = fv.make("hats", "drawn", tmp_path / "made", choices={"faces": 3}, progress=False)
+    assert repr(made) == f"Made({str(tmp_path / 'made')!r}, pictures=9, of=9)"
+    assert made.pictures.height == 9
+    assert made.run.summary is not None
+    assert made.run.complete
+    maker = Maker()
+    own = fv.make(planned({"faces": 2}), maker, tmp_path / "own", editor=maker, price=0.5, progress=False)
+    assert own.run.summary is not None
+    assert own.run.summary.cost == 3.0
+    for call, says in (
+        ({"choices": {"face": 3}}, "has no setting 'face'"),
+        ({"editor_settings": {"a": 1}}, "editor_settings are for an editor"),
+        ({"max_cost": 1.0}, "--max-cost needs --price"),
+        ({"price": -1.0}, "price"),
+    ):
+        with pytest.raises(FaceValueError, match=says):
+            fv.make("hats", "drawn", tmp_path / "third", progress=False, **call)
