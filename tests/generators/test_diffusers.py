@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import PIL.Image
+import polars as pl
 import pytest
 
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.generators.base import GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.diffusers.adapter import DiffusersGenerator
+from facevalue.runs.making import make, prepare_making
+from facevalue.runs.progress import SilentProgress
+from facevalue.runs.settings import RunSettings
+from facevalue.store.manifest import read_manifest
 from facevalue.types import Image, Status
 from tests.generators import tiny_pipelines
+from tests.generators.pictures import plan
 from tests.generators.tiny_pipelines import change_index, save_pipeline
 
 torch: Any = tiny_pipelines.torch
@@ -154,6 +160,9 @@ def test_a_size_that_a_pipeline_changes_is_recorded(folder: Any) -> None:
     (result,) = draw(fresh(path, "kontext", size=(48, 48)), request(source=face()))
     assert result.facts["size_asked"] == "48x48"
     assert pixels(result).shape == (32, 32, 3)
+    (result,) = draw(editor := fresh(folder("pix2pix"), size=(64, 64)), request(source=face()))
+    assert result.facts["size_asked"] == "64x64"
+    assert editor.notes == ("StableDiffusionInstructPix2PixPipeline takes no size: an edit has that of its source.",)
     (result,) = draw(fresh(path, "kontext"), request(source=face(0, 48, 48)))
     assert result.facts["size_source"] == "48x48"
 
@@ -172,7 +181,7 @@ def test_pictures_of_a_batch_are_those_of_their_seeds_and_say_so(family: str, fo
     (alone,) = draw(together, sent[1])
     assert alone.facts["batch"] == 1
     assert np.abs(pixels(alone) - pixels(results[1])).max() <= 2
-    assert not together.notes
+    assert not together.findings()
 
 
 @pytest.mark.parametrize("family", ["pix2pix", "kontext", "sd", "flux"])
@@ -191,11 +200,12 @@ def test_a_pipeline_that_would_take_two_sources_for_one_request_gets_one_at_a_ti
     results = draw(generator, *sent)
     assert [result.facts["batch"] for result in results] == [1, 1]
     assert generator.notes == (
-        "Flux2KleinPipeline makes one picture at a time: pictures in one call would be views of one request.",
+        "Flux2KleinPipeline edits one picture at a time: several would be views of one request to it.",
     )
+    assert not generator.findings()
 
 
-def test_a_pipeline_that_refuses_batches_gets_one_at_a_time_with_one_note(
+def test_a_pipeline_that_refuses_batches_gets_one_at_a_time_and_it_is_recorded(
     folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator = fresh(folder("sd"), batch=2, size=(32, 32))
@@ -211,8 +221,8 @@ def test_a_pipeline_that_refuses_batches_gets_one_at_a_time_with_one_note(
     monkeypatch.setattr(kind, "__call__", single)
     results = draw(generator, *(request(number) for number in range(5)))
     assert {result.facts["batch"] for result in results} == {1}
-    assert len(generator.notes) == 1
-    assert "several in one call failed (ValueError: only one prompt)" in generator.notes[0]
+    found = generator.findings()["one_at_a_time"]
+    assert found == "StableDiffusionPipeline failed with several pictures at once (ValueError: only one prompt)."
 
 
 def test_no_more_of_a_stream_is_taken_than_a_batch(load: Any) -> None:
@@ -403,6 +413,24 @@ def test_requests_that_a_pipeline_cannot_answer_fail_with_a_reason(load: Any) ->
     assert "source picture" in str(result.error)
 
 
+# A making
+
+
+def test_a_making_by_two_pipelines_leaves_a_manifest_and_what_is_to_be_known_of_each_picture(
+    load: Any, tmp_path: Path
+) -> None:
+    prepared = prepare_making(plan(faces=2), "hiring", {}, tmp_path, RunSettings())
+    summary = make(prepared, load("sd"), load("pix2pix"), SilentProgress())
+    assert (summary.asked, summary.errors, summary.complete) == (4, 0, True)
+    rows = pl.read_parquet(tmp_path / "manifest.parquet")
+    assert rows["generator"].drop_nulls().unique().to_list() == [load("sd").name]
+    assert rows["editor"].drop_nulls().unique().to_list() == [load("pix2pix").name]
+    assert rows["picture_seed"].to_list() == ["0", "1", "100", "101"]
+    stored = read_manifest(tmp_path / "making").model_settings
+    assert stored["generator pipeline"] == "StableDiffusionPipeline"
+    assert stored["editor num_inference_steps"] == 2
+
+
 # What is stored with a run
 
 
@@ -465,7 +493,6 @@ def test_settings_that_a_pipeline_does_not_take_are_refused(settings: dict[str, 
             "33x32 is no size of StableDiffusionPipeline: sides are multiples of 2, such as 32x32.",
         ),
         ("sd", {"size": (0, 32)}, "0x32 is no size"),
-        ("pix2pix", {"size": (32, 32)}, "takes no size"),
         ("sd", {"batch": 0}, "a batch of 1 or more"),
     ],
 )

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
 from facevalue.generators.checked import CheckedPicture, checked_picture
-from facevalue.models.base import Capabilities, checked_facts
+from facevalue.models.base import Capabilities, Finding, checked_facts
 from facevalue.printable import quoted
 from facevalue.protocol.making import IMAGE, PICTURE_SEED, PROMPT, SOURCE
 from facevalue.runs.picture_records import PictureRecord, checked_record_facts
@@ -85,6 +85,19 @@ class PictureModel:
             if role == "generator" or adapter is not self._generator:
                 facts = checked_facts(adapter, "The settings", adapter.settings())
                 out |= {f"{role} {name}": fact for name, fact in facts.items()}
+        return out
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What both have to say before they are asked."""
+        return tuple(note for adapter, _ in self._adapters for note in getattr(adapter, "notes", ()))
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """What both found out while they were asked, each under its own name."""
+        out: dict[str, str | int | float | bool] = {}
+        for role, adapter in (("editor", self._editor), ("generator", self._generator)):
+            if isinstance(adapter, Finding) and (role == "generator" or adapter is not self._generator):
+                out |= {f"{role} {name}": fact for name, fact in adapter.findings().items()}
         return out
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:

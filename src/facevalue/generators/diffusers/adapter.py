@@ -68,15 +68,15 @@ class DiffusersGenerator:
         self._size, self._batch, self._chosen = options.size, options.batch, dict(options.settings)
         kinds = [type(pipeline) for pipeline in self._pipelines.all]
         check_settings(kinds, self._chosen)
-        self._check_size()
+        self._single = self._one_at_a_time() if self._batch > 1 else {}
+        self.notes = (*self._single.values(), *self._checked_size())
+        self._unforeseen: tuple[str, ...] = ()
         self.capabilities = GeneratorCapabilities(
             generates=self._pipelines.generate is not None, edits=self._pipelines.edit is not None, seeds=True
         )
-        self.notes: tuple[str, ...] = ()
         for pipeline in self._pipelines.all:
             pipeline.set_progress_bar_config(disable=True)
         self._readers = PromptReaders(self._pipelines.all[0], _denoisers(self._pipelines.all[0]))
-        self._single = {kind for kind in kinds if rewrites(kind, self._chosen)}
         self._failures, self._pictures = 0, 0
         self._settings: dict[str, str | int | float | bool] | None = None
 
@@ -103,6 +103,10 @@ class DiffusersGenerator:
             self._settings = facts
         return self._settings
 
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """Which pipelines did not take the batch that was asked for."""
+        return {"one_at_a_time": " ".join(self._unforeseen)} if self._unforeseen else {}
+
     def generate(self, requests: Iterable[PictureRequest]) -> Iterator[GeneratedPicture]:
         """Answer requests in their order, up to `batch` neighbours in one call."""
         for neighbours in _in_batches(requests, self._batch):
@@ -121,13 +125,28 @@ class DiffusersGenerator:
         """Let go of the pipelines."""
         del self._pipelines, self._readers
 
-    def _check_size(self) -> None:
-        """Raise an error if no pipeline takes the size that is asked for."""
+    def _one_at_a_time(self) -> dict[bool, str]:
+        """Why pictures from texts (False) or edits (True) are made one at a time, a sentence each where they are."""
+        reasons = {}
+        for edits, pipeline in ((False, self._pipelines.generate), (True, self._pipelines.edit)):
+            kind = type(pipeline)
+            if pipeline is not None and rewrites(kind, self._chosen):
+                reasons[edits] = f"{kind.__name__} makes one picture at a time: it rewrites their prompts."
+            elif pipeline is not None and edits and not traits(kind).aligned:
+                reasons[edits] = (
+                    f"{kind.__name__} edits one picture at a time: several would be views of one request to it."
+                )
+        return reasons
+
+    def _checked_size(self) -> tuple[str, ...]:
+        """Say where the size that is asked for is not taken; an error if no picture can have it."""
         if self._size is None:
-            return
+            return ()
         first = self._pipelines.all[0]
         if not any("height" in parameters(type(pipeline)) for pipeline in self._pipelines.all):
-            raise ModelSpecError(f"{type(first).__name__} takes no size: a picture has that of its source.")
+            if self._pipelines.edit is None:
+                raise ModelSpecError(f"{type(first).__name__} takes no size.")
+            return (f"{type(first).__name__} takes no size: an edit has that of its source.",)
         multiple = int(getattr(first, "vae_scale_factor", 1))
         if any(side < 1 or side % multiple for side in self._size):
             near = "x".join(str(max(round(side / multiple), 1) * multiple) for side in self._size)
@@ -135,6 +154,7 @@ class DiffusersGenerator:
             raise ModelSpecError(
                 f"{size} is no size of {type(first).__name__}: sides are multiples of {multiple}, such as {near}."
             )
+        return ()
 
     def _source(self, request: PictureRequest) -> "Picture | None":
         """Return the picture that is to be changed; a `DataError` where it can't be or there must be one."""
@@ -150,25 +170,12 @@ class DiffusersGenerator:
         """Part requests into calls: those from texts, and edits of sources of one size; or each alone."""
         group: list[_Wish] = []
         for wish in sound:
-            if group and (_size(group[0][1]) != _size(wish[1]) or self._alone(wish[1])):
+            if group and (_size(group[0][1]) != _size(wish[1]) or (wish[1] is not None) in self._single):
                 yield group
                 group = []
             group.append(wish)
         if group:
             yield group
-
-    def _alone(self, source: "Picture | None") -> bool:
-        """Whether a request has to be in a call of its own."""
-        kind = type(self._pipelines.generate if source is None else self._pipelines.edit)
-        if source is not None and not traits(kind).aligned:
-            self._fall_back(kind, "pictures in one call would be views of one request")
-        return kind in self._single
-
-    def _fall_back(self, kind: type, reason: str) -> None:
-        if kind not in self._single:
-            self._single.add(kind)
-            if self._batch > 1:
-                self.notes = (*self.notes, f"{kind.__name__} makes one picture at a time: {reason}.")
 
     def _drawn(self, group: "list[_Wish]") -> Iterator[GeneratedPicture]:
         """Answer the requests of one call; where it fails for several, of a call each."""
@@ -189,8 +196,10 @@ class DiffusersGenerator:
             else:
                 results = [result for wish in group for result in self._drawn([wish])]
                 if all(result.status is not Status.ERROR for result in results):
-                    kind = type(self._pipelines.generate if group[0][1] is None else self._pipelines.edit)
-                    self._fall_back(kind, f"several in one call failed ({first_line(error)})")
+                    edits = group[0][1] is not None
+                    name = type(self._pipelines.edit if edits else self._pipelines.generate).__name__
+                    self._single[edits] = f"{name} failed with several pictures at once ({first_line(error)})."
+                    self._unforeseen += (self._single[edits],)
                 yield from results
 
     def _out_of_memory(self, requests: Sequence[PictureRequest], error: Exception) -> Iterator[GeneratedPicture]:
@@ -230,7 +239,7 @@ class DiffusersGenerator:
         flags = getattr(output, "nsfw_content_detected", None) or [False] * len(requests)
         for place, (request, image) in enumerate(zip(requests, pictures, strict=True)):
             facts: dict[str, str | int | float | bool] = {"batch": len(requests), "batch_place": place}
-            if self._size and size and image.size != self._size:
+            if self._size and image.size != self._size:
                 facts["size_asked"] = "{}x{}".format(*self._size)
             elif sources and image.size != sources[place].size:
                 facts["size_source"] = "{}x{}".format(*sources[place].size)
