@@ -384,9 +384,8 @@ def test_impossible_numbers_are_refused(facevalue: Command, args: tuple[str, ...
 
 
 def test_the_image_prompts_of_stylisticbias_are_written(facevalue: Command) -> None:
-    assert "4,635 prompts" in facevalue("prompts", "stylisticbias", "--out", "p.csv").out
-    assert set(pl.read_csv("p.csv")["figure"]) == {9, 10, 11}
-    assert "90 prompts" in facevalue("prompts", "stylisticbias", "--portraits", "--out", "q.parquet").out
+    assert "16,726 pictures" in facevalue("make", "stylisticbias", "--prompts", "p.parquet").out
+    assert pl.read_parquet("p.parquet")["source"].null_count() == 500
 
 
 def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_is_compared_with(

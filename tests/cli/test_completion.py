@@ -39,7 +39,7 @@ def test_commands_and_studies_are_completed(complete: Complete) -> None:
     assert complete("manifest", "") == ["check", "init"] or complete("manifest", "") == ["init", "check"]
     assert complete("plan", "sty") == ["stylisticbias"]
     assert set(complete("calibrate", "vi")) == {"vignette", "visbias"}
-    assert complete("prompts", "vi") == ["vignette"]
+    assert complete("make", "vi") == ["vignette", "visbias"]
     assert complete("schema", "mea") == ["measure"]
 
 

@@ -85,7 +85,7 @@ def test_other_commands_print_documents(facevalue: Command) -> None:
         ("plan", "stylisticbias", "--faces", "60", "--sample", "24120", "--price-in", "1"),
         ("plan", "vignette", "--dimension", "race"),
         ("plan", "counterfactuals", "--paper-table", "8"),
-        ("prompts", "stylisticbias", "--out", "p.csv"),
+        ("make", "stylisticbias", "--prompts", "p.csv"),
     ):
         outcome = facevalue(*args, "--json")
         assert outcome.status == 0, (args, outcome.err)

@@ -19,8 +19,11 @@ STUDIES_WITHOUT_GAPS = ("visbias", "modscan", "counterfactuals")
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("prompts", "visbias", "--out", "p.csv"), "visbias offers no image prompts; stylisticbias, vignette and"),
-        (("prompts", "vignete", "--out", "p.csv"), "Did you mean 'vignette'?"),
+        (
+            ("make", "gras", "--prompts", "p.csv"),
+            "gras offers no pictures to be made; stylisticbias, vignette,",
+        ),
+        (("make", "vignete", "--prompts", "p.csv"), "Did you mean 'vignette'?"),
         (("reproduce", "stylisticbais"), "Did you mean 'stylisticbias' or 'visbias'?"),
         (("reproduce", "visbias"), "visbias is recomputed from its released answers"),
         (("reproduce", "vignette", "--data", "."), "there is no --data"),
@@ -62,20 +65,21 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
     said = json.loads(facevalue("studies", "--json").out)
     assert said["unavailable"] == {}
     assert {one["name"]: one["offers"] for one in said["studies"] if one["offers"]} == {
-        "stylisticbias": ["reproduce", "prompts", "demo"],
-        "vignette": ["reproduce", "prompts"],
-        "visbias": ["reproduce", "questionnaire", "judge"],
-        "modscan": ["reproduce", "prompts"],
-        "counterfactuals": ["reproduce", "questionnaire", "judge", "annotate"],
+        "stylisticbias": ["reproduce", "make", "demo"],
+        "vignette": ["reproduce", "make"],
+        "visbias": ["reproduce", "make", "questionnaire", "judge"],
+        "modscan": ["reproduce", "make"],
+        "counterfactuals": ["reproduce", "make", "questionnaire", "judge", "annotate"],
         "bbq-v": ["reproduce"],
         "bbq-v-open": ["judge"],
+        "editor": ["make"],
         "gras": ["reproduce"],
         "cultural-counterfactuals": ["annotate"],
         "cross-cultural-values": ["judge"],
     }
 
 
-@pytest.mark.parametrize("command", ["prompts", "reproduce"])
+@pytest.mark.parametrize("command", ["make", "reproduce"])
 def test_help_names_the_studies_that_offer_it(facevalue: Command, command: str) -> None:
     out = facevalue(command, "--help").out
     for name, one in studies.STUDIES.items():

@@ -56,9 +56,9 @@ def test_a_study_of_another_package_is_run_like_ours(facevalue: Command, install
     small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     assert facevalue("plan", "tinybias", *small).status == 0
     assert "tinybias" in facevalue("plan", "--help").out
-    outcome = facevalue("prompts", "tinybias", "--out", "p.csv")
+    outcome = facevalue("make", "tinybias", "--prompts", "p.csv")
     assert outcome.status == 2
-    assert "tinybias offers no image prompts; stylisticbias, vignette and modscan do." in outcome.err
+    assert "tinybias offers no pictures to be made; stylisticbias, vignette," in outcome.err
     with pytest.raises(UnknownNameError, match="Did you mean 'tinybias'"):
         studies.protocol("tinybais")
 

@@ -160,10 +160,9 @@ def test_pairs_that_the_authors_composed_are_not_shown_where_people_are_named_in
 
 
 def test_the_image_prompts_are_written(facevalue: Command) -> None:
-    assert "24,675 prompts" in facevalue("prompts", "vignette", "--out", "p.csv").out
-    assert pl.read_csv("p.csv").height == 24_675
-    assert "329 prompts" in facevalue("prompts", "vignette", "--portraits", "--out", "q.parquet").out
-    assert facevalue("prompts", "vignete", "--out", "p.csv").status == 2
+    assert "25,004 pictures" in facevalue("make", "vignette", "--prompts", "p.csv").out
+    assert pl.read_csv("p.csv").height == 24_675 + 329
+    assert facevalue("make", "vignete", "--prompts", "p.csv").status == 2
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ import re
 import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from facevalue import studies
+from facevalue.protocol.settings import defaults
+from facevalue.types import OptionValue
 from tests.protocol.conftest import Reader
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,8 +39,15 @@ def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
     (read.folder / "edits.csv").write_text(
         "path,source,cue,identity\n" + "\n".join(f"{path},{source},{cue},1" for path, source, cue in edits)
     )
-    study = studies.protocol(str(read.folder / "page.toml")).study()
-    assert study.design.size > 0
+    protocol = studies.protocol(str(read.folder / "page.toml"))
+    given: dict[str, OptionValue] = {}
+    if protocol.extras.making is not None:  # it shows what is made for it
+        making = protocol.extras.making()
+        table = making.plan(defaults(making.settings)).table
+        paths = pl.Series("path", [f"{number}.png" for number in range(table.height)])
+        table.with_columns(paths).write_parquet(read.folder / "made.parquet")
+        given["manifest"] = str(read.folder / "made.parquet")
+    assert protocol.study(given).design.size > 0
 
 
 def test_the_page_quotes_the_declaration_that_runs() -> None:

@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
 from facevalue.stimuli import manifest as module
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import read_manifest, write_manifest
 
 Write = Callable[[str, str | bytes], Path]
@@ -229,3 +230,23 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "m.csv")
     with pytest.raises(DataError, match="a pipe or device"):
         read_manifest(tmp_path / "m.csv")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_how_pictures_were_made_is_no_factor_however_long_the_prompt(tmp_path: Path, suffix: str) -> None:
+    made = pl.DataFrame(
+        {
+            "image": ["a", "a/cap"], "path": ["a.png", "b.png"], "identity": ["a", "a"], "cue": [None, "cap"],
+            "source": [None, "a"], "prompt": ["A man. " * 2_000, "Add a cap."], "picture_seed": [1, 2],
+            "revised_prompt": [None, "x" * 9_000], "generator": ["g", "g"],
+        }
+    )  # fmt: skip
+    made.write_csv(tmp_path / "m.csv")
+    made.write_parquet(tmp_path / "m.parquet")
+    path = tmp_path / f"m.{suffix}"
+    assert read_manifest(path).columns == ["image", "path", "identity", "set", "cue"]
+    assert read_manifest(path, columns=[Column("source", "what it was made from")])["source"].to_list() == [None, "a"]
+
+
+def test_a_manifest_that_says_nothing_of_seeds_keeps_its_generators_as_a_factor(write: Write) -> None:
+    assert "generator" in read_manifest(write("m.csv", "path,generator\na.png,g\n")).columns

@@ -9,7 +9,7 @@ import pytest
 from facevalue.measures import shift
 from facevalue.protocol.paper import Paper
 from facevalue.stimuli.portraits import ATTRIBUTES
-from facevalue.studies.stylisticbias.image_prompts import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
+from facevalue.studies.stylisticbias.making import BASE_FACE, CLOTHING_VARIATION, FEATURE_VARIATION
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
     attribute_titles,

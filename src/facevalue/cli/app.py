@@ -65,7 +65,6 @@ GROUPS = {
     "Pictures, corpora, scripts": (
         "tools",
         {
-            "prompts": "Write the image prompts of a study.",
             "scenes": "Check folders of scenes for people.",
             "corpus": "Count gender words beside occupations in a training corpus.",
             "schema": "Print the JSON Schema of a command's --json.",

@@ -1,5 +1,6 @@
 """`facevalue make`: pictures made to order, and what that takes."""
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -8,16 +9,19 @@ from typing import Any, ClassVar
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
-from facevalue.cli.output import Document, Output
+from facevalue.cli.output import Document, Output, WrittenFiles
+from facevalue.csv_text import write_csv
 from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions, PictureGenerator
 from facevalue.generators.registry import load
+from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
 from facevalue.runs.making import PreparedMaking, made_pictures, make, prepare_making
 from facevalue.runs.making_plan import MakingPlan, making_plan
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.store.files import write_whole
 from facevalue.studies.offers import making_of
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -97,16 +101,22 @@ def make_pictures(
     editor: str | None,
     out: Path | str | None,
     plan: bool,
+    prompts: Path | None,
     seconds: float | None,
     size: str | None,
     settings: Sequence[str],
     editor_settings: Sequence[str],
     log: Path | None,
     **values: Any,
-) -> Output[MadeDocument | MakingPlanDocument]:
-    """Make the pictures of a study, or say what that takes."""
+) -> Output[MadeDocument | MakingPlanDocument | WrittenFiles]:
+    """Make the pictures of a study, or say what that takes, or what would be told."""
     run_settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
     pictures = making_of(protocol).plan(options)
+    if prompts is not None:
+        if plan or generator is not None:
+            option = "--plan" if plan else "--generator"
+            raise SettingError(f"--prompts only writes what would be told: leave out {option}.")
+        return _written(pictures, prompts)
     place = Path("made") / protocol.name if out is None else out
     prepared = prepare_making(pictures, protocol.name, options, place, run_settings)
     if plan:
@@ -132,6 +142,20 @@ def make_pictures(
         finally:
             for adapter in dict.fromkeys((making, editing)):
                 adapter.close()
+
+
+def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
+    """The table of the pictures that are to be made, in a file."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise SettingError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")
+    data = io.BytesIO()
+    if path.suffix == ".csv":
+        write_csv(pictures.table, data)
+    else:
+        pictures.table.write_parquet(data)
+    write_whole(path, data.getvalue())
+    height = pictures.table.height
+    return Output(WrittenFiles((str(path),), height), [f"{height:,} pictures with what would be told: {path}"])
 
 
 def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: PictureGenerator) -> Output[Any]:

@@ -83,8 +83,11 @@ class Making:
         From a value for each setting to the pictures.
     about:
         What is made, in a sentence, with the paper's counts.
+    note:
+        What readers should be prepared to see.
     """
 
     settings: tuple[Setting, ...]
     plan: "Callable[[Mapping[str, OptionValue]], PicturePlan]"
     about: str
+    note: str = ""

@@ -249,8 +249,6 @@ class Extras:
         How audits of planted answers are made of it; they follow from `takes` where a study has any.
     reference:
         How the reference model, which was trained on planted effects, is audited.
-    image_prompts:
-        What an image generator would be asked for its pictures; True for portraits alone.
     making:
         What pictures are made for it by a generator and an editor.
     questionnaire:
@@ -279,7 +277,6 @@ class Extras:
     reproduce: Recomputed | None = None
     calibrate: "Callable[[], Calibration] | None" = None
     reference: "Callable[[], Reference] | None" = None
-    image_prompts: "Callable[[bool], pl.DataFrame] | None" = None
     making: "Callable[[], Making] | None" = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
@@ -295,7 +292,6 @@ class Extras:
         """The commands beyond those that every study has."""
         offers = {
             "reproduce": self.reproduce,
-            "prompts": self.image_prompts,
             "make": self.making,
             "questionnaire": self.questionnaire,
             "judge": self.judge or self.word_lists,

@@ -17,6 +17,8 @@ from facevalue.places import is_study_file
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
+from facevalue.protocol.own_making import making_of
 from facevalue.protocol.own_pictures import stimuli_of
 from facevalue.protocol.own_replies import reply_of
 from facevalue.protocol.protocol import Protocol
@@ -42,7 +44,7 @@ MOST_LIKE = 8
 """Longest chain of files that are like one another."""
 KEYS = (
     *("name", "title", "version", "note", "citation", "needs", "left_out", "like", "settings"),
-    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "variant", "sampling", "titles"),
+    *("pictures", "prompt", "factor", "item", "answer", "task", "take", "variant", "sampling", "titles", "make"),
 )
 _OUT = (
     "{} names {!r}, which is not below its own folder. If you trust whoever wrote it, say --outside "
@@ -188,7 +190,9 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
     name = top.text("name")
     if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
-    stimuli = stimuli_of(top.table("pictures"), lambda table, key: _placed(table, key, folder, within))
+    placed = lambda table, key: _placed(table, key, folder, within)  # noqa: E731
+    stimuli = stimuli_of(top.table("pictures"), placed)
+    extras = Extras(making=making_of(top.table("make"), stimuli, placed).making) if "make" in top else Extras()
     slots, items = _slots(top.table("factor", needed=False)), top.tables("item")
     places = _slot_places(top.table("factor", needed=False))
     ask, tasks = (None, _tasks(top, slots, items)) if "task" in top else (_ask(top, slots, items, places), {})
@@ -218,6 +222,7 @@ def _protocol(top: TomlTable, folder: Path, within: Path | None) -> Protocol:
             max_tokens=max_tokens,
             titles=_slot_titles(slots | _task_slots(tasks)) | {key: titles.texts(key) for key in titles},
             text=canonical,
+            extras=extras,
         )
 
 

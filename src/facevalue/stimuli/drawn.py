@@ -70,7 +70,7 @@ class PortraitSource:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the portrait with these levels; nothing is drawn before it is looked at."""
         identity = self.identity(levels)
-        change, framing = _shown(levels["attribute"], levels["variation"])
+        change, framing = change_and_framing(levels["attribute"], levels["variation"])
         digest = key(identity, change, framing, SIZE)
         return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(identity, change, framing),), 1)
 
@@ -94,7 +94,7 @@ class PortraitSource:
         return Image(self._cache.get(identity, change, framing), "image/png")
 
 
-def _shown(attribute: str | None, variation: str | None) -> tuple[tuple[str, str] | None, str | None]:
+def change_and_framing(attribute: str | None, variation: str | None) -> tuple[tuple[str, str] | None, str | None]:
     """What is changed in a picture, and its framing where that is not the change's own."""
     if attribute is None or variation is None:
         return None, None
@@ -108,7 +108,7 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
     """
     source = PortraitSource(manifest)
     rows = manifest.iter_rows(named=True)
-    jobs = [(source.identity(row), *_shown(row["attribute"], row["variation"])) for row in rows]
+    jobs = [(source.identity(row), *change_and_framing(row["attribute"], row["variation"])) for row in rows]
     batches = [(folder, jobs[start : start + _PART]) for start in range(0, len(jobs), _PART)]
     # A fresh interpreter: forking a process with Polars' threads in it can hang.
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(batches)), get_context("spawn")) as pool:

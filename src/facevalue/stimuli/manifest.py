@@ -7,8 +7,9 @@ import csv
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,6 +41,12 @@ RESERVED: frozenset[str] = frozenset((
 ))  # fmt: skip
 """Columns of the tables to which factors are joined; no factor may have such a name."""
 
+MAKING: tuple[str, ...] = (
+    "source", "prompt", "revised_prompt", "picture_seed", "generator", "editor", "sha256", "media_type", "width",
+    "height", "bytes",
+)  # fmt: skip
+"""Columns of a manifest of pictures that FaceValue made, which say how and not what they show: no factors."""
+
 _FORM = ("image", "path", "identity", "set")
 _READERS = (".csv", ".jsonl", ".parquet")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -65,7 +72,8 @@ def read_manifest(
         - `id` (optional): the image's id; the path as written is the id if there is none.
         - `identity` (optional): whose picture it is; each image is an identity of its own if the column is absent.
         - `set` (optional): its counterfactual set; null if the column is absent.
-        - all other columns are factors.
+        - all other columns are factors; of a manifest of pictures that FaceValue made (it has `prompt` and
+          `picture_seed`) without those of `MAKING`, unless `columns` names them.
     root:
         The folder that paths are relative to, and that they must not leave; the manifest's folder by default. An
         absolute path is accepted only with a root given here, and below it.
@@ -87,9 +95,12 @@ def read_manifest(
         raise DataError(f"{path.name}: a manifest is a .csv, .jsonl or .parquet file.")
     if (size := check_file(path, "a manifest")) > MAX_BYTES:
         raise DataError(f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB.")
-    reader = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": partial(_read_parquet, columns=columns),
+    }  # fmt: skip
     needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
-    frame = _tidy(reader(path), path.name)
+    frame = readers[suffix](path)
+    frame = _tidy(frame.drop(of_making(frame.columns, columns)), path.name)
     frame = frame.rename({place: "path"}, strict=False) if "path" not in frame.columns else frame
     return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, needed)
 
@@ -108,10 +119,10 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, columns: Sequence[Column]) -> pl.DataFrame:
     from facevalue.stimuli.manifest_parquet import read_parquet  # noqa: PLC0415 - pyarrow is slow to import
 
-    return read_parquet(path)
+    return read_parquet(path, lambda names: of_making(names, columns))
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -186,6 +197,19 @@ def check_names(names: Sequence[str], place: str) -> None:
     twice = sorted({name for name in stripped if stripped.count(name) > 1})
     if twice:
         raise DataError(f"{place}: the column {twice[0]!r} is there twice.")
+
+
+def of_making(names: Sequence[str], columns: Sequence[Column]) -> list[str]:
+    """Columns that say how pictures were made, and that no study named.
+
+    Examples
+    --------
+    >>> of_making(["path", "prompt", "picture_seed", "source", "gender"], [Column("source", "what it was made from")])
+    ['prompt', 'picture_seed']
+    """
+    if not {"prompt", "picture_seed"} <= set(names):
+        return []
+    return [name for name in names if name in MAKING and name not in {column.name for column in columns}]
 
 
 def _tidy(frame: pl.DataFrame, file_name: str) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Manifests that are Parquet files, read within bounds. A module of its own, as pyarrow takes a while to import."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -14,8 +15,10 @@ UNPACKED = 8
 """How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
 
 
-def read_parquet(path: Path) -> pl.DataFrame:
+def read_parquet(path: Path, passed_over: Callable[[list[str]], list[str]] = lambda _: []) -> pl.DataFrame:
     """Read a file piece by piece; texts stay dictionaries until it is known how long they are.
+
+    `passed_over`: from the names of its columns to those that are not read.
 
     A dictionary of a few hundred kilobytes can name one text of a megabyte a million times.
     """
@@ -25,15 +28,19 @@ def read_parquet(path: Path) -> pl.DataFrame:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             check_names(names, path.name)
+            skipped = passed_over(names)
+            names = [name for name in names if name not in skipped]
             for field in file.schema_arrow:
+                if field.name in skipped:
+                    continue
                 if not _flat(field.type):
                     raise DataError(f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row.")
-            texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+            texts = [field.name for field in file.schema_arrow if field.name in names and _is_text(field.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             if sum(group.total_byte_size for group in groups) > room:
                 raise DataError(f"{path.name}: unpacks to more than {room // 2**20:,} MiB.")
-            for batch in file.iter_batches(ROWS_AT_ONCE):
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
                 for name, column in zip(names, batch.columns, strict=True):
                     listed = column.dictionary if isinstance(column, pa.DictionaryArray) else column
                     if _is_text(listed.type) and (pc.max(pc.binary_length(listed)).as_py() or 0) > 4 * MAX_CELL:

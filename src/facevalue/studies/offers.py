@@ -41,8 +41,8 @@ def lacking(study: str, command: str, noun: str) -> str:
 
     Examples
     --------
-    >>> lacking("visbias", "prompts", "image prompts")
-    'visbias offers no image prompts; stylisticbias, vignette and modscan do.'
+    >>> lacking("vignette", "demo", "demo")
+    'vignette offers no demo; stylisticbias does.'
     """
     others = list(offering(command, all_packages=True))
     if not others:

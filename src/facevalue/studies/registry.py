@@ -83,7 +83,7 @@ def _packaged(name: str) -> Protocol:
 
 def _declared(name: str) -> Protocol:
     protocol: Protocol = _OWN.parse(file_text(name), f"{name}.toml")
-    return replace(protocol, extras=DECLARED[name])
+    return replace(protocol, extras=replace(DECLARED[name], making=protocol.extras.making))
 
 
 def file_text(name: str) -> str:

@@ -15,7 +15,6 @@ from facevalue.cli.app import app
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan.design import PAPER_PAIRS
-from facevalue.studies.modscan.image_prompts import generation_prompts
 from facevalue.studies.modscan.pictures import face_pairs
 from facevalue.studies.modscan.tables import KINDS, instances
 from tests.studies.modscan.asked import attribute, build
@@ -152,12 +151,6 @@ def test_a_sample_has_whole_scenes_and_spreads_over_what_is_asked() -> None:
         "race": 4,
     }
     assert trials.filter(pl.col("block") == "vision gender occupation")["instance"].n_unique() == 10
-
-
-def test_table_2_gives_four_hundred_prompts_of_each_persona() -> None:
-    prompts = generation_prompts()
-    assert prompts.height == 5_600
-    assert prompts.filter(persona="geek")["prompt"][0] == "A computer with video games on it."
 
 
 def test_unknown_names_and_settings_without_effect_are_refused() -> None:

@@ -1,12 +1,13 @@
 """Faces and scenes from files: what is read, what is left out, what is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import PIL.Image
 import pytest
 
 from facevalue import studies
-from facevalue.errors import DataError, SettingError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.cards import StatedCard
 from facevalue.protocol.study import Study
 from facevalue.report.sections import page_of
@@ -170,3 +171,65 @@ def test_faces_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
     study = build(manifest=listed, attribute=["gender"], modality=["vision"])
     assert "1 of the faces" in {one.what for one in study.planned.left_out}
     assert study.design.blocks[0].stimuli == 2  # one pair, either face on the left
+
+
+def scenes(folder: Path, rows: list[str]) -> str:
+    """A manifest of scenes of these personas."""
+    lines = ["image,path,persona,prompt,picture_seed"]
+    for number, persona in enumerate(rows):
+        picture(folder / f"s{number}.png", (64, 64 + number))
+        lines.append(f"{persona}/{number},s{number}.png,{persona},A room.,{number}")
+    (folder / "scenes.csv").write_text("\n".join(lines))
+    return str(folder / "scenes.csv")
+
+
+def test_scenes_of_a_manifest_are_asked_about_without_faces(tmp_path: Path) -> None:
+    listed = scenes(tmp_path, ["geek", "Geek", "art-lover"])
+    study = build(manifest=listed)
+    assert attribute(study, "instance") == ("art lover", "geek", "geek")
+    left_out = {one.what: one.why for one in study.planned.left_out}
+    assert left_out["pairs of faces"] == "The manifest lists scenes alone."
+    assert left_out["scenes of geek"] == "2 of 200."
+    check_pictures(study)
+    again = studies.build("modscan", study.options, study.manifest)
+    assert again.design.size == study.design.size
+    check_pictures(again)
+    assert attribute(build(manifest=listed, per_persona=1), "instance") == ("art lover", "geek")
+
+
+def test_a_manifest_lists_faces_and_scenes(tmp_path: Path) -> None:
+    for number, size in enumerate((64, 65, 66)):
+        picture(tmp_path / f"{number}.png", (64, size))
+    rows = ("path,age,gender,race,persona", "0.png,18,male,White,", "1.png,18,female,White,", "2.png,,,,slob")
+    (tmp_path / "both.csv").write_text("\n".join(rows))
+    study = build(manifest=str(tmp_path / "both.csv"), attribute=["gender"])
+    modalities = study.design.trials(range(study.design.size))["modality"].unique().to_list()
+    assert sorted(map(str, modalities)) == ["language", "vision"]
+    check_pictures(study)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"modality": ["vision"]}, "lists scenes and no faces"),
+        ({"instances": ["slob"]}, "has no scene of slob"),
+        ({"scenes": "elsewhere"}, "leave out --scenes"),
+        ({"utkface": "faces"}, "--manifest has no effect beside --utkface"),
+    ],
+)
+def test_scenes_that_would_not_be_shown_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        build(manifest=scenes(tmp_path, ["geek"]), **asked)
+
+
+def test_a_persona_that_there_is_not_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'geek'"):
+        build(manifest=scenes(tmp_path, ["gek"]))
+
+
+def test_faces_alone_have_no_effect_where_scenes_are_asked_about(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")])
+    with pytest.raises(SettingError, match="the manifest lists no scenes"):
+        build(manifest=listed, modality=["language"])
+    with pytest.raises(SettingError, match="--people-check has no effect"):
+        build(manifest=listed, people_check="checked.csv")

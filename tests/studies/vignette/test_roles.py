@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.prompts import (
     KINDS,
     MAX_BYTES,
@@ -194,3 +195,10 @@ def test_paraphrases_of_a_role_question_keep_what_it_asks() -> None:
             assert all(text.endswith(rest) for text in said)
     with pytest.raises(DataError, match="ask --wording 1 alone"):
         paraphrased("Whom would you trust?", 1)
+
+
+def test_roles_with_vowel_sounds_have_their_article() -> None:
+    assert {role.noun for role in roles().values() if with_article(role.noun).startswith("an ")} == {
+        "auto technician",
+        "office assistant",
+    }

@@ -20,6 +20,8 @@ def _make_options() -> tuple[click.Parameter, ...]:
                      help="Folder of the pictures, or a URL: s3://BUCKET/PREFIX, gs://, az:// or file://. made/STUDY "
                      "by default. An existing one is resumed."),
         click.Option(["--plan"], is_flag=True, help="Only say how many pictures that are, and what they take."),
+        click.Option(["--prompts"], type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                     help="Only write what generator and editor would be told, a row per picture: .csv or .parquet."),
         click.Option(["--seconds"], type=click.FloatRange(0, min_open=True),
                      help="How long a picture takes, for --plan; of several at once the share of each."),
         click.Option(["--sample"], type=click.IntRange(1),

@@ -1,33 +1,14 @@
-"""Commands about pictures to be made, scenes and training corpora, and for scripts."""
+"""Commands about scenes and training corpora, and for scripts."""
 
 from pathlib import Path
 
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import CommandName, StudyName
+from facevalue.cli.params import CommandName
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-def _prompts_help() -> str:
-    from facevalue.studies.offers import listed, offering  # noqa: PLC0415 - studies are imported to ask them
-
-    studies = listed(list(offering("prompts")), "or")
-    return f"Write the published image prompts of STUDY ({studies}), one row per picture."
-
-
-prompts = Printing(
-    "prompts",
-    "prompts:prompts",
-    (
-        click.Argument(["study"], type=StudyName("prompts")),
-        click.Option(["--out"], required=True, type=_FILE, help="A .csv or .parquet file."),
-        click.Option(["--portraits"], is_flag=True,
-                     help="Only the portraits: without an activity, or without a variation."),
-    ),
-    _prompts_help,
-)  # fmt: skip
 
 scenes = click.Group(
     "scenes",

@@ -38,6 +38,7 @@ RATED = Questionnaire(
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, checks="the authors' metadata of sets"),
     calibrate=Later(__package__, "calibration").CALIBRATION,
+    making=Later(__package__, "making").making,
     questionnaire=RATED,
     word_lists=WORDS,
     annotate="open replies",

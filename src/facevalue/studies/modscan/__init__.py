@@ -17,7 +17,7 @@ COMPARED = CellComparison(
 EXTRAS = Extras(
     calibrate=Later(__package__, "calibration").CALIBRATION,
     reproduce=Recomputed(_REPRODUCE.reproduce),
-    image_prompts=Later(__package__, "image_prompts").generation_prompts,
+    making=Later(__package__, "making").making,
     compare=COMPARED,
 )
 

@@ -15,7 +15,8 @@ from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
 from facevalue.protocol.words import Words
-from facevalue.studies.modscan.pictures import CHECK, TONES
+from facevalue.studies.modscan.pictures import TONES
+from facevalue.studies.modscan.scenes import CHECK
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GENDERS, RACES
 

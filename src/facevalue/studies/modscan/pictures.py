@@ -1,6 +1,5 @@
 """What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,35 +26,36 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages
 from facevalue.stimuli.fairface import read_fairface
-from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
 from facevalue.stimuli.joined_pairs import JOINED
-from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.pairs import left_first
-from facevalue.stimuli.patterns import Levels, read_folder
 from facevalue.stimuli.portraits import AGES, Identity, svg
-from facevalue.stimuli.scene_folders import without_people
 from facevalue.stimuli.sets import Listing
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
+from facevalue.studies.modscan.scenes import PERSONA, apart, lacking, list_scenes
 from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
-from facevalue.studies.modscan.tables import GENDERS, RACES, instances
+from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
 
 TONE = "skin_tone"
 TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
 """Skin tones that are drawn, in place of race."""
-PERSONA = "persona"
-CHECK = ("dropped", "detector", "threshold")
-"""Columns of scenes that were checked for people: how many were left out, by whom, and from which score."""
+_SCENES = (PERSONA,)
 COLUMNS = (
-    Column("age", "of the person; pairs are of one age", needed=True),
-    Column("gender", "as perceived", needed=True, levels=lambda: {"male": ("man",), "female": ("woman",)}),
-    Column("race", "as perceived", needed=True, levels=lambda: dict.fromkeys(RACES, ())),
+    Column("age", "of the person; pairs are of one age", needed=True, instead=_SCENES),
+    Column(
+        "gender",
+        "as perceived",
+        needed=True,
+        instead=_SCENES,
+        levels=lambda: {"male": ("man",), "female": ("woman",)},
+    ),
+    Column("race", "as perceived", needed=True, instead=_SCENES, levels=lambda: dict.fromkeys(RACES, ())),
+    Column(PERSONA, "the trait of a scene without people, such as geek; empty for faces"),
 )
-"""What is read of a manifest of the user's own faces."""
+"""What is read of a manifest of the user's own faces, scenes, or both."""
 _NOTHING = pl.DataFrame()
-_SCENE = ("image", "path", PERSONA, "identity", "set")
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,15 @@ def read_pictures(
     lost: tuple[LeftOut, ...] = ()
     if manifest is None:
         faces, lost = list_pictures(FACES, options) if VISION in chosen.modalities else (_NOTHING, ())
-        scenes = _scenes(options, chosen) if LANGUAGE in chosen.modalities else _NOTHING
-        manifest = pl.concat([table for table in (faces, scenes) if table.height], how="diagonal")
-    persona = pl.col(PERSONA).is_not_null() if PERSONA in manifest.columns else pl.lit(value=False)
-    faces, scenes = manifest.filter(~persona), manifest.filter(persona)
+        scenes = list_scenes(options, chosen, COLUMNS) if LANGUAGE in chosen.modalities else _NOTHING
+        tables = [table for table in (faces, scenes) if table.height]
+        if not tables:
+            raise DataError("The manifest lists scenes and no faces: ask about them with --modality language.")
+        manifest = pl.concat(tables, how="diagonal")
+    faces, scenes = apart(manifest)
     pairs, short = _pairs(faces, chosen, composed=bool(options["composed"])) if faces.height else ({}, ())
-    lacking = _lacking(scenes, chosen) if LANGUAGE in chosen.modalities else ()
-    return PairPictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
+    few = lacking(options, chosen, scenes) if LANGUAGE in chosen.modalities else ()
+    return PairPictures(manifest, faces, pairs, scenes, (*lost, *short, *few))
 
 
 def _joined(individuals: Individuals) -> Source:
@@ -99,19 +101,14 @@ def _files_joined(usual: Kind) -> Shows:
     return lambda faces, options: _joined(FileIndividuals(faces, root_of(options), kind_of(options, usual), None))
 
 
-def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> Source:
-    """What shows scenes."""
-    if options["scenes"]:
-        return FileSource(scenes, Path(str(options["scenes"])), Kind.SYNTHETIC)
-    rows = scenes.select("image", PERSONA).iter_rows()
-    return DrawnImages({image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in rows})
-
-
 def _own_faces(options: Options) -> Listing:
-    frame = own_manifest(options, COLUMNS)
+    frame, scenes = apart(own_manifest(options, COLUMNS))
+    if scenes.height and not frame.height:
+        return Listing(frame, (("pairs of faces", "The manifest lists scenes alone."),))
+    frame = frame.drop(PERSONA, strict=False)
     races = {race.lower(): race for race in RACES}
     race = pl.col("race").map_elements(lambda name: races.get(name.lower(), name), pl.String)
-    traits = [column.name for column in COLUMNS]
+    traits = [column.name for column in COLUMNS if column.name != PERSONA]
     bare = frame.select(pl.any_horizontal(pl.col(traits).is_null())).to_series()
     if bare.all():
         empty = [name for name in traits if frame[name].null_count()]
@@ -208,61 +205,6 @@ def groups_of(faces: pl.DataFrame, attribute: str) -> tuple[str, ...]:
     levels = faces[attribute].drop_nulls().unique(maintain_order=True).sort().to_list()
     names = [name for name in (*GENDERS, *RACES) if name in levels]
     return (*names, *(name for name in levels if name not in names))
-
-
-def _personas(chosen: Selection) -> list[str]:
-    return [instance.name for instance in instances(PERSONA) if instance.name in chosen.instances]
-
-
-def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
-    personas = _personas(chosen)
-    if not personas:
-        raise DataError(
-            "No scene is left: only persona traits have scenes, and none was chosen. Name some (--instances), or leave "
-            "scenes out (--modality vision)."
-        )
-    if not options["scenes"]:
-        return _drawn_scenes(personas, chosen)
-    listed, sampled = _listed_scenes(options, personas), []
-    for at, name in enumerate(personas):
-        scenes = listed.filter(pl.col(PERSONA) == name)
-        rng = np.random.default_rng([chosen.scene_seed, at])
-        sampled.append(scenes[np.sort(rng.permutation(scenes.height)[: chosen.scenes])])
-    return pl.concat(sampled)
-
-
-def _drawn_scenes(personas: list[str], chosen: Selection) -> pl.DataFrame:
-    seeds = range(chosen.scene_seed * 1_000_000, chosen.scene_seed * 1_000_000 + chosen.scenes)
-    rows = [(f"{name}/{seed}", None, name, f"{name}/{seed}", None) for name in personas for seed in seeds]
-    return pl.DataFrame(rows, schema=dict.fromkeys(_SCENE, pl.String()), orient="row")
-
-
-def _listed_scenes(options: Mapping[str, OptionValue], personas: list[str]) -> pl.DataFrame:
-    """Scenes of these personas; of those that were checked the ones without people, and who looked.
-
-    A run outlives the check, so that the manifest says what was left out.
-    """
-    folder, check = Path(str(options["scenes"])), str(options["people_check"])
-    levels = {PERSONA: Levels({persona.name: () for persona in instances(PERSONA)})}
-    frame = read_folder(folder, [f"{{{PERSONA}}}/{{n}}"], levels)
-    frame = frame.filter(pl.col(PERSONA).is_in(personas)).select(_SCENE)
-    if frame.is_empty():
-        raise DataError(f"{folder}: has no scene of {', '.join(personas)}.")
-    if not check:
-        return frame
-    clear = without_people(frame.rename({PERSONA: "scene"}), folder, Path(check))
-    dropped = f"{clear.dropped:,} of {frame.height:,}"
-    seals = dict(zip(CHECK, (dropped, clear.detector, clear.threshold), strict=True))
-    return clear.table.rename({"scene": PERSONA}).with_columns(pl.lit(text).alias(name) for name, text in seals.items())
-
-
-def _lacking(scenes: pl.DataFrame, chosen: Selection) -> tuple[LeftOut, ...]:
-    counts = Counter(scenes[PERSONA])
-    return tuple(
-        LeftOut(f"scenes of {name}", f"{counts[name]} of {chosen.scenes}.")
-        for name in _personas(chosen)
-        if counts[name] < chosen.scenes
-    )
 
 
 PEOPLE = ("person_1", "person_2")

@@ -65,7 +65,12 @@ SETTINGS = (
     ),
     Setting("utkface", "Show faces of UTKFace: the folder.", "", needs=_SEES),
     Setting("fairface", "Show faces of FairFace: its labels; --root is the folder.", "", needs=_SEES),
-    Setting("manifest", "Show your own faces: a manifest with age, gender and race.", "", needs=_SEES, excludes=_ANY),
+    Setting(
+        "manifest",
+        "Show your own faces (with age, gender and race), scenes (with persona), or both: a manifest.",
+        "",
+        excludes=_ANY,
+    ),
     Setting("composed", "Show pairs that the authors' code composed: the folder.", "", needs=_SEES),
     Setting(
         "root",
@@ -93,7 +98,7 @@ SETTINGS = (
         "people_check",
         "Leave out scenes that show people: the CSV of `facevalue scenes check`.",
         "",
-        needs=("scenes",),
+        needs=("scenes", "manifest"),
         excludes=("paper",),
     ),
     Setting(

@@ -14,10 +14,11 @@ from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, 
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, read_pictures
 from facevalue.studies.modscan.precision import precision
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
+from facevalue.studies.modscan.scenes import scene_source
 from facevalue.studies.modscan.settings import CITATION, FORMERLY_DRAWN, NAME, TITLE, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.studies.modscan.tables import GENDERS, RACES

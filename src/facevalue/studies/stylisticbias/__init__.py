@@ -38,7 +38,7 @@ EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
     calibrate=Later(__package__, "calibration").CALIBRATION,
     reference=_PLANTED.REFERENCE,
-    image_prompts=Later(__package__, "image_prompts").published_prompts,
+    making=Later(__package__, "making").making,
     demo=DEMO,
 )
 
@@ -48,5 +48,5 @@ PROTOCOL = Protocol(
     build=Later(__package__, "study").build, page=Later(__package__, "page").PAGE,
     extras=EXTRAS,
     needs="nothing: faces are drawn; or the authors' pictures (--folders), or your own (--manifest)",
-    left_out="the generation of its pictures, of which the prompts alone are given (facevalue prompts)",
+    left_out="how many of its 500 faces are of each configuration, which is not published: ours are drawn evenly",
 )  # fmt: skip

@@ -23,7 +23,7 @@ COMPARED = CellComparison(
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce),
     calibrate=Later(__package__, "calibration").CALIBRATION,
-    image_prompts=Later(__package__, "image_prompts").generation_prompts,
+    making=Later(__package__, "making").making,
     compare=COMPARED,
     left_first="left_first",
 )

@@ -17,7 +17,6 @@ from facevalue.protocol.reproduction import Cell, Printed, Reproduction
 from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout
-from facevalue.studies.vignette.image_prompts import generation_prompts
 from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 
@@ -32,7 +31,7 @@ def reproduce(_: Path | None = None) -> Reproduction:
     return PAPER.reproduce({
         "size": lambda _: f"{sum(_total(column) for column in COLUMNS[2:]) // 10**7 * 10}M+",
         "single": _single,
-        "portraits": lambda _: f"~{round(generation_prompts(portraits=True).height, -1)}",
+        "portraits": lambda _: f"~{round(_singles(portraits=True).height, -1)}",
         "terms": lambda cell: sum(cell.row in ("all", pair.trait) for pair in tables.term_pairs()),
         "identities": lambda cell: sum(
             len(tables.identities(dimension.name))
@@ -49,6 +48,11 @@ def reproduce(_: Path | None = None) -> Reproduction:
     })  # fmt: skip
 
 
+def _singles(*, portraits: bool = False) -> pl.DataFrame:
+    """Pictures of one person, doing something or not."""
+    return everyone(selection(defaults(SETTINGS))).filter(pl.col("activity").is_null() == portraits)
+
+
 @cache
 def _table_8() -> Mapping[tuple[str, str], tuple[int, ...]]:
     """Table 8 by dimension and gender, from the tables (people, single pictures) and a run's design (pairs)."""
@@ -57,7 +61,7 @@ def _table_8() -> Mapping[tuple[str, str], tuple[int, ...]]:
     pairs = {
         tuple(b.constants[n] for n in ("gender", "dimension", "contrast")): b.stimuli for b in layout.design.blocks
     }
-    single = generation_prompts().group_by("gender", "dimension").len().iter_rows()
+    single = _singles().group_by("gender", "dimension").len().iter_rows()
     return {
         (dimension, gender): (
             len(tables.identities(dimension, gender)),

@@ -23,6 +23,7 @@ TOLD = (
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, released=True),
     calibrate=Later(__package__, "calibration").CALIBRATION,
+    making=Later(__package__, "making").making,
     questionnaire=Questionnaire(_RATED.statements, _RATED.export, _RATED.read, _RATED.beside, NUMBERS, TOLD),
     judge="forms",
     compare=COMPARED,

@@ -1,0 +1,59 @@
+"""What ModSCAN has made: scenes without people, for each persona trait (section 4, Table 2)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import polars as pl
+
+from facevalue.protocol.edits import SEED, in_form
+from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.settings import Setting, chosen, names, whole
+from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.noto.persona_scenes import persona_svg
+from facevalue.studies.modscan.tables import instances
+from facevalue.types import OptionValue
+
+GENERATED = 400
+"""Pictures of each persona that the paper generates before those with people are dropped (section 4)."""
+
+
+def _personas() -> list[str]:
+    """The 14 persona traits."""
+    return [instance.name for instance in instances("persona")]
+
+
+SETTINGS = (
+    Setting("instances", "Only scenes of these persona traits, such as geek,slob.", [], levels=_personas),
+    Setting("per_persona", "Scenes made of each; about half are left once those with people are dropped.", GENERATED),
+    SEED,
+)
+
+
+def making() -> Making:
+    """What is made, and what may be chosen of it."""
+    return Making(
+        settings=SETTINGS,
+        plan=plan,
+        about=(
+            "Scenes without people, 400 for each of the 14 persona traits (Table 2), of which the paper keeps 200 in "
+            "which a detector finds nobody. Its faces are photographs of UTKFace, and are not made."
+        ),
+        note="Some traits are slurs (a slob, a freegan): scenes are of what such a person is said to own.",
+    )
+
+
+def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
+    """The scenes, by persona in the order of Table 2."""
+    count = whole(options, "per_persona", 1, 100_000)
+    traits_chosen = chosen("persona trait", names(options, "instances"), _personas())
+    personas = [instance for instance in instances("persona") if not traits_chosen or instance.name in traits_chosen]
+    traits = pl.DataFrame([(i.name, i.image) for i in personas], ["persona", "prompt"], orient="row")
+    numbers = pl.DataFrame({"number": range(1, count + 1)})
+    table = traits.join(numbers, how="cross", maintain_order="left_right")
+    slug = pl.col("persona").str.replace_all(" ", "-")
+    table = in_form(table.with_columns(image=pl.format("{}/{}", slug, "number")), options, "persona")
+    drawings = {
+        image: partial(persona_svg, persona, int(image.rpartition("/")[2]))
+        for image, persona in table.select("image", "persona").iter_rows()
+    }
+    return PicturePlan(table=table, unit="image", groups=("persona",), drawn=DrawnImages(drawings))

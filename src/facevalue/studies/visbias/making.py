@@ -1,0 +1,79 @@
+"""What VisBias would have made: people at work in place of the paper's photographs (section 2.1).
+
+The paper takes 700 photographs found by words for race, gender and occupation. The prompt, of the same words, is ours.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+import polars as pl
+
+from facevalue.prompts.articles import with_article
+from facevalue.protocol.edits import SEED, in_form
+from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.settings import Setting, chosen, names, whole
+from facevalue.stimuli.drawn_workers import DrawnImages, worker_svg
+from facevalue.stimuli.noto.colours import TONES
+from facevalue.stimuli.portraits.streams import Stream
+from facevalue.studies.visbias import tables
+from facevalue.types import OptionValue
+
+PROMPT = "A photograph of {a_person} at work, with their face visible."
+"""Ours; `{a_person}` stands for "a Black female nurse"."""
+_FACTORS = {"race": tables.races, "gender": tables.genders, "occupation": tables.occupations}
+
+
+def _names(factor: str) -> list[str]:
+    return [level.name for level in _FACTORS[factor]()]
+
+
+SETTINGS = (
+    *(Setting(name, f"Only people of these {name}s.", [], levels=partial(_names, name)) for name in _FACTORS),
+    Setting("per_group", "Pictures of each race, gender and occupation.", tables.photographs()),
+    SEED,
+)
+
+
+def making() -> Making:
+    """What is made, and what may be chosen of it."""
+    return Making(
+        settings=SETTINGS,
+        plan=plan,
+        about=(
+            "Pictures in place of the paper's 700 photographs: five races, two genders and seven occupations, ten of "
+            "each. The paper found its own on the web; the prompt is FaceValue's, of the words it searched for."
+        ),
+    )
+
+
+def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
+    """The pictures, by occupation, race and gender in the paper's order."""
+    count, table = whole(options, "per_group", 1, 10_000), pl.DataFrame({"number": [""]}).drop("number")
+    titles = {}
+    for name in ("occupation", "race", "gender"):
+        levels_chosen = chosen(name, names(options, name), _names(name))
+        levels = [level for level in _FACTORS[name]() if not levels_chosen or level.name in levels_chosen]
+        titles[name] = {level.name: level.title for level in levels}
+        column = pl.DataFrame({name: [level.name for level in levels]})
+        table = column if not table.width else table.join(column, how="cross", maintain_order="left_right")
+    prompts = [
+        PROMPT.format(
+            a_person=with_article(f"{titles['race'][race]} {gender} {'CEO' if occupation == 'ceo' else occupation}")
+        )
+        for occupation, race, gender in table.iter_rows()
+    ]
+    table = table.with_columns(pl.Series("prompt", prompts))
+    table = table.join(pl.DataFrame({"number": range(1, count + 1)}), how="cross", maintain_order="left_right")
+    place = pl.format("{}/{}_{}/{}", "occupation", "race", "gender", "number").str.replace_all(" ", "-")
+    table = in_form(table.with_columns(image=place), options, "occupation", "race", "gender")
+    return PicturePlan(table=table, unit="image", groups=("race", "gender", "occupation"), drawn=_drawn(table))
+
+
+def _drawn(table: pl.DataFrame) -> DrawnImages:
+    """Workers of these occupations and genders; which skin tone stands for a race is drawn anew for each number."""
+    rows, races = table.select("image", "occupation", "race", "gender").iter_rows(), _names("race")
+    drawings = {}
+    for image, occupation, race, gender in rows:
+        tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffled(tuple(TONES))
+        drawings[image] = partial(worker_svg, occupation, gender, tones[races.index(race) % len(tones)])
+    return DrawnImages(drawings)
