@@ -285,3 +285,17 @@ def test_sources_of_an_audit_of_editors_have_no_level_of_the_cue(read: Reader) -
     text = STUDY.replace('kind = "manifest"\ncue = "worn"', 'kind = "edits"\ncue = "worn"')
     made = plan(read(text + MAKE), sets=1, age="old", gender="male", null_edits=True)
     assert made.table["worn"].to_list() == [None, NULL_EDIT, "sunglasses", "cap"]
+
+
+def test_a_file_that_narrows_a_study_narrows_what_is_made_for_it(read: Reader) -> None:
+    narrowed = 'faces = "2"\nvariations = ["sunglasses"]\nscenarios = ["wealthy"]\nfaces_seed = 3\n'
+    text = f'like = "stylisticbias"\n[settings]\n{narrowed}'
+    made = plan(read(text))
+    assert made.table.height == 2 * 2
+    assert plan(read(text), faces="4").table.height == 4 * 2
+
+
+def test_rows_of_parquet_files_are_not_edited(read: Reader, tmp_path: Path) -> None:
+    (tmp_path / "faces.csv").write_text("path\ntrain.parquet#3\n")
+    with pytest.raises(FaceValueError, match=r"train\.parquet#3 is a row of a Parquet file"):
+        plan(read(STUDY + MAKE.replace("{gender}'s", "person's")), sources=str(tmp_path / "faces.csv"))

@@ -257,6 +257,7 @@ def test_sets_of_pictures_that_exist(listed: Callable[[str], str]) -> None:
         ("vignette", {"people": 0}, "whole number from 1"),
         ("vignette", {"identity": "doctor", "dimension": "age"}, "No picture is of"),
         ("modscan", {"instances": "gek"}, "Did you mean 'geek'"),
+        ("modscan", {"instances": "nurse"}, "Only persona traits have scenes"),
         ("modscan", {"per_persona": 0}, "whole number from 1"),
         ("counterfactuals", {"subset": "race"}, "Did you mean"),
         ("counterfactuals", {"race": "Blck"}, "Did you mean 'Black'"),

@@ -18,7 +18,7 @@ from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
 from facevalue.runs.making import PreparedMaking, made_pictures, make, prepare_making
-from facevalue.runs.making_plan import MakingPlan, making_plan
+from facevalue.runs.making_plan import making_plan
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.store.files import write_whole
@@ -27,6 +27,7 @@ from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 _OF_RUN = ("sample", "seed", "price_in", "price_out", "price_each", "max_cost", "name")
+_LISTED_LEVELS = 30
 _SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
 
 
@@ -36,6 +37,10 @@ class MakingPlanDocument(Document):
 
     FORMAT: ClassVar[str] = "make-plan"
     study: str
+    about: str
+    """What is made, with the paper's counts."""
+    note: str
+    """What readers should be prepared to see; empty if nothing."""
     pictures: int
     """Pictures that are made, one call each; of the sample, where there is one."""
     from_texts: int
@@ -111,7 +116,8 @@ def make_pictures(
 ) -> Output[MadeDocument | MakingPlanDocument | WrittenFiles]:
     """Make the pictures of a study, or say what that takes, or what would be told."""
     run_settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
-    pictures = making_of(protocol).plan(options)
+    offer = making_of(protocol)
+    pictures = offer.plan(options)
     if prompts is not None:
         if plan or generator is not None:
             option = "--plan" if plan else "--generator"
@@ -121,8 +127,9 @@ def make_pictures(
     prepared = prepare_making(pictures, protocol.name, options, place, run_settings)
     if plan:
         planned = making_plan(prepared, seconds, values["rpm"])
-        document = MakingPlanDocument(**{field.name: getattr(planned, field.name) for field in fields(planned)})
-        return Output(document, _plan_text(planned))
+        counts = {field.name: getattr(planned, field.name) for field in fields(planned)}
+        document = MakingPlanDocument(about=offer.about, note=offer.note, **counts)
+        return Output(document, _plan_text(document))
     if generator is None:
         raise SettingError("Say with --generator who makes the pictures: drawn, replay/PATH, diffusers/FOLDER_OR_ID, "
                            "openai/MODEL or http://HOST/v1#MODEL; --plan says what it takes.")  # fmt: skip
@@ -201,7 +208,8 @@ def _left(summary: RunSummary) -> tuple[list[str], Exit]:
     return warnings, Exit.DONE if summary.complete and not summary.errors else Exit.INCOMPLETE
 
 
-def _plan_text(plan: MakingPlan) -> Iterator[str]:
+def _plan_text(plan: MakingPlanDocument) -> Iterator[str]:
+    yield from filter(None, (plan.about, plan.note))
     sample = f" of {plan.whole:,}" if plan.pictures < plan.whole else ""
     parts = {"made from texts": plan.from_texts, "edited from others": plan.edits}
     listed = " and ".join(f"{count:,} {how}" for how, count in parts.items() if count)
@@ -209,7 +217,9 @@ def _plan_text(plan: MakingPlan) -> Iterator[str]:
     if plan.existing:
         yield f"{plan.existing:,} pictures that are there are edited."
     for name, counts in plan.groups.items():
-        yield f"By {name}: {', '.join(f'{level} {count:,}' for level, count in counts.items())}."
+        listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
+        few = len(counts) <= _LISTED_LEVELS
+        yield f"By {name}: {listed if few else f'{len(counts):,} levels, {min(counts.values()):,} or more of each'}."
     if plan.cost is not None:
         yield f"Cost: {plan.cost:,.2f}."
     if plan.hours is not None:

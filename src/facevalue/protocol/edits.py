@@ -6,11 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE
 from facevalue.protocol.settings import Options, Setting, whole
 from facevalue.protocol.sources import own_manifest
 from facevalue.stimuli.columns import Column
+from facevalue.stimuli.manifest import SHARD_ROW
 
 ATTEMPT = "attempt"
 """Column that numbers candidates of one base, where several are made."""
@@ -42,6 +44,9 @@ def existing(options: Options, columns: Sequence[Column] = ()) -> pl.DataFrame:
         It cannot be read, or lacks a column that is needed.
     """
     table = own_manifest(options, columns, "sources")
+    rows_of_shards = table.filter(pl.col(PATH).str.contains(SHARD_ROW))[PATH]
+    if rows_of_shards.len():
+        raise DataError(f"{rows_of_shards[0]} is a row of a Parquet file: what is edited is a file of its own.")
     folder = Path(str(options["root"] or Path(str(options["sources"])).parent)).resolve().as_posix()
     bare = pl.col(IMAGE).str.replace(r"(?i)\.(png|jpe?g|webp|gif)$", "")
     return table.with_columns(

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -17,6 +17,7 @@ from facevalue.places import is_study_file
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.making import Making
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.own_making import making_of
 from facevalue.protocol.own_pictures import stimuli_of
@@ -157,7 +158,23 @@ def _narrowed(top: TomlTable, published: Lookup, folder: Path, within: Path | No
         with table.at(key):
             _check_drawing(key, default)
         stated[key] = replace(settings[key], default=default, published=settings[key].default, place=table.where(key))
-    return replace(base, title=top.text("title", base.title), settings=tuple((settings | stated).values()))
+    extras = base.extras
+    if extras.making is not None:
+        extras = replace(extras, making=partial(_narrowed_making, extras.making, stated))
+    title = top.text("title", base.title)
+    return replace(base, title=title, settings=tuple((settings | stated).values()), extras=extras)
+
+
+def _narrowed_making(make: Callable[[], Making], stated: Mapping[str, Setting]) -> Making:
+    """What a published study has made, with a file's defaults of the settings that narrow what is shown, too."""
+    making = make()
+    narrowing = {name: setting for name, setting in stated.items()
+                 if name not in _PATHS and isinstance(setting.default, list | str)}  # fmt: skip
+    settings = (
+        replace(setting, default=stated[setting.name].default) if setting.name in narrowing else setting
+        for setting in making.settings
+    )
+    return replace(making, settings=tuple(settings))
 
 
 def _default(table: TomlTable, setting: Setting) -> OptionValue:

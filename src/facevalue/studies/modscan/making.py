@@ -5,6 +5,7 @@ from functools import partial
 
 import polars as pl
 
+from facevalue.errors import DataError
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
@@ -45,8 +46,10 @@ def making() -> Making:
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The scenes, by persona in the order of Table 2."""
     count = whole(options, "per_persona", 1, 100_000)
-    traits_chosen = chosen("persona trait", names(options, "instances"), _personas())
+    traits_chosen = chosen("instance", names(options, "instances"), [instance.name for instance in instances()])
     personas = [instance for instance in instances("persona") if not traits_chosen or instance.name in traits_chosen]
+    if not personas:
+        raise DataError("Only persona traits have scenes, and none was chosen: name some of them (--instances geek).")
     traits = pl.DataFrame([(i.name, i.image) for i in personas], ["persona", "prompt"], orient="row")
     numbers = pl.DataFrame({"number": range(1, count + 1)})
     table = traits.join(numbers, how="cross", maintain_order="left_right")
