@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -46,6 +47,26 @@ def test_commands_and_studies_are_completed(complete: Complete) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_is_answered(complete: Complete, shell: str) -> None:
     assert complete("run", "modsc", shell=shell) == ["modscan"]
+
+
+@pytest.mark.skipif(which("bash") is None, reason="no bash on this machine: completion was not sourced in one")
+def test_bash_completes_words_that_it_ends_at_colons_and_equals_signs(tmp_path: Path) -> None:
+    """In a real bash: it keeps what stands before the last such sign, and puts what is answered behind it."""
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "run.toml").write_text("")
+    typed = {"run modsc": "modscan", "measure x=aud": "audit", "run modscan --model http://127": "//127.0.0.1:8000/v1#"}
+    command = f"{sys.executable} -m facevalue"
+    script = f"""
+    facevalue() {{ {command} "$@"; }}; export -f facevalue
+    eval "$(_FACEVALUE_COMPLETE=bash_source facevalue)"
+    env() {{ ( while [[ $1 == *=* ]]; do export "$1"; shift; done; "$@" ) }}
+    ask() {{ COMP_LINE="facevalue $1"; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE)
+      COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()
+      _facevalue_completion facevalue; echo "${{COMPREPLY[0]}}"; }}
+    """
+    script += "".join(f"ask '{words}'\n" for words in typed)
+    done = subprocess.run(["bash", "--norc", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == list(typed.values())
 
 
 def test_files_of_ones_own_studies_and_their_settings_are_completed(facevalue: Command, complete: Complete) -> None:

@@ -66,7 +66,15 @@ def test_commands_about_runs_print_documents(facevalue: Command) -> None:
     assert (ran["complete"], ran["prompt_tokens"]) == (True, None)
     assert document("status", "a")["state"] == "stopped"
     assert document("verify", "a")["runs"][0]["state"] == "sound"  # type: ignore[index]
-    estimates = document("measure", "a", "--out", "a.csv")["estimates"]
+    measured = document("measure", "a", "--out", "a.csv")
+    estimates = measured["estimates"]
+    answer = measured["answer"]
+    assert isinstance(answer, dict)
+    assert answer["sentence"] == document("report", "a")["page"]["headline"]["sentence"]  # type: ignore[index]
+    assert answer["verdict"] == "too little asked to tell"
+    for kind in answer["compared"]:
+        assert kind["comparisons"] == kind["differ"] + kind["equivalent"] + kind["undecided"] > 0
+    assert answer["next_steps"]
     assert isinstance(estimates, list)
     assert all(row["method"].startswith("not measurable") or row["value"] is not None for row in estimates)
     assert document("measure", "a", "--explain", "sbs")["unit"]

@@ -138,6 +138,8 @@ def app(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; its exit statuses are those of `Exit`."""
+    if _COMPLETE in os.environ:
+        import_module("facevalue.cli.bash_words")
     try:
         status = app(standalone_mode=False, prog_name="facevalue", complete_var=_COMPLETE)
     except FaceValueError as error:

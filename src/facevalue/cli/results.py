@@ -16,6 +16,7 @@ from facevalue.cli.params import place
 from facevalue.cli.schema import Columns
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.places import is_url
 from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
@@ -50,6 +51,22 @@ class EstimateRow:
     """What it is of: levels by label, such as {"variation": "sunglasses"}."""
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredAnswer:
+    """The first screen of the runs' report, in words."""
+
+    verdict: str
+    """Kind of answer, such as "difference found" or "too little asked to tell"."""
+    sentence: str
+    """What was found, the strongest of it named and the rest counted, and what could have been missed."""
+    more: tuple[str, ...]
+    """What must be known beside it."""
+    compared: tuple[VerdictCounts, ...]
+    """Verdicts by kind of comparison and model."""
+    next_steps: tuple[str, ...]
+    """What to do next: whether there is enough to decide by, and reasons to doubt."""
+
+
 @dataclass(frozen=True)
 class MeasureDocument(Document):
     """Every measure of runs, with n, interval and method."""
@@ -57,6 +74,8 @@ class MeasureDocument(Document):
     FORMAT: ClassVar[str] = "measure"
     study: str
     runs: tuple[MeasuredRun, ...]
+    answer: MeasuredAnswer
+    """What to decide by; docs/report.md explains it."""
     estimates: Annotated[Sequence[Mapping[str, object]], Columns("facevalue.measures.estimates:FIXED", EstimateRow)]
     """docs/inference.md explains each column."""
 
@@ -128,7 +147,9 @@ def measure(
 
     def document() -> MeasureDocument:
         measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
-        return MeasureDocument(opened[0].study.name, measured, list(_rows(estimates)))
+        return MeasureDocument(
+            opened[0].study.name, measured, _answer(opened, estimates, tallies), list(_rows(estimates))
+        )
 
     warnings = [
         f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"
@@ -136,6 +157,22 @@ def measure(
         if (tally := tallies[str(run.folder)]).failed
     ]
     return Output(document, text(), _status(tallies), warnings)
+
+
+def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
+    """The answer as the report has it."""
+    from facevalue.report.built import built  # noqa: PLC0415 - templates are not needed for people
+    from facevalue.report.compared_table import compared_kinds  # noqa: PLC0415
+    from facevalue.report.of_runs import collected  # noqa: PLC0415
+
+    page = built(collected(runs, estimates, tallies).data)
+    return MeasuredAnswer(
+        verdict=page.answer.verdict.value,
+        sentence=page.answer.sentence,
+        more=page.answer.more,
+        compared=tuple(compared_kinds(page.page, page.view)),
+        next_steps=tuple(f"{step.text} {step.title}" if step.text.endswith(":") else step.text for step in page.steps),
+    )
 
 
 def _rows(estimates: pl.DataFrame) -> Iterator[Mapping[str, object]]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from math import inf
 
+from facevalue.measures.verdict_counts import VerdictCounts
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View
 from facevalue.report.findings import LeadComparison, compared, upper
@@ -14,18 +15,40 @@ _CLEAREST = "Clearest: "
 """Beginning of a title in the terminal, where the clearest rows are listed below it."""
 
 
-def table_rows(page: Page, view: View) -> list[tuple[str, ...]]:
-    """A row for each comparison of each model."""
-    models = list(view.numbers.plain) or [view.model]
-    rows = []
-    for model in models:
+def compared_kinds(page: Page, view: View) -> list[VerdictCounts]:
+    """Each kind of comparison of each model."""
+    kinds = []
+    for model in list(view.numbers.plain) or [view.model]:
         comparisons = compared(page, view.at(model))
         counted = Counter(map(_name, comparisons))
         for comparison in comparisons:
             name = _name(comparison)
             name = comparison.lead.title.removeprefix(_CLEAREST) if counted[name] > 1 else name
-            rows.append((f"{model}: {name}" if len(models) > 1 else upper(name), *_cells(comparison)))
-    return rows
+            kinds.append(
+                VerdictCounts(
+                    model=model,
+                    compared=name,
+                    comparisons=len(comparison.rows),
+                    differ=len(comparison.moved),
+                    equivalent=len(comparison.same),
+                    undecided=len(comparison.undecided),
+                    found_from=_found_from(comparison),
+                )
+            )
+    return kinds
+
+
+def table_rows(page: Page, view: View) -> list[tuple[str, ...]]:
+    """A row for each kind of comparison of each model."""
+    many = len(view.numbers.plain) > 1
+    return [
+        (
+            f"{kind.model}: {kind.compared}" if many else upper(kind.compared),
+            *(f"{count:,}" for count in (kind.comparisons, kind.differ, kind.equivalent, kind.undecided)),
+            kind.found_from or DASH,
+        )
+        for kind in compared_kinds(page, view)
+    ]
 
 
 def _name(comparison: LeadComparison) -> str:
@@ -35,12 +58,8 @@ def _name(comparison: LeadComparison) -> str:
     return f"{name} by {by}" if comparison.coarser is not None else name
 
 
-def _cells(comparison: LeadComparison) -> tuple[str, ...]:
-    counts = (f"{len(rows):,}" for rows in (comparison.rows, comparison.moved, comparison.same, comparison.undecided))
+def _found_from(comparison: LeadComparison) -> str:
     smallest = comparison.missable
     if smallest is None:
-        return (*counts, DASH)
-    return (
-        *counts,
-        "not even the largest" if smallest == inf else comparison.scale(comparison.undecided[0]).up_to(smallest),
-    )
+        return ""
+    return "not even the largest" if smallest == inf else comparison.scale(comparison.undecided[0]).up_to(smallest)

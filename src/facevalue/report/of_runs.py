@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
 from facevalue.report.collect import gather
@@ -32,7 +34,11 @@ class WrittenReport(NamedTuple):
 
 def gathered(runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None) -> WrittenReport:
     """Take the estimates, or read those that the folder of a single run keeps, and gather what a report shows."""
-    estimates, tallies = taken(runs, margins)
+    return collected(runs, *taken(runs, margins))
+
+
+def collected(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> WrittenReport:
+    """Gather what a report shows of estimates that were taken."""
     rated, notes = with_ratings(estimates, runs)
     between = model_differences(runs, estimates, tallies)
     answers = [answer(agreement, (between.first, model)) for model, agreement in (between.others or {}).items()]

@@ -71,9 +71,8 @@ def missed(blank: Sequence[LeadComparison]) -> str:
     if not sizes:
         return "where any difference could have been missed"
     texts = [_between(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
-    rest = (
-        ", in some of them any difference" if unsure else ", or others as listed below" if len(sizes) > _UNITS else ""
-    )
+    rest = ", or others as listed below" if len(sizes) > _UNITS else ""
+    rest += ", in some of them any difference" if unsure else ""
     return f"where up to about {' or '.join(texts)} could have been missed{rest}"
 
 

@@ -208,7 +208,7 @@ def _frame(view: View, of: Of, block: blocks.Grid) -> pl.DataFrame:
 
 def _row_title(view: View, block: blocks.Grid, level: str) -> str:
     name, _, dimension = level.partition("\n")
-    title = view.titles.known(block.row, name) or name
+    title = view.titles.known(block.row, name) or (name if block.plain else view.titles.get(block.row, name))
     return f"{title} ({view.titles.get('dimension', dimension).lower()})" if dimension else title
 
 

@@ -107,7 +107,8 @@ def caution(look: Look) -> Sequence[str]:
         unsure = [(low, high) for low, high in spans if low <= 0 <= high]
         if unsure:
             ends = min(low for low, _ in unsure), max(high for _, high in unsure)
-            sentence += f"; in {len(unsure)} it is open, from {ends[0]:+.2f} to {ends[1]:+.2f}"
+            span = " to ".join(f"{end:+.2f}".replace("-", "−") for end in ends)
+            sentence += f"; in {len(unsure)} it is open, from {span}"
         if fell and fewer:
             settings = "all where it fell" if len(fewer) == len(fell) else f"{len(fewer)} of those where it fell"
             sentence += f"; in {settings} that of valid answers did not surely fall: fewer answers, not fairer ones"
