@@ -117,7 +117,7 @@ def _of_model(page: Page, view: View) -> Headline:
     if leading_findings := strongest(everything, most_named(view)):
         without = {0: "", 1: "Without it: "}.get(len(view.interventions), "Without them: ")
         passages.append(Passage(f"{without}{_said(leading_findings)}."))
-        passages += _left(findings(everything), leading_findings)
+        passages += _left(findings(everything), leading_findings, "" if is_alone else f" for {view.model}")
     if outcome is HeadlineKind.TOO_FEW:
         passages.append(Passage(too_few(silent[:1])))
     elif is_alone or outcome is not HeadlineKind.FOUND:
@@ -147,14 +147,14 @@ def _said(selected: Sequence[Finding]) -> str:
     return "; ".join(f"{subject}: {', '.join(phrases)}" for subject, phrases in by_subject.items())
 
 
-def _left(everything: Sequence[Finding], selected: Sequence[Finding]) -> list[Passage]:
-    """How many findings are not named, and of what they are."""
+def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str) -> list[Passage]:
+    """How many findings are not named, and of what they are; `whom`: of which of several models."""
     selected_rows = {id(e) for _, e in selected}
     left = [finding for finding in everything if id(finding[1]) not in selected_rows]
     if not left:
         return []
     measures = tuple(dict.fromkeys(e.measure for _, e in left))
-    return [Passage(f"{len(left):,} more difference{'s were' if len(left) > 1 else ' was'} found.", measures)]
+    return [Passage(f"{len(left):,} more difference{'s were' if len(left) > 1 else ' was'} found{whom}.", measures)]
 
 
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
