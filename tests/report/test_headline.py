@@ -84,8 +84,8 @@ def test_several_models_are_named_with_what_was_found_for_each_and_never_average
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
         "a: Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]. 3 more differences "
-        "were found for a. b: Worn / Distressed clothing (fashion): judged less favourably by 13 points [12, 15]. 3 more "
-        "differences were found for b."
+        "were found for a. b: Worn / Distressed clothing (fashion): judged less favourably by 13 points [12, 15]. 3 "
+        "more differences were found for b."
     )
     assert "averaged" not in " ".join([sentence, *more]).lower()
 
