@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
+from facevalue.protocol.takes import CONTRAST, DIMENSION
 from facevalue.report import charts
 from facevalue.report.blocks.content import StripRow, StripsContent
 from facevalue.report.blocks.intervals import look, said_verdict
@@ -51,9 +52,13 @@ def first_chart(page: Page, view: View) -> FirstChart | None:
     }
     contents: list[StripsContent] = []
     for panel in panels:
-        total = sum(len(comparison.rows) for comparison in everything if comparison.lead == panel[0][0].lead)
+        quantity = panel[0][0].lead.quantity
         is_first = all(content.what != _unit(panel[0]) for content in contents)
-        contents.append(_strips(panel, axes[_unit(panel[0])], total, ticks=is_first))
+        is_named = sum(panel_beside[0][0].lead.quantity == quantity for panel_beside in panels) == 1
+        total = sum(len(comparison.rows) for comparison in everything if comparison.lead == panel[0][0].lead)
+        title = _title(quantity if is_named else f"{quantity}{_by(panel[0][0].lead)}", _unit(panel[0]))
+        title += f": {len(panel)} of {total:,}" if total > len(panel) else ""
+        contents.append(_strips(panel, axes[_unit(panel[0])], title, ticks=is_first))
     return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel]))
 
 
@@ -74,16 +79,18 @@ def _unit(finding: Finding) -> str:
 def _panels(rows: Sequence[Finding], everything: Sequence[LeadComparison], lead: Findings) -> list[list[Finding]]:
     """Rows by what they are of and by unit, those of `lead` first; model by model, in the order of a comparison."""
     taken = {id(e) for _, e in rows}
-    panels: dict[tuple[bool, str, str], list[Finding]] = {}
+    leads = [lead]
+    panels: dict[tuple[int, str], list[Finding]] = {}
     for comparison in sorted(everything, key=lambda comparison: comparison.lead != lead):
+        leads += [] if comparison.lead in leads else [comparison.lead]
         for e in _ordered(comparison):
             if id(e) in taken:
-                key = (comparison.lead == lead, comparison.lead.quantity, _unit((comparison, e)))
+                key = (leads.index(comparison.lead), _unit((comparison, e)))
                 panels.setdefault(key, []).append((comparison, e))
     return list(panels.values())
 
 
-def _strips(rows: Sequence[Finding], over: charts.AxisScale, total: int, *, ticks: bool) -> StripsContent:
+def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, ticks: bool) -> StripsContent:
     """One chart; `ticks`: whether its axis is written above it."""
     comparison, first = rows[0]
     scale = comparison.scale(first)
@@ -94,8 +101,13 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, total: int, *, tick
     ]
     many = len(comparison.view.numbers.plain) > 1
     strips = [_row(comparison, e, over, many=many) for comparison, e in rows]
-    title = _title(comparison.lead.quantity, scale.unit) + (f": {len(rows)} of {total:,}" if total > len(rows) else "")
     return StripsContent(charts.axis(over, labels) if ticks else Markup(""), strips, scale.unit, title=title)
+
+
+def _by(lead: Findings) -> str:
+    """By what a comparison is broken down, where another one is of the same quantity."""
+    names = [name.removesuffix("?").replace("_", " ") for name in lead.by if name not in (CONTRAST, DIMENSION)]
+    return f" by {' and '.join(names)}" if names else ""
 
 
 def _title(quantity: str, unit: str) -> str:
