@@ -25,6 +25,7 @@ _ORDER = (
     HeadlineKind.TOO_FEW,
     HeadlineKind.EQUIVALENT,
     HeadlineKind.DESCRIBED,
+    HeadlineKind.ALMOST_NONE,
     HeadlineKind.NOT_MEASURABLE,
 )
 
@@ -44,7 +45,7 @@ def answered(page: Page, view: View) -> Headline:
         return _of_model(page, view)
     headlines = {model: _of_model(page, view.at(model)) for model in models}
     outcome = min((headline.verdict for headline in headlines.values()), key=_ORDER.index)
-    if outcome is HeadlineKind.NOT_MEASURABLE:
+    if outcome in (HeadlineKind.ALMOST_NONE, HeadlineKind.NOT_MEASURABLE):
         return _of_model(page, view)
     more = tuple(dict.fromkeys(line for headline in headlines.values() for line in headline.more))
     if not view.interventions and (text := _of_none(page, [view.at(model) for model in models], outcome)):
@@ -189,6 +190,12 @@ def _cautions(page: Page, view: View) -> tuple[str, ...]:
 
 def _uncompared(page: Page, view: View) -> Headline:
     """The answer where nothing can be judged: values that are described, or why there is none."""
+    left_out = _without_answer(page, view)
+    if left_out and _ALMOST_ALL <= min(left_out) < 1:
+        share = f"{min(left_out):.1%} of the replies have no valid answer"
+        return Headline.of(
+            HeadlineKind.ALMOST_NONE, f"{share}: too few are left to compare anything.", _cautions(page, view)
+        )
     if any(isinstance(lead, Findings) and rows_of(lead, view) for lead in page.lead):
         return Headline.of(HeadlineKind.NOT_MEASURABLE, why_not(page, view), _cautions(page, view))
     for lead in page.lead:
@@ -218,20 +225,21 @@ def _beside(lead: Described, view: View, e: Estimate) -> str:
     return f" ({', '.join(texts)})" if texts else ""
 
 
+def _without_answer(page: Page, view: View) -> list[float]:
+    """Shares of replies without a valid answer, as the page tells them first."""
+    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
+    return [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
+
+
 def why_not(page: Page, view: View) -> str:
     """Say why nothing can be judged: no answers, no comparison, or what the estimates say."""
-    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
-    values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
+    values = _without_answer(page, view)
     subject = "The model" if len(view.models) == 1 else "The models"
     reason = page.missing(view) if page.missing is not None else ""
     if reason:
         return reason
     if values and min(values) >= 1:
         return f"{subject} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
-    if values and min(values) >= _ALMOST_ALL:
-        return (
-            f"{subject} gave no valid answer in {min(values):.1%} of the replies: too few are left to compare anything."
-        )
     if not view.numbers.frame.height:
         return f"There are no answers yet: {NOT_MEASURABLE}."
     if not view.numbers.frame["value"].is_not_null().any():

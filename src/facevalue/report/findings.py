@@ -33,6 +33,8 @@ SLIGHT = 0.001
 """Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
 _SAMPLED = {"identity": "faces", "counterfactual set": "sets"}
 """What people call the units that were sampled, in the plural."""
+_ALL = 0.99
+"""Share of what is possible from which on any difference can be missed."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
@@ -75,7 +77,7 @@ class LeadComparison:
         """The size that could typically have been missed; infinite where any could; None if that is not known."""
         size = detectable(self.undecided) if self.undecided else None
         largest = self.possible
-        return inf if size is not None and largest is not None and size >= largest else size
+        return inf if size is not None and largest is not None and size >= _ALL * largest else size
 
     @cached_property
     def too_few(self) -> bool:

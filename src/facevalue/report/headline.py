@@ -21,6 +21,7 @@ class HeadlineKind(StrEnum):
     NOTHING = "no difference found"
     TOO_FEW = "too little asked to tell"
     DESCRIBED = "measured, and not compared"
+    ALMOST_NONE = "almost no valid answer"
     NOT_MEASURABLE = "not measurable"
     NO_ANSWER = "no valid answer"
 

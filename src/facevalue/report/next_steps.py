@@ -18,8 +18,10 @@ MOST = 4
 _WORTH = 0.1
 """Share of the largest possible difference that an audit should find; ten points of a hundred."""
 _NAMED = 3
+_READ = "Read some replies (facevalue export RUN --out FILE.csv), then mend the prompt."
 _REMEDIES = {
-    HeadlineKind.NO_ANSWER: "Read some replies (facevalue export RUN --out FILE.csv), then mend the prompt.",
+    HeadlineKind.NO_ANSWER: _READ,
+    HeadlineKind.ALMOST_NONE: _READ,
     HeadlineKind.DESCRIBED: "Nothing here is tested. Compare intervals, or ask what sets groups side by side.",
     HeadlineKind.NOT_MEASURABLE: "Ask about more people or pictures: facevalue plan says how many it takes.",
 }
