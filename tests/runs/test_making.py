@@ -116,6 +116,17 @@ def test_refusals_and_failures_are_measured_by_group(tmp_path: Path) -> None:
     assert gap["p"][0] < 0.001
 
 
+def test_a_group_that_is_refused_as_a_whole_is_found(tmp_path: Path) -> None:
+    def answer(request: PictureRequest) -> GeneratedPicture | None:
+        refused = request.factors["gender"] == "women"
+        return GeneratedPicture(request.number, Status.REFUSED, error="moderation_blocked") if refused else None
+
+    made(tmp_path, Maker(answer), pictures=plan(faces=40))
+    gap = fv.open_run(tmp_path).estimates().filter(pl.col("measure") == "gap_refused")
+    assert gap["value"].to_list() == [1.0]
+    assert gap["verdict"].to_list() == ["difference found"]
+
+
 def test_another_generator_setting_or_plan_does_not_go_on(tmp_path: Path) -> None:
     made(tmp_path, Maker())
     with pytest.raises(RunError, match="begun with other settings: model generator version"):

@@ -14,6 +14,7 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
+from facevalue.measures.missing_by import MissingBy
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.protocol import Protocol
@@ -88,7 +89,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     several = [name for name in groups if wanted[name].drop_nulls().n_unique() > 1]
     protocol = Protocol(
         name=MAKING,
-        title=f"Pictures made for {options[MADE_FOR]}",
+        title=f"Picture-making: pictures for {options[MADE_FOR]}",
         stimuli=stimuli,
         ask=Ask(("Make this picture.",), MakingReply()),
         takes=(Take("mean"), *(take for name in several for take in (Take("mean", by=(name,)), Take("gap", of=name)))),
@@ -103,6 +104,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         answer=partial(_answered, study),
         sample=partial(_with_sources, study, table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
+        watched=replace(study.watched, missing_by=MissingBy()),  # who is refused is what is measured
     )
 
 
