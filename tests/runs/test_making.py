@@ -127,6 +127,13 @@ def test_a_group_that_is_refused_as_a_whole_is_found(tmp_path: Path) -> None:
     assert gap["verdict"].to_list() == ["difference found"]
 
 
+def test_groups_may_be_called_as_columns_of_results_are(tmp_path: Path) -> None:
+    table = plan(faces=40).table.rename({"gender": "dimension"}).with_columns(refused=pl.col("dimension"))
+    made(tmp_path, Maker(), pictures=PicturePlan(table=table, groups=("dimension", "refused")))
+    assert {"shown_dimension", "shown_refused"} <= {*fv.open_run(tmp_path).estimates().columns}
+    assert {"dimension", "refused"} <= {*listed(tmp_path).columns}
+
+
 def test_another_generator_setting_or_plan_does_not_go_on(tmp_path: Path) -> None:
     made(tmp_path, Maker())
     with pytest.raises(RunError, match="begun with other settings: model generator version"):

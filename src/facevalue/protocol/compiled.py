@@ -45,8 +45,10 @@ if TYPE_CHECKING:
 
 _CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
 _MOST = 40  # levels of a factor that are looked at as groups
-_RESERVED = frozenset(FIXED) | frozenset(TYPED)
+_RESERVED = frozenset(FIXED) | frozenset(TYPED) | frozenset((CONTRAST, DIMENSION))
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
+TAKEN = _RESERVED | _ANSWERS
+"""Names that no factor can have."""
 
 
 def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
@@ -189,7 +191,7 @@ def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
     columns = [name for name in breakdown.sets.manifest.columns if name not in _CARRIED_NOT]
     for name in [*columns, *breakdown.of_prompt]:
         with placed(ask.place_of(name)):
-            if name in _RESERVED or name in (CONTRAST, DIMENSION):
+            if name in _RESERVED:
                 raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
             if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
                 raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")

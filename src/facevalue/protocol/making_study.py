@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,8 @@ from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
 from facevalue.measures.missing_by import MissingBy
-from facevalue.protocol.asks import Ask
+from facevalue.protocol.asks import ORDERING, Ask
+from facevalue.protocol.compiled import TAKEN
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
@@ -40,6 +41,7 @@ SHARES = (
     Score(FAILED, "Share of pictures that failed", "probability", 0.0, 1.0, quantity="failures",
           moved=("failed {size} more often", "failed {size} less often")),
 )  # fmt: skip
+_TAKEN = TAKEN | {REFUSED, FAILED, ORDERING}
 _TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
 
 
@@ -86,7 +88,9 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     if not wanted.height:
         raise DataError("Nothing is to be made: all pictures of the plan are there.")
     stimuli = PlannedPictures(table, unit)
-    several = [name for name in groups if wanted[name].drop_nulls().n_unique() > 1]
+    called = {name: f"shown_{name}" if name in _TAKEN else name for name in groups}
+    wanted = wanted.rename({name: label for name, label in called.items() if name != unit})
+    several = [label for label in called.values() if wanted[label].drop_nulls().n_unique() > 1]
     protocol = Protocol(
         name=MAKING,
         title=f"Picture-making: pictures for {options[MADE_FOR]}",
@@ -95,12 +99,13 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         takes=(Take("mean"), *(take for name in several for take in (Take("mean", by=(name,)), Take("gap", of=name)))),
     )
     study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
-    questions = {image: Question(prompt) for image, prompt in wanted.select(IMAGE, PROMPT).iter_rows()}
+    prompts: dict[str, str] = dict(wanted.select(IMAGE, PROMPT).iter_rows())
+    question = cache(Question)  # equal ones are one object
     return replace(
         study,
         options=dict(options),
         manifest=table,
-        ask=lambda frame: [questions[image] for image in frame[IMAGE].to_list()],
+        ask=lambda frame: [question(prompts[image]) for image in frame[IMAGE].to_list()],
         answer=partial(_answered, study),
         sample=partial(_with_sources, study, table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
