@@ -2,8 +2,12 @@
 
 import hashlib
 import io
+import queue
 import re
 import shutil
+import signal
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import PIL.Image
@@ -243,6 +247,42 @@ def test_a_limit_of_cost_stops_and_what_is_there_is_listed(tmp_path: Path) -> No
     assert not summary.complete
     assert 10 <= listed(tmp_path).height < 16
     assert made(tmp_path, Maker(), settings=RunSettings(price_each=0.5)).complete
+
+
+def test_an_interrupted_making_lists_what_is_there_and_goes_on(tmp_path: Path) -> None:
+    def answer(request: PictureRequest) -> None:
+        if len(maker.asked) == 9:
+            signal.raise_signal(signal.SIGTERM)
+
+    maker = Maker(answer, ahead=3)
+    summary = made(tmp_path, maker)
+    assert summary.interrupted
+    assert not summary.complete
+    count = listed(tmp_path).height
+    assert 9 <= count <= 9 + 3  # those on their way, and nothing that waits for them
+    again = Maker()
+    assert made(tmp_path, again).asked == 32 - count
+
+
+def test_an_adapter_may_take_requests_in_a_thread_of_its_own(tmp_path: Path) -> None:
+    class Threaded(Maker):
+        def generate(self, requests: Iterable[PictureRequest]) -> Iterator[GeneratedPicture]:
+            """Take all that there are as fast as can be, while others are being made."""
+            taken: queue.Queue[PictureRequest | None] = queue.Queue()
+
+            def take() -> None:
+                for request in (*requests, None):
+                    taken.put(request)
+
+            thread = threading.Thread(target=take)
+            thread.start()
+            while (request := taken.get()) is not None:
+                yield from super().generate([request])
+            thread.join()
+
+    maker = Threaded()
+    assert made(tmp_path, maker, pictures=plan(faces=40, cues=CUES)).errors == 0
+    assert listed(tmp_path).height == len(maker.asked) == 160
 
 
 def test_a_generator_that_ends_it_all_keeps_what_came(tmp_path: Path) -> None:

@@ -107,15 +107,24 @@ class PictureModel:
         desk = _Desk(self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted)
         while desk.open():
             for adapter, kinds in self._adapters:
-                flying: dict[int, Request] = {}
-                for picture in adapter.generate(desk.stream(kinds, flying)):
-                    yield self._response(adapter, picture, flying, desk)
-                    yield from desk.failures()
-                yield from desk.failures()
+                yield from self._asked(adapter, kinds, desk)
         if not self._halted:
             for response in desk.left():
                 self.early += 1
                 yield response
+
+    def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: "_Desk") -> Iterator[Response]:
+        """What one adapter makes of what can be made now."""
+        flying: dict[int, Request] = {}
+        pictures = adapter.generate(desk.stream(kinds, flying))
+        try:
+            for picture in pictures:
+                yield self._response(adapter, picture, flying, desk)
+                yield from desk.failures()
+        finally:
+            if callable(close := getattr(pictures, "close", None)):
+                close()  # an adapter cancels what is on its way
+        yield from desk.failures()
 
     def halt(self) -> None:
         """Begin no picture that waits."""
