@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.errors import FaceValueError, ModelError, ModelSpecError, RunError
+from facevalue import studies
+from facevalue.errors import DataError, FaceValueError, ModelError, ModelSpecError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
 from facevalue.protocol.making import PicturePlan
 from facevalue.runs.making import make, prepare_making
@@ -24,7 +25,7 @@ from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.store.files import write_whole
-from facevalue.types import Image, Status
+from facevalue.types import Image, OptionValue, Status
 from tests.generators.pictures import Maker, plan, png
 
 CUES = ("cap", "scarf", "beard")
@@ -136,6 +137,23 @@ def test_groups_may_be_called_as_columns_of_results_are(tmp_path: Path) -> None:
     made(tmp_path, Maker(), pictures=PicturePlan(table=table, groups=("dimension", "refused")))
     assert {"shown_dimension", "shown_refused"} <= {*fv.open_run(tmp_path).estimates().columns}
     assert {"dimension", "refused"} <= {*listed(tmp_path).columns}
+
+
+def test_a_making_of_a_stranger_is_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
+    table = plan().table.cast(pl.String)
+    options: dict[str, OptionValue] = {"made_for": "hats", "choices": [], "unit": "identity", "groups": ["gender"]}
+    assert studies.build("making", options, table).design.size == 16
+    for changed, says in (
+        ({"groups": ["age"]}, "no column 'age'"), ({"unit": "age"}, "No study samples 'age'"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=says):
+            studies.build("making", {**options, **changed}, table)
+    with pytest.raises(DataError, match="more than texts"):
+        studies.build("making", options, plan().table)
+    with pytest.raises(DataError, match="Nothing is to be made"):
+        studies.build("making", options, table.with_columns(prompt=pl.lit(None, pl.String)))
+    with pytest.raises(DataError, match="'facevalue make STUDY'"):
+        studies.build("making", options)
 
 
 def test_another_generator_setting_or_plan_does_not_go_on(tmp_path: Path) -> None:

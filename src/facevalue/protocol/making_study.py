@@ -84,6 +84,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     unit, groups = str(options[UNIT]), options[GROUPS]
     if unit not in UNITS or not isinstance(groups, list):
         raise DataError(f"No study samples {unit!r}: write one of {', '.join(UNITS)}.")
+    if lacking := [name for name in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, unit, *groups) if name not in table.columns]:
+        raise DataError(f"The table of pictures to be made has no column {lacking[0]!r}.")
     wanted = table.filter(pl.col(PROMPT).is_not_null())
     if not wanted.height:
         raise DataError("Nothing is to be made: all pictures of the plan are there.")
@@ -164,15 +166,17 @@ class PlannedPictures:
     @cached_property
     def _digests(self) -> dict[str, str]:
         """Digests of the files that are there, by the picture's id."""
-        there = self.pictures.filter(pl.col(PROMPT).is_null()) if PATH in self.pictures.columns else None
-        return {} if there is None else {image: digest_of(path) for image, path in there.select(IMAGE, PATH).rows()}
+        if PATH not in self.pictures.columns:
+            return {}
+        existing = self.pictures.filter(pl.col(PROMPT).is_null()).select(IMAGE, PATH)
+        return {image: digest_of(path) for image, path in existing.iter_rows()}
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """What a generator is told of a picture but for its text; it shows nothing by itself."""
         row = self.pictures.row(self._rows[str(levels[IMAGE])], named=True)
-        told = {name: value for name, value in row.items() if name not in (PROMPT, PATH)}
-        told["digest"] = self._digests.get(str(row[SOURCE]))
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        content = {name: value for name, value in row.items() if name not in (PROMPT, PATH)}
+        content["digest"] = self._digests.get(str(row[SOURCE]))
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         factors = {name: value for name, value in row.items() if name not in _TEXTS}
         return Stimulus(str(number), digest, factors, tuple, 0)
 

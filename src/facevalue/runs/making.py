@@ -154,9 +154,9 @@ def make(
     try:
         summary = begin(run, model, progress)
         while model.early and summary.complete:  # edits in object storage that were asked for before their sources
-            before, model.early = model.early, 0
+            earlier, model.early = model.early, 0
             summary = begin(run, model, progress)
-            if model.early >= before:
+            if model.early >= earlier:
                 break
     except BaseException:
         with contextlib.suppress(FaceValueError):  # what ended the making says more, and is on its way already
@@ -170,14 +170,14 @@ def make(
 
 def list_made(prepared: PreparedMaking) -> int:
     """Write the manifest of the pictures that are there; return how many these are."""
-    made = made_pictures(prepared)
+    pictures = made_pictures(prepared)
     data = io.BytesIO()
-    made.write_parquet(data, compression="zstd")
+    pictures.write_parquet(data, compression="zstd")
     if isinstance(prepared.place, str):
         Objects.at(prepared.place, make=True).overwrite(MADE, data.getvalue())
     else:
         write_whole(prepared.place / MADE, data.getvalue())
-    return made.height
+    return pictures.height
 
 
 def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
@@ -187,21 +187,21 @@ def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
     wanted = table.filter(pl.col(PROMPT).is_not_null())
     records = stored_records(folder)
     records = records.with_columns(wanted[IMAGE].gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
-    known = pl.DataFrame(
+    existing = pl.DataFrame(
         [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
         schema=dict.fromkeys((IMAGE, "picture", "media_type"), pl.String()), orient="row",
     )  # fmt: skip
     of_pictures = [IMAGE, "picture", "media_type", "width", "height", "revised_prompt", "seed"]
-    there = pl.concat([records.filter(pl.col("status") == "ok").select(of_pictures), known], how="diagonal")
-    edited, made = pl.col(SOURCE).is_not_null(), pl.col(PROMPT).is_not_null()
+    pictures = pl.concat([records.filter(pl.col("status") == "ok").select(of_pictures), existing], how="diagonal")
+    edited, prompted = pl.col(SOURCE).is_not_null(), pl.col(PROMPT).is_not_null()
     factors = [name for name in table.columns if name not in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH)]
-    rows = table.join(there, on=IMAGE, how="inner", maintain_order="left")
+    rows = table.join(pictures, on=IMAGE, how="inner", maintain_order="left")
     paths = [path_of(*pair) for pair in rows.select("picture", "media_type").iter_rows()]
     by = {name: pl.lit(settings.get(name), pl.String) for name in ("generator", "editor")}
     return rows.select(
         IMAGE, pl.Series(PATH, paths, pl.String), *factors, SOURCE, PROMPT, "revised_prompt",
         pl.col("seed").cast(pl.String).alias(PICTURE_SEED),
-        pl.when(made & ~edited).then(by["generator"]).alias("generator"),
+        pl.when(prompted & ~edited).then(by["generator"]).alias("generator"),
         pl.when(edited).then(by["editor"]).alias("editor"),
         pl.col("width", "height").cast(pl.String),
     )  # fmt: skip

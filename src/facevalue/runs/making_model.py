@@ -73,9 +73,9 @@ class PictureModel:
         self._outcomes: dict[str, SourceOutcome] | None = None
         self._halted = False
         self.early = 0
-        one = generator is editor
-        self.name = generator.name if one else f"{generator.name} + {editor.name}"
-        self._adapters = ((generator, (True, False)),) if one else ((generator, (False,)), (editor, (True,)))
+        joint = generator is editor
+        self.name = generator.name if joint else f"{generator.name} + {editor.name}"
+        self._adapters = ((generator, (True, False)),) if joint else ((generator, (False,)), (editor, (True,)))
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Facts of both adapters, each under its own name."""
