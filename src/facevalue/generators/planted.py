@@ -1,8 +1,8 @@
 """Simulated editors whose side effects are planted, so that an audit of editors can be checked against the truth.
 
 Whom an effect meets is drawn at random from a seed over the levels of factors: it means nothing about any people. An
-editor works on the pixels of whatever picture it is given. For what it is asked to change stands a dark band across the
-forehead of FaceValue's portraits; a null edit (`base.NULL_EDIT`) writes the picture again, and nothing else.
+editor works on the pixels of whatever picture it is given. For what it is asked to change stands a dark stripe across
+the chest of FaceValue's portraits; a null edit (`base.NULL_EDIT`) writes the picture again, and nothing else.
 """
 
 import io
@@ -37,9 +37,9 @@ _KINDS = {LIGHTEN: (6.0, -60.0, 60.0), DRIFT: (0.01, 0.0, 0.1), SHIFT: (0.05, -0
 """Usual, least and greatest strength of what can be planted."""
 _MET = 0.5  # share of a factor's levels that are drawn to be met
 _PLANT = re.compile(r"([a-z]+)(?:=(-?[0-9.]+))?((?::[A-Za-z_][A-Za-z0-9_]*)*)")
-# Centre of a face and half of its axes, and a band across it, as shares of the picture: FaceValue's portraits
+# Centre of a face and half of its axes, and a stripe below it, as shares of the picture: FaceValue's portraits
 _FACE, _AXES = (0.5, 0.43), (0.2, 0.25)
-_BAND = (0.36, 0.2, 0.64, 0.27)  # left, top, right, bottom
+_STRIPE = (0.3, 0.86, 0.7, 0.94)  # left, top, right, bottom
 _AROUND = 1.2  # how far beyond the outline of the face skin is looked for
 _WARM = (10.0, 100.0)  # hues of skin in CIELAB, degrees
 _QUALITY = 95
@@ -161,7 +161,7 @@ class PlantedEditor:
             if drift := truth.get(DRIFT, 0.0):
                 pixels = _drifted(pixels, drift, draws)
             if NULL_EDIT not in request.factors.values():
-                pixels = _banded(pixels)
+                pixels = _striped(pixels)
             data = _encoded(self._edited(pixels, truth, draws))
             yield GeneratedPicture(request.number, Status.OK, Image(data, "image/jpeg"), seed=request.seed)
 
@@ -212,11 +212,11 @@ def _encoded(pixels: Pixels) -> bytes:
     return out.getvalue()
 
 
-def _banded(pixels: Pixels) -> Pixels:
-    """A picture with a dark band, which stands for whatever was to be changed."""
+def _striped(pixels: Pixels) -> Pixels:
+    """A picture with a dark stripe, which stands for whatever was to be changed."""
     picture = PIL.Image.fromarray(pixels)
     width, height = picture.size
-    left, top, right, bottom = _BAND
+    left, top, right, bottom = _STRIPE
     PIL.ImageDraw.Draw(picture).rectangle((left * width, top * height, right * width, bottom * height), (40, 44, 90))
     return np.asarray(picture)
 

@@ -10,7 +10,7 @@ from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import FEW, FEWEST, Card, CardStatus, kind_card, of_runs, worst
+from facevalue.report.checks import FEW, FEWEST, Card, CardStatus, editor_card, kind_card, of_runs, worst
 from facevalue.report.data import ReportData
 from facevalue.report.findings import compared, leading, row, rows_of
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
@@ -20,7 +20,8 @@ from facevalue.report.sizes import scale_of
 def cards(page: Page, data: ReportData, view: View) -> list[Card]:
     """All cards of a page, in the order in which they are shown."""
     exact = any(run.exact for run in data.runs)
-    return [*of_estimates(page, view, exact=exact), kind_card(data.kind, page.pictures), *of_runs(data.runs, data.kind)]
+    pictures = [kind_card(data.kind, page.pictures), *([editor_card(data.editor)] if data.editor else [])]
+    return [*of_estimates(page, view, exact=exact), *pictures, *of_runs(data.runs, data.kind)]
 
 
 def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from facevalue.report.data import RunFacts
+from facevalue.report.data import EditorFacts, RunFacts
 from facevalue.report.formatting import count, number
 from facevalue.stimuli.base import Kind
 
@@ -12,6 +12,8 @@ _MANY_FAILED = 0.05
 """Share of failed requests from which on they are a problem."""
 FEW, FEWEST = 30, 10
 """Below so many sampled units intervals may be too narrow, and are too few to act on."""
+AUDIT = "audit"
+"""Folder beside a manifest of made pictures in which a page looks for the audit of their editor."""
 KINDS = {
     Kind.ILLUSTRATED: (
         "Illustrated pictures",
@@ -75,6 +77,27 @@ def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
     texts = (wording or {}).get(kind.value, "|").split("|")
     value, note = texts[0] or value, texts[1] or note
     return Card("kind", "Pictures", value, note, CardStatus.OK if kind is Kind.PHOTOGRAPHS else CardStatus.CAUTION)
+
+
+def editor_card(facts: EditorFacts) -> Card:
+    """What else the editor changed besides the cue, or that nobody knows.
+
+    Examples
+    --------
+    >>> editor_card(EditorFacts(("sim/null",))).value
+    'sim/null, not audited'
+    """
+    title, names = "Editor of the pictures", ", ".join(facts.names)
+    if not facts.sentence:
+        note = (
+            "What else it changed is not known: an editor that lightens skin as it adds a cue makes a "
+            "difference of its own. facevalue run editor audits it; its run is looked for in the folder "
+            f"{AUDIT} beside the manifest."
+        )
+        return Card("editor", title, f"{names}, not audited", note, CardStatus.CAUTION)
+    rule = "Where it changes more for one group, a difference of the model between groups may be the editor's."
+    note = f"Its audit: {facts.sentence} {rule}"
+    return Card("editor", title, names, note, CardStatus.CAUTION if facts.found else CardStatus.OK)
 
 
 def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:

@@ -11,6 +11,7 @@ from facevalue.models.cached import cached_share
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.report.data import Album, DataStatement, ReportData, RunFacts, SelfCheckFacts, StudyFacts
+from facevalue.report.editors import editor_facts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples, view_of
@@ -71,6 +72,7 @@ def gather(
         page=page,
         demo=_demo(runs),
         between=between or ModelDifferences(),
+        editor=editor_facts(study),
         names=names,
     )
 

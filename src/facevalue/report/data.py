@@ -112,6 +112,25 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class EditorFacts:
+    """Who edited the pictures, and what an audit says of it.
+
+    Attributes
+    ----------
+    names:
+        Editors that the manifest names.
+    sentence:
+        The audit's answer; empty without an audit that can be read.
+    found:
+        Whether it found a difference.
+    """
+
+    names: tuple[str, ...]
+    sentence: str = ""
+    found: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DataStatement:
     """Statement on the pictures that were shown."""
 
@@ -287,5 +306,7 @@ class ReportData:
     """The demo that this is a run of, and its study; None for every other run."""
     between: ModelDifferences = field(default_factory=ModelDifferences)
     """Differences of the models from the first of them."""
+    editor: EditorFacts | None = None
+    """Who edited the pictures; None where none is named."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of models for people; a model that is missing here keeps its name."""
