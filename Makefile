@@ -17,7 +17,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds reference lock upgrade format clean
+.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -108,6 +108,9 @@ calibration: .venv/.demo ## false findings, coverage and power of all studies, b
 
 calibration-kinds: .venv/.demo ## the same of every kind of take of own studies, in small designs; goes on where it was stopped
 	$(BIN)/facevalue calibrate benchmarks/kinds/*.toml --sizes 1 --repetitions $(or $(REPETITIONS),12) --processes $(or $(PROCESSES),2) --keep build/calibration --out docs/calibration-kinds.csv --out docs/calibration-kinds.md
+
+calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
+	$(BIN)/python -m benchmarks.editor_audits --out docs/calibration-editor.csv --audits $(or $(REPETITIONS),100)
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)
