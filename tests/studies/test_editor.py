@@ -9,13 +9,17 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.generators.base import NULL_EDIT
+from facevalue.generators.base import NULL_EDIT, PictureRequest
+from facevalue.generators.planted import PlantedEditor
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.protocol.measured import Measurements
 from facevalue.report.data import EditorFacts
 from facevalue.report.editors import editor_facts
+from facevalue.stimuli.drawn import draw_identities
+from facevalue.stimuli.portraits.compose import svg
+from facevalue.stimuli.portraits.raster import png
 from facevalue.studies.registry import published
-from facevalue.types import Request, Response, Status
+from facevalue.types import Image, Request, Response, Status
 from tests.cli.conftest import Command, facevalue
 from tests.protocol.test_edited_pictures import grey
 
@@ -133,6 +137,50 @@ def test_the_page_of_a_model_says_what_its_editor_changed(audit: fv.Run, tmp_pat
     text = (tmp_path / "page.html").read_text()
     assert "Editor of the pictures: sim/lighten=6:gender." in text
     assert re.search(r"Its audit: [^<]*Hat: skin \d\.\d L\* lighter", text)
+
+
+def passed_through(folder: Path, spec: str) -> Path:
+    """Drawn faces, and each after an editor, listed as if that had added sunglasses."""
+    folder.mkdir()
+    rows, editor = [], PlantedEditor(spec)
+    for seed, person in enumerate(draw_identities({"female": 10, "male": 10}, 5)):
+        source = Image(png(svg(person), 256), "image/png")
+        cue = NULL_EDIT if spec == "sim/null" else "sunglasses"
+        (picture,) = editor.generate([PictureRequest(0, "Change it.", seed, source, {"cue": cue})])
+        assert picture.image is not None
+        (folder / f"{person.id}.png").write_bytes(source.data)
+        (folder / f"{person.id}.jpg").write_bytes(picture.image.data)
+        rows += [{"path": f"{person.id}.png", "identity": person.id, "attribute": None, "variation": None},
+                 {"path": f"{person.id}.jpg", "identity": person.id, "attribute": "eyewear",
+                  "variation": "sunglasses"}]  # fmt: skip
+    pl.DataFrame(rows).write_csv(folder / "list.csv")
+    return folder / "list.csv"
+
+
+def test_a_model_finds_nothing_in_null_edits_and_takes_a_side_effect_for_the_cue(tmp_path: Path) -> None:
+    shifts = {}
+    for name, spec in (("null", "sim/null"), ("lighter", "sim/lighten=15")):
+        pictures = passed_through(tmp_path / name, spec)
+        study = fv.study("stylisticbias", manifest=pictures, kind="illustrated", scenarios=["trustworthy", "competent"])
+        rows = fv.run(study, "reference", tmp_path / f"{name}-run", exact=True, progress=False).estimates()
+        rows = rows.filter(measure="sbs")
+        shifts[name] = set(rows["verdict"]), rows["value"][0]
+    verdicts, shift = shifts["null"]
+    assert "difference found" not in verdicts
+    assert abs(shift) < 0.03
+    verdicts, shift = shifts["lighter"]
+    assert "difference found" in verdicts
+    assert shift > 0.08
+
+
+def test_what_is_made_for_the_audit_has_a_null_edit_of_each_face() -> None:
+    making = published("editor").extras.making
+    assert making is not None
+    offered = making()
+    table = offered.plan({setting.name: setting.default for setting in offered.settings}).table
+    faces = table.filter(pl.col("source").is_null())
+    assert (faces.height, table.height) == (126, 882)
+    assert table.filter(cue=NULL_EDIT)["source"].sort().equals(faces["image"].sort())
 
 
 def test_an_editor_that_nobody_audited_is_a_caution(tmp_path: Path) -> None:
