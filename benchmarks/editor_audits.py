@@ -308,7 +308,8 @@ _PAGE = """# Calibration of the audit of editors
 `make calibration-editor` makes this page: audits of [editors whose side effects are
 planted](editor-audit.md#planted-truth), each from pictures through the inspector to the verdicts of a page. 24 drawn
 faces, 12 of each gender, of 160 pixels, each with a null edit and one edit, and dlib's embedding for identity; which
-gender a side effect meets is drawn at random, anew in each audit. Refusals are those of a making of 120 edits of 60 faces.
+gender a side effect meets is drawn at random, anew in each audit. Refusals are those of a making of
+120 edits of 60 faces.
 
 Promised is that what is planted is found (bold: for one gender, as a difference between the genders) in at least 95% of
 audits, at the level of the page, and that where nothing is planted at most 5% find anything. Estimates are turned
