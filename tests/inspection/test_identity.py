@@ -9,7 +9,7 @@ import pytest
 from facevalue.errors import DataError, DependencyError, ModelError
 from facevalue.inspection import faces
 from facevalue.inspection.expectation import Expectation
-from facevalue.inspection.identity import IdentityAid, Peers
+from facevalue.inspection.identity import IdentityAid, Peers, face_numbers
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.views import PictureView
 from facevalue.stimuli.portraits import sample_identities
@@ -40,6 +40,8 @@ def table() -> pl.DataFrame:
             "person": [person.id for person in PEOPLE],
             "group": [person.gender for person in PEOPLE],
             "embedding": [face.embedding.tolist() for face in found if face],
+            "face": [face_numbers(face) for face in found if face],
+            "model": [aid.reader.model] * len(found),
         }
     )
 
@@ -72,6 +74,12 @@ def test_a_rank_counts_other_people_of_the_group_who_are_nearer(inspector: Inspe
     alone = aid.quantities(first, views()[3], Expectation())  # the only man has nobody of his group
     assert alone["identity_rank"] is None
     assert aid.settings()["peers"] == 4
+    known, anew = aid.face(first), IdentityAid("dlib").face(first)
+    assert known is not None
+    assert anew is not None
+    assert face_numbers(known) == face_numbers(anew)
+    with pytest.raises(ModelError, match="embedded by another"):
+        IdentityAid("dlib", Peers.of(table().with_columns(model=pl.lit("another"))))
 
 
 def test_where_no_face_is_seen_identity_is_missing(inspector: Inspector) -> None:
@@ -82,13 +90,18 @@ def test_where_no_face_is_seen_identity_is_missing(inspector: Inspector) -> None
     assert "face_size" not in numbers
 
 
-@pytest.mark.parametrize("change", ["column", "lengths", "empty", "file"])
+@pytest.mark.parametrize("change", ["column", "lengths", "empty", "models", "faces", "file"])
 def test_a_table_of_peers_that_is_none_is_one_sentence(change: str, tmp_path: Path) -> None:
-    peers = pl.DataFrame({"digest": ["a", "b"], "person": ["1", "2"], "group": ["g", "g"], "embedding": [[1.0], [2.0]]})
+    peers = pl.DataFrame(
+        {"digest": ["a", "b"], "person": ["1", "2"], "group": ["g", "g"], "embedding": [[1.0], [2.0]],
+         "face": [[0.0] * 8] * 2, "model": ["m", "m"]}
+    )  # fmt: skip
     bad = {
         "column": peers.drop("group"),
         "lengths": peers.with_columns(embedding=pl.Series([[1.0], [1.0, 2.0]])),
         "empty": peers.clear(),
+        "models": peers.with_columns(model=pl.Series(["m", "n"])),
+        "faces": peers.with_columns(face=pl.Series([[1.0], [2.0]])),
         "file": peers,
     }[change]
     bad.write_parquet(tmp_path / "p.parquet")

@@ -3,7 +3,7 @@
 import pytest
 
 from facevalue.answers.rated_scales import parse
-from facevalue.errors import FaceValueError
+from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.inspector import Inspector
 from facevalue.models import registry
@@ -40,18 +40,31 @@ def test_without_a_source_nothing_is_compared() -> None:
     assert "shift" not in (response.text or "")
 
 
-@pytest.mark.parametrize("images", [(Image(b"no picture", "image/png"),), ()], ids=["broken", "none"])
-def test_a_picture_that_cannot_be_looked_at_is_an_error_of_its_request(images: tuple[Image, ...]) -> None:
-    (response,) = Inspector("inspect/default").respond([request(images)])
-    assert response.status is Status.ERROR
-    assert response.text is None
-    assert (response.error or "").endswith(".")
+BROKEN = Image(b"no picture", "image/png")
 
 
-def test_a_broken_source_is_named_as_such() -> None:
-    pair = (Image(b"no picture", "image/png"), encoded(portrait(ANNE, size=64)))
-    (response,) = Inspector("inspect/default").respond([request(pair)])
-    assert (response.error or "").startswith("its source: ")
+def test_a_picture_that_cannot_be_decoded_is_not_readable_and_nothing_else() -> None:
+    for images in ((BROKEN,), (encoded(portrait(ANNE, size=64)), BROKEN)):
+        (response,) = Inspector("inspect/default").respond([request(images)])
+        assert response.status is Status.OK
+        assert response.text == "readable: 0.0"
+
+
+def test_beside_a_source_that_cannot_be_decoded_there_is_the_picture_alone() -> None:
+    (response,) = Inspector("inspect/default").respond([request((BROKEN, encoded(portrait(ANNE, size=64))))])
+    assert (response.text or "").startswith("readable: 1.0")
+    assert "shift" not in (response.text or "")
+
+
+def test_a_picture_that_is_not_there_is_an_error_of_its_request() -> None:
+    def load() -> tuple[Image, ...]:
+        raise DataError("a.png: missing or not readable.")
+
+    missing = request(())._replace(stimulus=Stimulus("0", "x", {}, load))
+    for asked in (missing, request(())):
+        (response,) = Inspector("inspect/default").respond([asked])
+        assert response.status is Status.ERROR
+        assert (response.error or "").endswith(".")
 
 
 def test_what_is_looked_for_goes_through_a_prompt_and_back() -> None:

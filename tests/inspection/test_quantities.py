@@ -1,5 +1,7 @@
 """Each quantity finds the change that it is of, and is flat under all others."""
 
+from pathlib import Path
+
 import numpy as np
 import PIL.ImageFilter
 import pytest
@@ -139,3 +141,9 @@ def test_names_are_unique_and_bounds_in_order() -> None:
         assert quantity.least < quantity.greatest
         assert quantity.same is None or (quantity.source and quantity.least <= quantity.same <= quantity.greatest)
         assert quantity.definition.endswith(".")
+
+
+def test_the_manual_has_every_quantity_as_it_is() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "inspect-pictures.md").read_text()
+    for quantity in QUANTITIES:
+        assert f"| `{quantity.name}` | {quantity.unit} | {quantity.needs} | {quantity.definition} |" in text

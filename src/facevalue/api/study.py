@@ -67,7 +67,7 @@ class Study:
 
     @property
     def settings(self) -> dict[str, OptionValue]:
-        """Every setting with its value.
+        """Every setting with its value; that which leaves pictures out stands among them where it does.
 
         Examples
         --------
@@ -75,7 +75,8 @@ class Study:
         >>> fv.study("stylisticbias", seeds=[7]).settings["seeds"]
         ['7']
         """
-        return {setting.name: self.compiled.options[setting.name] for setting in self.protocol.settings}
+        options = self.compiled.options
+        return {setting.name: options[setting.name] for setting in self.protocol.settings if setting.name in options}
 
     @property
     def trials(self) -> int:

@@ -26,6 +26,7 @@ GROUPS = {
         "pictures",
         {
             "make": "Make the pictures of a study to order.",
+            "inspect-pictures": "Check what pictures show, and what their editor changed besides.",
         },
     ),
     "Ask a model": (
@@ -94,7 +95,7 @@ class _Grouped(click.Group):
         if cmd_name not in _MODULES:
             raise UnknownNameError("command", cmd_name, _MODULES)
         module = import_module(f"facevalue.cli.commands.{_MODULES[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         command.short_help = _LINES[cmd_name]
         return command
 

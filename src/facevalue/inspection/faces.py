@@ -84,6 +84,11 @@ class FaceReader:
             self._embed = _onnx(Path(place))
             self.facts["identity_file"] = digest(Path(place))[:16]
 
+    @property
+    def model(self) -> str:
+        """What embeds, with its version or digest."""
+        return " ".join(str(self.facts[name]) for name in ("identity", "dlib", "identity_file") if name in self.facts)
+
     def face(self, view: PictureView) -> Face | None:
         """The largest face of a picture; None where none is seen."""
         width, height = view.picture.size

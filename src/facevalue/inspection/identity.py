@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, ModelError
 from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.faces import Embedding, Face, FaceReader
 from facevalue.inspection.views import Box, PictureView
@@ -21,8 +21,12 @@ from facevalue.printable import first_line
 from facevalue.stimuli.kept import Kept
 
 _KEPT_BYTES = 2**24
-_DIGEST, _PERSON, _GROUP, _EMBEDDING = COLUMNS = ("digest", "person", "group", "embedding")
-"""Columns of a table of peers: the digest of a source's file, who it shows, their group, its embedding."""
+_NUMBERS = 8
+_DIGEST, _PERSON, _GROUP, _EMBEDDING, _FACE, _MODEL = COLUMNS = (
+    "digest", "person", "group", "embedding", "face", "model",
+)  # fmt: skip
+"""Columns of a table of peers: the digest of a source's file, who it shows, their group, its embedding, the numbers of
+its face (`face_numbers`), and what embedded it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,21 +35,26 @@ class Peers:
 
     Attributes
     ----------
-    embeddings:
+    embeddings, faces:
         A row each.
+    model:
+        What embedded them.
     """
 
     rows: Mapping[str, int]
     persons: npt.NDArray[np.object_]
     groups: npt.NDArray[np.object_]
     embeddings: Embedding
+    faces: npt.NDArray[np.float64]
+    model: str
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> "Peers":
         """Read a table with `COLUMNS`."""
         embeddings = np.stack([np.asarray(row, dtype=np.float32) for row in table[_EMBEDDING].to_list()])
         rows = {digest: at for at, digest in enumerate(table[_DIGEST].to_list())}
-        return cls(rows, table[_PERSON].to_numpy(), table[_GROUP].to_numpy(), embeddings)
+        faces = np.array(table[_FACE].to_list(), dtype=float)
+        return cls(rows, table[_PERSON].to_numpy(), table[_GROUP].to_numpy(), embeddings, faces, table[_MODEL][0])
 
     @classmethod
     def read(cls, path: Path) -> "Peers":
@@ -57,9 +66,19 @@ class Peers:
         if lacking := [name for name in COLUMNS if name not in table.columns]:
             raise DataError(f"{path.name} is no table of peers: it lacks the column {lacking[0]!r}.")
         lengths = table[_EMBEDDING].list.len() if table.height else pl.Series([], dtype=pl.UInt32)
-        if not table.height or lengths.n_unique() != 1 or not lengths[0]:
-            raise DataError(f"{path.name} is no table of peers: its embeddings are not of one length.")
+        if not table.height or lengths.n_unique() != 1 or not lengths[0] or table[_MODEL].n_unique() > 1:
+            raise DataError(f"{path.name} is no table of peers: its embeddings are not of one length and model.")
+        if (table[_FACE].list.len() != _NUMBERS).any():
+            raise DataError(f"{path.name} is no table of peers: a face has {_NUMBERS} numbers.")
         return cls.of(table)
+
+    def face(self, digest: str) -> Face | None:
+        """The face of a source; None where it is not among them."""
+        if digest not in self.rows:
+            return None
+        at = self.rows[digest]
+        left, top, right, bottom, across, down, span, count = self.faces[at].tolist()
+        return Face(Box(left, top, right, bottom), (across, down), span, self.embeddings[at], int(count))
 
     def others(self, digest: str) -> Embedding:
         """Embeddings of the other people of a source's group; none where the source is not known."""
@@ -67,6 +86,11 @@ class Peers:
             return self.embeddings[:0]
         at = self.rows[digest]
         return self.embeddings[(self.groups == self.groups[at]) & (self.persons != self.persons[at])]
+
+
+def face_numbers(face: Face) -> list[float]:
+    """A face without its embedding, as a table of peers has it."""
+    return [*face.box, *face.middle, face.span, float(face.count)]
 
 
 class IdentityAid:
@@ -82,6 +106,10 @@ class IdentityAid:
 
     def __init__(self, place: str, peers: Peers | None = None) -> None:
         self.reader = FaceReader(place)
+        if peers is not None and peers.model != self.reader.model:
+            raise ModelError(
+                f"The peers were embedded by {peers.model}, and not by {self.reader.model}: make the table again."
+            )
         self._peers = peers
         self._faces: Kept[str, tuple[Face | None]] = Kept(_KEPT_BYTES)
 
@@ -94,7 +122,8 @@ class IdentityAid:
         """The largest face of a picture, looked for once."""
         kept = self._faces.get(view.digest)
         if kept is None:
-            kept = (self.reader.face(view),)
+            of_peers = self._peers.face(view.digest) if self._peers else None
+            kept = (of_peers or self.reader.face(view),)
             self._faces.put(view.digest, kept, 1024)
         return kept[0]
 
@@ -117,19 +146,21 @@ class IdentityAid:
         height_by_width = source.picture.size[1] / source.picture.size[0]
         across, down = (end - start for start, end in zip(origin.middle, face.middle, strict=True))
         distance = float(self.reader.distance(origin.embedding, face.embedding[None])[0])
+        others = self._others(source)
         numbers |= {
             "face_shift": 100 * float(np.hypot(across, down * height_by_width)),
             "face_zoom": 100 * (face.span / origin.span - 1),
             "identity_distance": distance,
-            "identity_rank": self._rank(source, origin, distance),
+            "identity_rank": None if others is None else self._nearer(origin, others, distance),
+            "other_distance": None if others is None else float(self.reader.distance(face.embedding, others).min()),
         }
         return numbers
 
-    def _rank(self, source: PictureView, origin: Face, distance: float) -> float | None:
-        """Share of others of the source's group who are nearer to it; None where there are none."""
-        others = self._peers.others(source.digest) if self._peers else None
-        if others is None or not len(others):
-            return None
-        if others.shape[1] != origin.embedding.size:
-            raise DataError("The peers' embeddings are not of this model: make the table of peers again.")
+    def _nearer(self, origin: Face, others: Embedding, distance: float) -> float:
+        """Share of others who are nearer to the source than this."""
         return float((self.reader.distance(origin.embedding, others) < distance).mean())
+
+    def _others(self, source: PictureView) -> Embedding | None:
+        """Embeddings of the others of the source's group; None where there are none."""
+        others = self._peers.others(source.digest) if self._peers else None
+        return None if others is None or not len(others) else others

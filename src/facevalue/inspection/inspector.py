@@ -38,7 +38,7 @@ class Inspector:
     """A model that measures instead of seeing.
 
     A reply has a line for each quantity, "skin_lightness: 61.204"; what cannot be computed is left out. It reads from
-    the prompt what the picture shall show (`Expectation`). A picture that cannot be decoded is an error of its request.
+    the prompt what the picture shall show (`Expectation`).
 
     Parameters
     ----------
@@ -85,14 +85,15 @@ class Inspector:
     def inspected(self, image: Image, source: Image | None = None, prompt: str = "") -> Numbers:
         """Quantities of a picture by name; None, or none at all, where they cannot be computed.
 
-        Raises
-        ------
-        DataError
-            The picture or its source cannot be decoded.
+        Of a picture that cannot be decoded there is one, that it is not readable; beside a source that cannot be,
+        there are those of the picture alone.
         """
         expectation = Expectation.of(prompt)
+        try:
+            picture = self._faced(PictureView.of(image, "the picture"))
+        except DataError:
+            return {"readable": 0.0}
         origin = self._source(source) if source else None
-        picture = self._faced(PictureView.of(image, "the picture"))
         numbers = of_picture(picture)
         if origin is not None:
             numbers |= of_edit(picture, origin)
@@ -104,9 +105,13 @@ class Inspector:
         """Let go of what was kept."""
         self._sources.clear()
 
-    def _source(self, image: Image) -> PictureView:
+    def _source(self, image: Image) -> PictureView | None:
+        """A source, decoded once for edits that come together; None if it cannot be."""
         digest = content_hash(image.data)
-        view = self._sources.pop(digest, None) or self._faced(PictureView.of(image, "its source"))
+        try:
+            view = self._sources.pop(digest, None) or self._faced(PictureView.of(image, "its source"))
+        except DataError:
+            return None
         self._sources[digest] = view
         if len(self._sources) > _SOURCES:
             del self._sources[next(iter(self._sources))]
@@ -121,6 +126,7 @@ def of_picture(picture: PictureView) -> Numbers:
     """Quantities of a picture alone."""
     width, height = picture.picture.size
     numbers: Numbers = {
+        "readable": 1.0,
         "width": width,
         "height": height,
         "sharpness": picture.sharpness,

@@ -86,6 +86,7 @@ _SKIN = (
 )
 
 QUANTITIES = (
+    Quantity("readable", "Can be opened", "1", 0, 1, "1 if the file is a picture that can be decoded, else 0."),
     Quantity("skin_lightness", "Skin, lightness", "L*", 0, 100, f"Median L* {_LAB} {_SKIN}.", face=True),
     Quantity(
         "skin_ita", "Skin, individual typology angle", "degrees", -90, 90,
@@ -208,6 +209,12 @@ QUANTITIES = (
         "Distance between the embeddings of the largest face here and in the source: Euclidean of dlib's (same person "
         "below .6, as its author says), one less the cosine of others.",
         source=True, face=True, need=Need.IDENTITY, same=0.0,
+    ),
+    Quantity(
+        "other_distance", "Distance to the nearest other person", "1", 0, 2,
+        "Least distance between the embedding of the largest face here and those of the sources of other people of the "
+        "same group: pairs that are known to be of two people.",
+        source=True, face=True, need=Need.IDENTITY,
     ),
     Quantity(
         "identity_rank", "Share of others who are nearer to the source", "1", 0, 1,

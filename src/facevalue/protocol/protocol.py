@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.settings import Setting, check_together, defaults, seed_setting, temperature_setting
+from facevalue.protocol.settings import (
+    EXCLUDE,
+    EXCLUSION,
+    Setting,
+    check_together,
+    defaults,
+    seed_setting,
+    temperature_setting,
+)
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor NumPy
@@ -106,6 +114,7 @@ class Protocol:
 
             check_variants(self)
         if self.build is not None:
+            self._offer_exclusion()
             return
         if self.stimuli is None or (self.ask is None and not self.tasks):
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
@@ -126,12 +135,19 @@ class Protocol:
             choices = (Setting(name, f"Only these levels of {name}.", [], levels=levels[name]) for name in chosen)
             sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *choices, *sampling))
+        self._offer_exclusion()
         names = [setting.name for setting in self.settings]
         for name in chosen:
             if names.count(name) > 1:
                 place = next((place for ask in self.asks.values() if (place := ask.place_of(name))), "")
                 with placed(place):
                     raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
+
+    def _offer_exclusion(self) -> None:
+        """Let pictures that failed their checks be left out of a list of the user's own."""
+        names = [setting.name for setting in self.settings]
+        if "manifest" in names and EXCLUDE not in names:
+            object.__setattr__(self, "settings", (*self.settings, EXCLUSION))
 
     @property
     def asks(self) -> "Mapping[str, Ask]":
@@ -192,6 +208,8 @@ class Protocol:
         return self._built(options, None)
 
     def _built(self, options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
+        # What is left out of nothing is no setting of a run: earlier ones have none, and are resumed
+        options = {name: value for name, value in options.items() if name != EXCLUDE or value}
         if self.build is not None:
             study = self.build(options, manifest)
             return replace(study, extras=self.extras, page=study.page or self.page)

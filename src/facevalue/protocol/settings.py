@@ -72,6 +72,16 @@ class Setting:
         return _option(self.name)
 
 
+EXCLUDE = "exclude"
+EXCLUSION = Setting(
+    EXCLUDE,
+    "Leave out pictures that failed their checks: the folder that inspect-pictures wrote.",
+    "",
+    needs=("manifest",),
+)
+"""Setting of every study that shows a list of the user's own pictures."""
+
+
 def defaults(settings: Sequence[Setting]) -> dict[str, OptionValue]:
     """The value of each setting that was not given."""
     return {setting.name: setting.default for setting in settings}

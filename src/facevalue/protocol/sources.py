@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.protocol.settings import Options
+from facevalue.protocol.checked_pictures import without_failed
+from facevalue.protocol.settings import EXCLUDE, Options
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
@@ -85,6 +86,8 @@ def show_pictures(sources: Sequence[PictureSource], options: Options, table: pl.
 def own_manifest(
     options: Options, columns: Sequence[Column], setting: str = "manifest", root: str = "root"
 ) -> pl.DataFrame:
-    """Read the user's manifest."""
+    """Read the user's manifest, without pictures that failed their checks where these are to be left out."""
     folder = Path(str(options[root])) if options[root] else None
-    return read_manifest(Path(str(options[setting])), root=folder, columns=columns)
+    table = read_manifest(Path(str(options[setting])), root=folder, columns=columns)
+    checks = options.get(EXCLUDE) if setting == "manifest" else None
+    return without_failed(table, Path(str(checks))) if checks else table

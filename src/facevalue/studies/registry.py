@@ -24,7 +24,6 @@ EXAMPLES = ("hiring-screen", "caption-assistant", "stylisticbias-declared")
 """Files of studies that come with FaceValue, to start one's own from."""
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
-_MAKING = Later("facevalue.protocol", "making_study")
 MAKING = "making"
 """What runs that make pictures are runs of; no model is asked it."""
 _OWN = Later("facevalue.protocol", "own")
@@ -44,6 +43,11 @@ DECLARED = {
 }
 """Those that are files of their own, and what they offer beside."""
 
+OF_COMMANDS = {
+    MAKING: Later("facevalue.protocol", "making_study").PROTOCOL,
+    "pictures": Later(_FILES, "pictures").PROTOCOL,
+}
+"""Those that a command of their own runs, and no list of studies names."""
 _LISTED, _ASKED_FOR = 10.0, 120.0
 """Seconds that the import of another package's study may take."""
 
@@ -123,7 +127,9 @@ def protocol(name: str, *, outside: bool = False) -> Protocol:
     """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
     if name not in STUDIES and is_study_file(name):
         study: Protocol = _OWN.read(Path(name), published, outside=outside)
-        if study.text and (study.name == MAKING or (study.name in STUDIES and study.text != STUDIES[study.name].text)):
+        if study.text and (
+            study.name in OF_COMMANDS or (study.name in STUDIES and study.text != STUDIES[study.name].text)
+        ):
             raise DataError(f"{name}: a published study is called {study.name!r}. Give yours another name.")
         return study
     return published(name)
@@ -133,9 +139,9 @@ def published(name: str) -> Protocol:
     """Look a protocol up by its short name."""
     if name in STUDIES:
         return STUDIES[name]
-    if name == MAKING:
-        making: Protocol = _MAKING.PROTOCOL()
-        return making
+    if name in OF_COMMANDS:
+        protocol: Protocol = OF_COMMANDS[name]()
+        return protocol
     others = plugins.plugins(plugins.STUDIES, STUDIES)
     if name not in others:
         raise UnknownNameError("study", name, [*STUDIES, *others])

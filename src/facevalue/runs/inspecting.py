@@ -1,0 +1,174 @@
+"""Inspection of pictures as a run, and what follows from it: peers before, rules and what they leave afterwards."""
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+import tomli_w
+
+from facevalue.errors import DataError
+from facevalue.inspection.aids import PEERS, name_of
+from facevalue.inspection.quantities import Need
+from facevalue.models.base import ModelOptions
+from facevalue.models.registry import load
+from facevalue.parquet import read_table
+from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
+from facevalue.protocol.making import IMAGE, PATH
+from facevalue.protocol.picture_rules import USUAL, PictureRule
+from facevalue.protocol.sets import OTHER_PATH
+from facevalue.runs.accepted import REASONS, Acceptance, accepted
+from facevalue.runs.begin import begin
+from facevalue.runs.inspections import Inspections
+from facevalue.runs.prepared import prepare
+from facevalue.runs.progress import Progress
+from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.images import image_files
+from facevalue.store.files import STIMULI as MANIFEST
+from facevalue.store.files import write_whole
+from facevalue.studies.declared.pictures import GROUPS, MODELS, PROTOCOL
+from facevalue.types import Image
+
+CHECKS = "checks"
+LEAST_OTHERS = 6
+"""People of a group from which an identity is ranked within it; of smaller ones, within a coarser group."""
+Watched = Callable[[Sequence[str]], Iterable[str]]
+"""From names to the same, shown as they are gone through."""
+
+
+@dataclass(frozen=True)
+class InspectionOutcome:
+    """What an inspection did.
+
+    Attributes
+    ----------
+    folder:
+        Of its run.
+    summary:
+        Of the session.
+    inspections, acceptance:
+        What was found, and what rules leave; None while the run isn't complete.
+    """
+
+    folder: Path
+    summary: RunSummary
+    inspections: Inspections | None = None
+    acceptance: Acceptance | None = None
+
+
+def manifest_of(place: Path) -> Path:
+    """The list of pictures at a place: itself, or that of a folder that `make` filled.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    if place.is_dir():
+        if not (place / MANIFEST).is_file():
+            raise DataError(f"{place} holds no {MANIFEST}: name a folder that make filled, or a list of pictures.")
+        return place / MANIFEST
+    return place
+
+
+def inspect_pictures(
+    place: Path,
+    models: Mapping[str, str],
+    out: Path | None,
+    progress: Progress,
+    *,
+    rules: Sequence[PictureRule] = USUAL,
+    root: str = "",
+    cue: str = "",
+    device: str | None = None,
+    watched: Watched = iter,
+) -> InspectionOutcome:
+    """Inspect each picture of a list once, or go on with that, and apply rules once all are.
+
+    `place`: as of `manifest_of`. `models`: places by what they are for (`Need`). `out`: folder of the run; `checks`
+    beside the list by default. Other options as of the command.
+    """
+    manifest = manifest_of(place)
+    folder = out or manifest.parent / CHECKS
+    aids = [need.value for need in Need if need.value in models]
+    study = PROTOCOL.study({"manifest": str(manifest), "root": root, "cue": cue, MODELS: aids})
+    places = dict(models)
+    if Need.IDENTITY.value in places and PEERS not in places:
+        places[PEERS] = str(_peers(study.manifest, Path(str(study.options["root"])), places, folder, watched))
+    prepared = prepare(study, name_of(places), folder, RunSettings())
+    inspector = load(name_of(places), ModelOptions(device=device))
+    try:
+        summary = begin(prepared, inspector, progress)
+    finally:
+        inspector.close()
+    if not summary.complete or summary.interrupted:
+        return InspectionOutcome(folder, summary)
+    run = StoredRun.open(folder, pictures=Path(str(study.options["root"])), protocol=PROTOCOL)
+    inspections = Inspections.of(run)
+    acceptance = accepted(inspections, rules)
+    write_verdicts(folder, inspections, acceptance, rules)
+    return InspectionOutcome(folder, summary, inspections, acceptance)
+
+
+def write_verdicts(
+    folder: Path, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
+) -> None:
+    """Keep what rules leave, sealed, in the folder of the run: every picture with its quantities and reasons."""
+    buffer = io.BytesIO()
+    rows = inspections.table.join(acceptance.table, on=IMAGE, how="left", maintain_order="left")
+    rows.with_columns(pl.col(REASONS).list.join("; ")).write_parquet(buffer)
+    limits = [asdict(limit) for limit in acceptance.limits]
+    facts = tomli_w.dumps({"rules": [rule.text for rule in rules], "limits": limits})
+    write_whole(folder / TABLE, buffer.getvalue())
+    write_whole(folder / SEAL, sealed_verdicts(buffer.getvalue(), facts))
+
+
+def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: Path, watched: Watched) -> Path:
+    """Embed the sources of a list, each once, beside the folder of the run; what an earlier call embedded stays."""
+    from facevalue.inspection.faces import FaceReader  # noqa: PLC0415 - an extra
+    from facevalue.inspection.identity import COLUMNS, face_numbers  # noqa: PLC0415
+    from facevalue.inspection.views import PictureView  # noqa: PLC0415
+
+    path = folder.with_name(f"{folder.name}-peers.parquet")
+    reader, files = FaceReader(places[Need.IDENTITY.value]), image_files(table, root)
+    sources = table.filter(pl.col(OTHER_PATH).is_null())
+    rows: dict[str, tuple[object, ...]] = {}
+    if path.is_file():
+        earlier = read_table(path)
+        if set(COLUMNS) <= set(earlier.columns):
+            rows = {row[0]: row for row in earlier.filter(model=reader.model).select(COLUMNS).iter_rows()}
+    groups = dict(zip(sources[PATH], _groups(sources), strict=True))
+    persons = dict(sources.select(PATH, "identity").iter_rows())
+    chosen = []
+    for name in watched(sources[PATH].to_list()):
+        try:
+            data = files.read(name)
+            digest = files.digest(name)
+            if digest not in rows:
+                face = reader.face(PictureView.of(Image(data, ""), name))
+                if face is None:
+                    continue
+                rows[digest] = (digest, "", "", face.embedding.tolist(), face_numbers(face), reader.model)
+        except DataError:
+            continue  # the inspection says that it cannot be read
+        chosen.append((digest, persons[name], groups[name], *rows[digest][3:]))
+    if not chosen:
+        raise DataError("No face is seen in any picture without a source: there is nobody to compare an identity with.")
+    buffer = io.BytesIO()
+    pl.DataFrame(chosen, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True).write_parquet(buffer)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, buffer.getvalue())
+    return path
+
+
+def _groups(sources: pl.DataFrame) -> list[str]:
+    """The finest groups of people of which each has enough: of all factors, of fewer, of the first, or everybody."""
+    factors = [name for name in GROUPS if name in sources.columns and sources[name].n_unique() > 1]
+    for count in range(len(factors), 0, -1):
+        joint = sources.select(pl.concat_str([pl.col(name).fill_null("?") for name in factors[:count]], separator=", "))
+        people = pl.DataFrame({"group": joint.to_series(), "person": sources["identity"]})
+        if (people.group_by("group").agg(pl.col("person").n_unique())["person"] >= LEAST_OTHERS).all():
+            return people["group"].to_list()
+    return ["everybody"] * sources.height

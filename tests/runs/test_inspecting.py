@@ -1,0 +1,248 @@
+"""Inspection of a set of pictures: a run like any other, rules, who passes, and runs without those that fail."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import DataError, FaceValueError
+from facevalue.inspection.quantities import QUANTITIES
+from facevalue.protocol.checked_pictures import read_verdicts
+from facevalue.protocol.picture_rules import PictureRule
+from facevalue.runs.accepted import ACCEPTED, REASONS, accepted
+from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
+from facevalue.runs.inspections import Inspections
+from facevalue.runs.progress import SilentProgress
+from facevalue.runs.stored import StoredRun
+from facevalue.runs.verify import verify
+from facevalue.stimuli.portraits import sample_identities
+from tests.inspection.plants import lightened, portrait, recompressed
+
+LIGHTER = PictureRule("skin_lightness_change", low=-2, high=2)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four people, whose null edit is a recompression and whose glasses lighten the skin of women."""
+    folder = tmp_path_factory.mktemp("made")
+    rows = []
+    for person in sample_identities({"female": 2, "male": 2}, 5):
+        source = portrait(person, size=160)
+        glasses = portrait(person, ("eyewear", "sunglasses"), 160)
+        shown = {"": source, "no change": recompressed(source), "glasses": glasses}
+        if person.gender == "female":
+            shown["glasses"] = lightened(glasses, 6)
+        for cue, picture in shown.items():
+            name = f"{person.id}{cue.replace(' ', '-')}"
+            picture.save(folder / f"{name}.png")
+            rows.append(
+                {
+                    "image": name,
+                    "path": f"{name}.png",
+                    "identity": person.id,
+                    "gender": person.gender,
+                    "cue": cue or None,
+                    "source": person.id if cue else None,
+                }
+            )
+    (folder / "broken.png").write_bytes(b"no picture")
+    rows.append(
+        {"image": "broken", "path": "broken.png", "identity": "z", "gender": "male", "cue": None, "source": None}
+    )
+    pl.DataFrame(rows).write_parquet(folder / "manifest.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outcome(made: Path) -> InspectionOutcome:
+    return inspect_pictures(made, {}, None, SilentProgress(), rules=(LIGHTER,))
+
+
+def test_every_picture_is_a_row_with_its_quantities(outcome: InspectionOutcome) -> None:
+    assert outcome.inspections is not None
+    table = outcome.inspections.table
+    assert table.height == 13
+    assert outcome.inspections.groups == ("gender",)
+    assert set(table.columns) >= {quantity.name for quantity in QUANTITIES}
+    assert table.filter(image="broken")["readable"].item() == 0
+    assert table["persons"].null_count() == 13
+    lighter = table.filter(looked_for="glasses", gender="female")["skin_lightness_change"]
+    assert lighter.to_list() == pytest.approx([6, 6], abs=0.6)
+
+
+def test_what_breaks_a_rule_says_so_and_what_cannot_be_opened_never_passes(outcome: InspectionOutcome) -> None:
+    assert outcome.acceptance is not None
+    table = outcome.acceptance.table
+    failed = dict(table.filter(~pl.col(ACCEPTED)).select("image", REASONS).iter_rows())
+    assert failed.pop("broken") == ["it cannot be decoded"]
+    assert len(failed) == 2
+    assert all(reasons == [LIGHTER.text] for reasons in failed.values())
+    shares = {share.group: share for share in outcome.acceptance.shares if share.factor == "gender"}
+    assert shares["female"].share == pytest.approx(4 / 6)
+    assert shares["female"].people == 2
+    assert shares["male"].share == pytest.approx(6 / 7)
+
+
+def test_an_inspection_is_a_sound_run_that_goes_on_where_it_stopped(made: Path, outcome: InspectionOutcome) -> None:
+    run = StoredRun.open(outcome.folder)
+    assert verify(run).replies == 13
+    again = inspect_pictures(made, {}, None, SilentProgress(), rules=())
+    assert again.summary.asked == 0
+    assert again.acceptance is not None
+    assert int(again.acceptance.table[ACCEPTED].sum()) == 12
+
+
+def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -> None:
+    assert outcome.inspections is not None
+    table = outcome.inspections.table
+    worse = Inspections(
+        table.with_columns(pl.when(image=table["image"][0]).then(1.0).otherwise("blankness").alias("blankness")),
+        (), "identity", (),
+    )  # fmt: skip
+    verdicts = accepted(worse, (PictureRule("blankness", high=0.98),)).table
+    of_person = verdicts.filter(pl.col("image").str.starts_with(table["image"][0]))
+    assert not of_person[ACCEPTED].any()
+    assert of_person[REASONS].to_list()[1:] == [["its source fails"]] * 2
+
+
+def test_a_rule_about_what_nothing_was_computed_of_says_what_to_give(outcome: InspectionOutcome) -> None:
+    assert outcome.inspections is not None
+    with pytest.raises(DataError, match="--with-model objects="):
+        accepted(outcome.inspections, (PictureRule("persons", high=1),))
+    with pytest.raises(DataError, match="4 known pairs"):
+        accepted(outcome.inspections, (PictureRule("structure", calibrated="at_least"),))
+
+
+def simulated(people: int, seed: int = 1) -> Inspections:
+    """Identity distances of one cue, farther for one group, and of other people."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"image": f"{person}{cue}", "path": f"{person}{cue}", "other_path": f"{person}s", "identity": str(person),
+         "gender": gender, "looked_for": cue, "readable": 1.0,
+         "identity_distance": rng.normal(0.3 + 0.2 * (cue == "hat"), 0.02),
+         "other_distance": rng.normal(0.6 + 0.2 * (gender == "male"), 0.02), "structure": rng.normal(0.9, 0.01)}
+        for person in range(people) for gender in (("female", "male")[person % 2],) for cue in ("no change", "hat")
+    ]  # fmt: skip
+    return Inspections(pl.DataFrame(rows), ("gender",), "identity", ("identity",))
+
+
+def test_limits_are_of_a_cue_and_group_where_there_are_enough_pairs() -> None:
+    limits = accepted(simulated(200), (PictureRule("identity_distance", calibrated="at_most"),)).limits
+    assert {(limit.cue, limit.group) for limit in limits} == {
+        (cue, gender) for cue in ("hat", "no change") for gender in ("female", "male")
+    }
+    assert {limit.of for limit in limits} == {"cue and group"}
+    for limit in limits:
+        assert limit.pairs == 100
+        assert limit.value == pytest.approx(0.6 + 0.2 * (limit.group == "male") - 1.64 * 0.02, abs=0.015)
+
+
+def test_of_few_pairs_limits_are_of_a_group_or_of_all_and_say_so() -> None:
+    (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
+    assert {limit.of for limit in accepted(simulated(24), (rule,)).limits} == {"group"}
+    assert {limit.of for limit in accepted(simulated(12), (rule,)).limits} == {"all"}
+
+
+def test_null_edits_give_the_limits_of_what_an_edit_should_leave() -> None:
+    outcome = accepted(simulated(200), (PictureRule("structure", calibrated="at_least"),))
+    assert {limit.kind for limit in outcome.limits} == {"null edits"}
+    assert outcome.table[ACCEPTED].mean() == pytest.approx(0.95, abs=0.04)
+
+
+def test_groups_that_pass_unalike_are_found_and_chance_is_not() -> None:
+    rng = np.random.default_rng(3)
+    found = 0
+    for audit in range(60):
+        inspections = simulated(60, audit)
+        chance = pl.Series("structure", rng.random(inspections.table.height))
+        (balance,) = accepted(
+            Inspections(inspections.table.with_columns(chance), ("gender",), "identity", ()),
+            (PictureRule("structure", low=0.3),),
+        ).balance
+        assert balance.p is not None
+        found += balance.p < 0.05
+    assert found <= 8
+    table = simulated(60).table
+    unalike = table.with_columns(pl.when(gender="male").then(0.0).otherwise(1.0).alias("structure"))
+    (balance,) = accepted(
+        Inspections(unalike, ("gender",), "identity", ()), (PictureRule("structure", low=0.5),)
+    ).balance
+    assert balance.spread == 1
+    assert (balance.p or 1) < 0.01
+
+
+STUDY = """
+name = "hired"
+[pictures]
+kind = "manifest"
+unit = "identity"
+cue = "cue"
+base = "no change"
+[prompt]
+text = "Would you hire this person? {options}"
+[answer]
+kind = "yes-no"
+[[take]]
+measure = "shift"
+by = ["cue"]
+"""
+
+
+def test_a_run_leaves_out_what_failed_and_is_resumed(made: Path, outcome: InspectionOutcome, tmp_path: Path) -> None:
+    inspect_pictures(made, {}, None, SilentProgress(), rules=(LIGHTER,))
+    edits = pl.read_parquet(made / "manifest.parquet").filter(pl.col("source").is_not_null()).drop("source")
+    edits.write_parquet(made / "edits.parquet")
+    (tmp_path / "hired.toml").write_text(STUDY)
+    listed, checks = str(made / "edits.parquet"), str(made / "checks")
+    study = fv.study(tmp_path / "hired.toml", manifest=listed, exclude=checks, outside=True)
+    run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
+    shown = run.answers()["image"].unique().cast(pl.String).to_list()
+    verdicts = dict(read_verdicts(made / "checks").iter_rows())
+    assert sorted(shown) == sorted(image for image in edits["image"] if verdicts[image])
+    assert len(shown) == 6
+    assert "exclude" in (tmp_path / "run" / "run.toml").read_text()
+    again = fv.run(study, "sim/default", tmp_path / "run", progress=False).summary
+    assert again is not None
+    assert again.asked == 0
+    everything = fv.study(tmp_path / "hired.toml", manifest=listed, outside=True)
+    with pytest.raises(FaceValueError, match="exclude"):
+        fv.run(everything, "sim/default", tmp_path / "run", progress=False)
+
+
+def test_checks_that_are_none_or_of_others_are_one_sentence(
+    made: Path, outcome: InspectionOutcome, tmp_path: Path
+) -> None:
+    table = pl.read_parquet(made / "manifest.parquet").filter(pl.col("cue").is_not_null()).drop("source")
+    (tmp_path / "hired.toml").write_text(STUDY)
+    for manifest, checks, message in (
+        (table, tmp_path, "is no folder that facevalue inspect-pictures finished"),
+        (table.with_columns(pl.col("image") + "x"), made / "checks", "were not checked, such as"),
+    ):
+        manifest.write_parquet(made / "list.parquet")
+        with pytest.raises(DataError, match=message):
+            fv.study(tmp_path / "hired.toml", manifest=str(made / "list.parquet"), exclude=str(checks), outside=True)
+    changed = tmp_path / "changed"
+    shutil.copytree(made / "checks", changed)
+    (changed / "accepted.parquet").write_bytes((made / "list.parquet").read_bytes())
+    with pytest.raises(DataError, match="is not what was written"):
+        read_verdicts(changed)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"source": "nobody"}, "the source is no picture of the list"),
+        ({"source": "a"}, "a picture is its own source"),
+    ],
+)
+def test_a_list_whose_sources_make_no_sense_is_one_sentence(rows: dict[str, str], message: str, tmp_path: Path) -> None:
+    pl.DataFrame({"image": ["a"], "path": ["a.png"], **{name: [value] for name, value in rows.items()}}).write_csv(
+        tmp_path / "list.csv"
+    )
+    with pytest.raises(DataError, match=message):
+        inspect_pictures(tmp_path / "list.csv", {}, None, SilentProgress())
+    with pytest.raises(DataError, match=r"holds no manifest\.parquet"):
+        inspect_pictures(tmp_path, {}, None, SilentProgress())
