@@ -9,15 +9,18 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
+from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.checked_pictures import read_verdicts
 from facevalue.protocol.picture_rules import PictureRule
 from facevalue.runs.accepted import ACCEPTED, REASONS, accepted
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.inspections import Inspections
+from facevalue.runs.known_pairs import rewritten_sources
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
+from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.portraits import sample_identities
 from tests.inspection.plants import lightened, portrait, recompressed
 
@@ -112,7 +115,7 @@ def test_a_rule_about_what_nothing_was_computed_of_says_what_to_give(outcome: In
     assert outcome.inspections is not None
     with pytest.raises(DataError, match="--with-model objects="):
         accepted(outcome.inspections, (PictureRule("persons", high=1),))
-    with pytest.raises(DataError, match="4 known pairs"):
+    with pytest.raises(DataError, match="4 null edits of the 20"):
         accepted(outcome.inspections, (PictureRule("structure", calibrated="at_least"),))
 
 
@@ -150,6 +153,38 @@ def test_null_edits_give_the_limits_of_what_an_edit_should_leave() -> None:
     outcome = accepted(simulated(200), (PictureRule("structure", calibrated="at_least"),))
     assert {limit.kind for limit in outcome.limits} == {"null edits"}
     assert outcome.table[ACCEPTED].mean() == pytest.approx(0.95, abs=0.04)
+
+
+def test_sources_written_anew_give_limits_where_nothing_was_left_unedited(
+    made: Path, outcome: InspectionOutcome
+) -> None:
+    assert outcome.inspections is not None
+    table = outcome.inspections.table
+    group = pl.Series("group", ["all"] * table.height)
+    files = ImageFiles(table, made)
+    pairs = rewritten_sources(table, group, files, Inspector("inspect/default"), list)
+    assert pairs.height == 4  # the broken one is left out
+    assert (pairs["structure"] > 0.9).all()
+    assert (pairs["shift"] < 0.3).all()
+    many = Inspections(table, (), "identity", ())
+    several = accepted(many, (PictureRule("structure", calibrated="at_least"),), lambda _: pl.concat([pairs] * 5))
+    assert {(limit.kind, limit.of, limit.pairs) for limit in several.limits} == {("sources written anew", "all", 20)}
+
+
+def test_of_several_attempts_the_first_that_passes_is_kept() -> None:
+    rows = [
+        {"image": f"s{unit}/{attempt}/{member}", "path": f"{unit}{attempt}{member}", "other_path": None,
+         "identity": "x", "set": f"s{unit}/{attempt}", "looked_for": "", "readable": 1.0, "attempt": str(attempt),
+         "sharpness": 0.1 if (unit, attempt, member) in {(1, 1, 0), (2, 2, 0), (3, 1, 0), (3, 2, 1)} else 0.9}
+        for unit in (1, 2, 3) for attempt in (1, 2) for member in (0, 1)
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema_overrides={"other_path": pl.String})
+    outcome = accepted(Inspections(table, (), "set", ()), (PictureRule("sharpness", low=0.5),))
+    kept = outcome.table.filter(ACCEPTED)["image"].to_list()
+    assert kept == ["s1/2/0", "s1/2/1", "s2/1/0", "s2/1/1", "s3/1/1"]
+    assert outcome.shares[0].accepted == 8  # of all attempts
+    spare = outcome.table.filter(image="s2/2/1")[REASONS].item().to_list()
+    assert spare == ["another attempt is kept"]
 
 
 def test_groups_that_pass_unalike_are_found_and_chance_is_not() -> None:

@@ -1,7 +1,8 @@
 """Acceptance of pictures by rules: limits that known pairs give, who is left, and whether groups are left alike."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,9 @@ from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.inspections import Inspections
 
 ACCEPTED, REASONS = "accepted", "reasons"
-SHUT = "it cannot be decoded"
+SHUT, SPARE = "it cannot be decoded", "another attempt is kept"
+ATTEMPT = "attempt"
+"""Column that numbers the attempts at a unit."""
 LEAST_PAIRS = 20
 """Known pairs of a cue and group, or of a group, from which a limit is taken; of fewer, those of all are."""
 TAIL = 0.05
@@ -37,7 +40,7 @@ class Limit:
     value:
         The limit.
     pairs, kind:
-        How many pairs gave it, and which: "other people", "null edits".
+        How many pairs gave it, and which: "other people", "null edits", "sources written anew".
     of:
         Whose pairs these are: "cue and group", "group" or "all".
     """
@@ -82,7 +85,10 @@ class Acceptance:
     Attributes
     ----------
     table:
-        `image`, `accepted`, `reasons` (texts of the rules that it breaks), in the order of the list.
+        `image`, `accepted`, `reasons` (texts of the rules that it breaks), in the order of the list; of several
+        attempts one is accepted.
+    shares, balance:
+        Of all attempts.
     """
 
     table: pl.DataFrame
@@ -91,8 +97,14 @@ class Acceptance:
     balance: tuple[Balance, ...]
 
 
-def accepted(inspections: Inspections, rules: Sequence[PictureRule]) -> Acceptance:
+def accepted(
+    inspections: Inspections,
+    rules: Sequence[PictureRule],
+    rewritten: Callable[[pl.Series], pl.DataFrame] | None = None,
+) -> Acceptance:
     """Apply rules: a picture fails with its source, and where a quantity is missing that a rule is about.
+
+    `rewritten`: makes pairs of sources and themselves, from the group of each picture; asked where null edits are few.
 
     Raises
     ------
@@ -103,12 +115,14 @@ def accepted(inspections: Inspections, rules: Sequence[PictureRule]) -> Acceptan
     group = _joint(table, inspections.groups)
     opened = (pl.col("readable") == 1).fill_null(value=False)
     shut = pl.when(pl.col("readable").is_null()).then(pl.lit("it was not inspected")).otherwise(pl.lit(SHUT))
+    again = cache(lambda: rewritten(group)) if rewritten else None
     columns, limits = [pl.when(~opened).then(shut)], list[Limit]()
     for rule in rules:
         _check_computed(rule, inspections)
         low, high = pl.lit(rule.low), pl.lit(rule.high)
         if rule.calibrated:
-            of_rows, of_rule = _limits(rule, table, group)
+            pairs = _known_pairs(rule, table, group, again)
+            of_rows, of_rule = _limits(rule, table, group, pairs)
             limits += of_rule
             low, high = (of_rows, high) if rule.calibrated == "at_least" else (low, of_rows)
         value = pl.col(rule.quantity)
@@ -130,11 +144,29 @@ def accepted(inspections: Inspections, rules: Sequence[PictureRule]) -> Acceptan
     )
     rows = table.with_columns(verdicts[ACCEPTED])
     return Acceptance(
-        verdicts,
+        _first_attempts(table, verdicts, inspections.unit),
         tuple(limits),
         tuple(part for factor in ("", *inspections.groups) for part in _shares(rows, factor, inspections.unit)),
         tuple(_balance(rows, factor, inspections.unit) for factor in inspections.groups),
     )
+
+
+def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> pl.DataFrame:
+    """Of units that were made several times the first attempt that passes as a whole, else that of which most passes.
+
+    Attempts are numbered in a column, and at the end of the unit's name, as `make --draws` does.
+    """
+    if ATTEMPT not in table.columns:
+        return verdicts
+    rows = table.select(pl.col(unit), pl.col(ATTEMPT).cast(pl.Int64, strict=False)).with_columns(verdicts[ACCEPTED])
+    rows = rows.with_columns(pl.col(unit).str.replace(r"/\d+$", "").alias("slot"))
+    of_attempt = rows.group_by("slot", ATTEMPT).agg(pl.col(ACCEPTED).sum().alias("passed"))
+    ordered = of_attempt.sort("passed", ATTEMPT, descending=[True, False])
+    best = ordered.unique("slot", keep="first", maintain_order=True).select("slot", best=ATTEMPT)
+    rows = rows.join(best, on="slot", how="left", maintain_order="left")
+    spare = ((rows[ATTEMPT] != rows["best"]) & rows[ACCEPTED]).fill_null(value=False)
+    reason = pl.Series(REASONS, [[SPARE] if is_spare else [] for is_spare in spare], pl.List(pl.String))
+    return verdicts.with_columns((pl.col(ACCEPTED) & ~spare).alias(ACCEPTED), verdicts[REASONS].list.concat(reason))
 
 
 def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
@@ -162,34 +194,52 @@ def _joint(table: pl.DataFrame, groups: Sequence[str]) -> pl.Series:
     )
 
 
-def _limits(rule: PictureRule, table: pl.DataFrame, group: pl.Series) -> tuple[pl.Expr, list[Limit]]:
+@dataclass(frozen=True)
+class _KnownPairs:
+    """Known pairs: their `cue`, `group` and `value`, what they are, and the share of them below the limit."""
+
+    rows: pl.DataFrame
+    kind: str
+    below: float
+
+
+def _known_pairs(
+    rule: PictureRule, table: pl.DataFrame, group: pl.Series, sources: Callable[[], pl.DataFrame] | None
+) -> _KnownPairs:
+    """Other people for an identity, else null edits, or sources written anew where there are few of these."""
+    rows = table.with_columns(group.alias("group"), pl.col(LOOKED_FOR).alias("cue"))
+    if rule.quantity == "identity_distance" and table["other_distance"].count() >= LEAST_PAIRS:
+        people = rows.select("cue", "group", value="other_distance").drop_nulls("value")
+        return _KnownPairs(people, "other people", TAIL)  # so many of them would pass for the same person
+    below = TAIL if rule.calibrated == "at_least" else 1 - TAIL
+    unedited = rows.filter(cue=NULL_EDIT).select("cue", "group", value=rule.quantity).drop_nulls("value")
+    if unedited.height >= LEAST_PAIRS:
+        return _KnownPairs(unedited, "null edits", below)
+    again = sources() if sources else pl.DataFrame()
+    if rule.quantity in again.columns:
+        written = again.select(pl.lit("").alias("cue"), "group", value=rule.quantity).drop_nulls("value")
+        if written.height >= LEAST_PAIRS:
+            return _KnownPairs(written, "sources written anew", below)
+    raise DataError(
+        f"{rule.quantity} cannot be calibrated: there are {unedited.height} null edits of the {LEAST_PAIRS} that it "
+        "takes, and too few sources. Write a number."
+    )
+
+
+def _limits(
+    rule: PictureRule, table: pl.DataFrame, group: pl.Series, pairs: _KnownPairs
+) -> tuple[pl.Expr, list[Limit]]:
     """A limit for each picture, from known pairs of its cue and group as far as there are enough."""
-    of_people = rule.quantity == "identity_distance" and table["other_distance"].count() > 0
-    kind = "other people" if of_people else "null edits"
-    quantity = "other_distance" if of_people else rule.quantity
-    rows = table.select(pl.col(LOOKED_FOR).alias("cue"), value=quantity).with_columns(group.alias("group"))
-    pairs = rows.filter(pl.col("value").is_not_null())
-    if not of_people:
-        pairs = pairs.filter(pl.col("cue") == NULL_EDIT)
-    if pairs.height < LEAST_PAIRS:
-        raise DataError(
-            f"{rule.quantity} cannot be calibrated: {pairs.height} known pairs ({kind}), of {LEAST_PAIRS} that it "
-            f"takes. Have null edits made, too, or write a number."
-        )
-    # Other people who are nearer than the limit would pass; null edits beyond it would not
-    tail = TAIL if of_people or rule.calibrated == "at_least" else 1 - TAIL
-    limits: list[Limit] = []
-    chosen: dict[tuple[str, str], float] = {}
-    for cue, of_group in rows.select("cue", "group").unique(maintain_order=True).iter_rows():
-        same_group = pairs.filter(pl.col("group") == of_group)
-        same_cue = same_group.filter(pl.col("cue") == cue) if of_people else same_group.clear()
-        candidates = (("cue and group", same_cue), ("group", same_group), ("all", pairs))
+    rows = table.select(cue=LOOKED_FOR).with_columns(group.alias("group"))
+    limits: dict[tuple[str, str], Limit] = {}
+    for cue, of_group in rows.unique(maintain_order=True).iter_rows():
+        same_group = pairs.rows.filter(group=of_group)
+        candidates = (("cue and group", same_group.filter(cue=cue)), ("group", same_group), ("all", pairs.rows))
         of, taken = next((name, some) for name, some in candidates if some.height >= LEAST_PAIRS)
-        value = float(np.quantile(taken["value"].to_numpy(), tail))
-        chosen[cue, of_group] = value
-        limits.append(Limit(rule.quantity, cue, of_group, value, taken.height, kind, of))
-    of_rows = [chosen[key] for key in zip(rows["cue"], rows["group"], strict=True)]
-    return pl.lit(pl.Series("limit", of_rows, pl.Float64)), limits
+        value = float(np.quantile(taken["value"].to_numpy(), pairs.below))
+        limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, taken.height, pairs.kind, of)
+    of_rows = [limits[key].value for key in zip(rows["cue"], rows["group"], strict=True)]
+    return pl.lit(pl.Series("limit", of_rows, pl.Float64)), list(limits.values())
 
 
 def _shares(rows: pl.DataFrame, factor: str, unit: str) -> list[GroupShare]:

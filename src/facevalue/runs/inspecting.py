@@ -1,7 +1,7 @@
 """Inspection of pictures as a run, and what follows from it: peers before, rules and what they leave afterwards."""
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import tomli_w
 
 from facevalue.errors import DataError
 from facevalue.inspection.aids import PEERS, name_of
+from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import Need
 from facevalue.models.base import ModelOptions
-from facevalue.models.registry import load
 from facevalue.parquet import read_table
 from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
 from facevalue.protocol.making import IMAGE, PATH
@@ -21,6 +21,7 @@ from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.accepted import REASONS, Acceptance, accepted
 from facevalue.runs.begin import begin
 from facevalue.runs.inspections import Inspections
+from facevalue.runs.known_pairs import Watched, rewritten_sources
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings, RunSummary
@@ -34,8 +35,6 @@ from facevalue.types import Image
 CHECKS = "checks"
 LEAST_OTHERS = 6
 """People of a group from which an identity is ranked within it; of smaller ones, within a coarser group."""
-Watched = Callable[[Sequence[str]], Iterable[str]]
-"""From names to the same, shown as they are gone through."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +97,19 @@ def inspect_pictures(
     if Need.IDENTITY.value in places and PEERS not in places:
         places[PEERS] = str(_peers(study.manifest, Path(str(study.options["root"])), places, folder, watched))
     prepared = prepare(study, name_of(places), folder, RunSettings())
-    inspector = load(name_of(places), ModelOptions(device=device))
+    pictures = Path(str(study.options["root"]))
+    inspector = Inspector(name_of(places), ModelOptions(device=device))
     try:
         summary = begin(prepared, inspector, progress)
+        if not summary.complete or summary.interrupted:
+            return InspectionOutcome(folder, summary)
+        inspections = Inspections.of(StoredRun.open(folder, pictures=pictures, protocol=PROTOCOL))
+        files = image_files(inspections.table, pictures)
+        acceptance = accepted(
+            inspections, rules, lambda group: rewritten_sources(inspections.table, group, files, inspector, watched)
+        )
     finally:
         inspector.close()
-    if not summary.complete or summary.interrupted:
-        return InspectionOutcome(folder, summary)
-    run = StoredRun.open(folder, pictures=Path(str(study.options["root"])), protocol=PROTOCOL)
-    inspections = Inspections.of(run)
-    acceptance = accepted(inspections, rules)
     write_verdicts(folder, inspections, acceptance, rules)
     return InspectionOutcome(folder, summary, inspections, acceptance)
 

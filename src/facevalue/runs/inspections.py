@@ -63,7 +63,7 @@ class Inspections:
         return cls(
             table.with_columns(_lookalikes(table, files)),
             tuple(name for name in GROUPS if name in table.columns and table[name].n_unique() > 1),
-            "identity",
+            "set" if table["set"].count() else "identity",
             tuple(models) if isinstance(models, list) else (str(models),),
         )
 

@@ -68,7 +68,7 @@ class _Loaded:
 class HFPictureClassifier(_Loaded):
     """Any classifier of pictures that transformers loads: ViT, Swin, ConvNeXt and others."""
 
-    kind = "image classifier"
+    kind = "classifier of pictures"
 
     def _class(self, transformers: Any, config: Any, folder: Path) -> Any:
         from transformers.models.auto import modeling_auto  # noqa: PLC0415
