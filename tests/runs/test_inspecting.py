@@ -98,6 +98,14 @@ def test_an_inspection_is_a_sound_run_that_goes_on_where_it_stopped(made: Path, 
     assert int(again.acceptance.table[ACCEPTED].sum()) == 12
 
 
+def test_pictures_of_one_kind_alone_are_inspected_too(made: Path, tmp_path: Path) -> None:
+    table = pl.read_parquet(made / "manifest.parquet").filter(pl.col("source").is_null()).head(2)
+    table.drop("cue", "source").with_columns(gender=pl.lit("female")).write_parquet(made / "few.parquet")
+    outcome = inspect_pictures(made / "few.parquet", {}, tmp_path / "few", SilentProgress())
+    assert outcome.acceptance is not None
+    assert outcome.acceptance.table[ACCEPTED].all()
+
+
 def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -> None:
     assert outcome.inspections is not None
     table = outcome.inspections.table
@@ -279,5 +287,7 @@ def test_a_list_whose_sources_make_no_sense_is_one_sentence(rows: dict[str, str]
     )
     with pytest.raises(DataError, match=message):
         inspect_pictures(tmp_path / "list.csv", {}, None, SilentProgress())
+    with pytest.raises(DataError, match="There is no "):
+        inspect_pictures(tmp_path / "nothing", {}, None, SilentProgress())
     with pytest.raises(DataError, match=r"holds no manifest\.parquet"):
         inspect_pictures(tmp_path, {}, None, SilentProgress())

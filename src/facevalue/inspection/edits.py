@@ -95,7 +95,7 @@ class Edit:
         return {
             "shift": 100 * fit.distance / width if fit else None,
             "zoom": 100 * (fit.zoom - 1) if fit else None,
-            "structure": self.structure(),
+            "structure": self.structure() if fit else None,
             "changed_share": float((changes > CHANGED).mean()) if changes.size else None,
             "greatest_change": float(changes.max()) if changes.size else None,
             "border_change": self.border_change(),

@@ -69,6 +69,8 @@ def manifest_of(place: Path) -> Path:
         if not (place / MANIFEST).is_file():
             raise DataError(f"{place} holds no {MANIFEST}: name a folder that make filled, or a list of pictures.")
         return place / MANIFEST
+    if not place.exists():
+        raise DataError(f"There is no {place}: name a folder that make filled, or a list of pictures.")
     return place
 
 

@@ -1,6 +1,6 @@
 """The study by which pictures are inspected: every quantity that an inspector can compute, of every picture."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,8 @@ _PROMPT = f"{OPENING}\ntext: {{{MADE_FROM}}}\nattribute: {{{LOOKED_FOR}}}"
 _NEEDS = tuple(need.value for need in Need if need)
 
 
-def _declared(models: tuple[str, ...], columns: tuple[str, ...]) -> Protocol:
-    """The declaration for an inspector with models for these."""
+def _declared(models: Sequence[str], factors: Collection[str]) -> Protocol:
+    """The declaration for an inspector with models for these, and pictures with these factors."""
     for name in models:
         if name not in _NEEDS:
             raise UnknownNameError("model of an inspector", name, _NEEDS)
@@ -49,16 +49,15 @@ def _declared(models: tuple[str, ...], columns: tuple[str, ...]) -> Protocol:
         ask=Ask((_PROMPT,), Measurements(fields)),
         takes=(
             Take("mean"),
-            Take("mean", by=(LOOKED_FOR,)),
-            *(Take("mean", by=(name,)) for name in GROUPS if name in columns),
+            *(Take("mean", by=(name,)) for name in (LOOKED_FOR, *GROUPS) if name in factors),
         ),
     )
 
 
 def _build(options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
     table = _STIMULI.table(options) if manifest is None else manifest
-    protocol = _declared(tuple(given.names(options, MODELS)), tuple(table.columns))
-    return compiled(protocol, options, table)
+    declared = _declared(given.names(options, MODELS), _STIMULI.sets(table).factors)
+    return compiled(declared, options, table)
 
 
 PROTOCOL = Protocol(
