@@ -13,14 +13,17 @@ from facevalue.errors import ModelError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.images_api import ImagesServer
 from facevalue.runs.making import make, prepare_making
+from facevalue.runs.making_model import PictureModel
 from facevalue.runs.picture_records import stored_records
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.servers.server import Waits
+from facevalue.store.album import FolderAlbum
+from facevalue.store.manifest import read_manifest
 from facevalue.store.reader import scan_responses
-from tests.generators.images_server import PicturesServer, base64_of, picture, reply
+from tests.generators.images_server import PicturesServer, base64_of, document, picture, reply
 from tests.generators.pictures import plan
 from tests.models.misbehaving import Behaviour, Exchange
 
@@ -154,3 +157,27 @@ def test_a_server_that_goes_away_leaves_what_was_made(omni: PicturesServer, tmp_
     assert listed(tmp_path).height == 16
     with pytest.raises(ModelError, match="Unknown setting"):
         made(tmp_path / "other", omni, settings={"steps": 3})
+
+
+def test_what_a_server_did_not_keep_is_found_in_the_run(omni: PicturesServer, tmp_path: Path) -> None:
+    omni.otherwise = lambda exchange: omni.send(exchange, picture("any"), size="512x512")
+    made(tmp_path, omni, size=(1024, 1024))
+    (session,) = read_manifest(tmp_path / "making").sessions
+    assert session.findings == {"generator not_as_asked": "size 512x512 instead of 1024x1024"}
+
+
+def test_what_a_server_does_not_take_is_said_before_it_is_asked(
+    omni: PicturesServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seedless = document()
+    for schema in seedless["components"]["schemas"].values():
+        del schema["properties"]["seed"]
+    shown = {"/openapi.json": seedless, "/v1/models": omni.models}
+    monkeypatch.setattr(omni, "get", lambda exchange: exchange.json(200, shown[exchange.handler.path]))
+    summary = made(tmp_path, omni)
+    assert summary.errors == 0
+    (note,) = PictureModel(
+        plan().table, generator := ImagesServer(omni.spec, GeneratorOptions()), generator, FolderAlbum(tmp_path), dict
+    ).notes
+    assert "takes no seed" in note
+    assert listed(tmp_path)["picture_seed"].null_count() == 16

@@ -107,7 +107,8 @@ class ImagesServer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of FaceValue's requests the server does not take."""
+        """What of FaceValue's requests the server does not take; the first access may ask it."""
+        self._looked()
         if any(SEED not in left_out for left_out in self._left_out.values()):
             return ()
         return (f"{self._server.url} takes no seed: its pictures cannot be drawn again, and none is recorded.",)

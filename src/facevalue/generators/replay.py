@@ -70,6 +70,10 @@ class ReplayedPictures:
             raise DataError(f"{name}: leads out of the folder with the pictures.")
         for ending, kind in _KINDS.items():
             path = self._root / f"{name}{ending}"
-            if path.is_file() and path.resolve().is_relative_to(self._root):
+            try:
+                is_below = path.is_file() and path.resolve().is_relative_to(self._root)
+            except OSError as error:  # such as a name that is too long for a file
+                raise DataError(f"{name}: {error.strerror}.") from None
+            if is_below:
                 return Image(read_file(path, MAX_BYTES, "picture"), kind)
         raise DataError(f"{self._folder} has no picture {name} ({', '.join(_KINDS)}).")

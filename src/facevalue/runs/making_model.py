@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
 from facevalue.generators.checked import CheckedPicture, checked_picture
-from facevalue.models.base import Capabilities, Finding, checked_facts
+from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.printable import quoted
 from facevalue.protocol.making import IMAGE, PICTURE_SEED, PROMPT, SOURCE
 from facevalue.runs.picture_records import PictureRecord, checked_record_facts
@@ -99,6 +99,12 @@ class PictureModel:
             if isinstance(adapter, Finding) and (role == "generator" or adapter is not self._generator):
                 out |= {f"{role} {name}": fact for name, fact in adapter.findings().items()}
         return out
+
+    def share(self, fraction: float) -> None:
+        """Have both spend only this part of their budgets."""
+        for adapter, _ in self._adapters:
+            if isinstance(adapter, Sharing):
+                adapter.share(fraction)
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Have each picture made once; edits of one that was not made fail as it did."""
