@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,6 +28,9 @@ from facevalue.types import OptionValue
 
 _OF_RUN = ("sample", "seed", "price_in", "price_out", "price_each", "max_cost", "name")
 _LISTED_LEVELS = 30
+_SERVERS = ("http://", "https://", "openai/")
+_LOCAL = ("dtype", "device", "batch")
+"""Options that only a pipeline of this machine takes."""
 _SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
 
 
@@ -139,11 +142,12 @@ def make_pictures(
         raise SettingError("--set-editor is for --editor: name one, or use --set.")
     with logged(log):
         shared = {**values, "size": _size(size)}
-        making = load(generator, GeneratorOptions(**shared, settings=_settings("--set", settings)), pictures.drawn)
+        of_generator = _options(generator, editor, shared, _settings("--set", settings))
+        making = load(generator, of_generator, pictures.drawn)
         editing = making
         try:
             if editor is not None:
-                of_editor = GeneratorOptions(**shared, settings=_settings("--set-editor", editor_settings))
+                of_editor = _options(editor, generator, shared, _settings("--set-editor", editor_settings))
                 editing = load(editor, of_editor, pictures.drawn)
             return _made(prepared, making, editing)
         finally:
@@ -232,6 +236,15 @@ def _size(text: str | None) -> tuple[int, int] | None:
     if (match := _SIZE.fullmatch(text.strip())) is None:
         raise SettingError(f"--size is WIDTHxHEIGHT in pixels, such as 1024x1024, not {text[:40]!r}.")
     return int(match[1]), int(match[2])
+
+
+def _options(
+    spec: str, partner: str | None, shared: Mapping[str, Any], settings: Mapping[str, str | int | float | bool]
+) -> GeneratorOptions:
+    """Options of a generator or an editor; beside a pipeline of this machine a server is not told what that one is."""
+    is_server = spec.startswith(_SERVERS) and not (partner or spec).startswith(_SERVERS)
+    told = {name: value for name, value in shared.items() if not (is_server and name in _LOCAL)}
+    return GeneratorOptions(**told, settings=settings)
 
 
 def _settings(option: str, texts: Sequence[str]) -> dict[str, str | int | float | bool]:
