@@ -35,7 +35,7 @@ coverage: .venv/.dev ## the same tests, half as long again: which lines they rea
 engine: .venv/.engine ## install what the local engine needs: PyTorch and transformers
 
 test-engine: .venv/.engine ## tests of the local engine only
-	$(PYTEST) $(WORKERS) tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
+	$(PYTEST) $(WORKERS) tests/models/hf tests/generators/test_diffusers.py tests/cli/test_local.py tests/cli/test_scenes.py
 
 test-cluster: .venv/.cluster ## runs on a Ray cluster, and kills of workers and drivers: docs/cluster-faults.csv
 	$(PYTEST) tests/cluster

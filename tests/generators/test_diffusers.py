@@ -15,6 +15,7 @@ import pytest
 
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.generators.base import GeneratedPicture, GeneratorOptions, PictureRequest
+from facevalue.generators.diffusers import adapter
 from facevalue.generators.diffusers.adapter import DiffusersGenerator
 from facevalue.runs.making import make, prepare_making
 from facevalue.runs.progress import SilentProgress
@@ -223,6 +224,22 @@ def test_a_pipeline_that_refuses_batches_gets_one_at_a_time_and_it_is_recorded(
     assert {result.facts["batch"] for result in results} == {1}
     found = generator.findings()["one_at_a_time"]
     assert found == "StableDiffusionPipeline failed with several pictures at once (ValueError: only one prompt)."
+
+
+def test_each_request_of_a_call_that_fails_at_its_end_is_answered_once(
+    folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = fresh(folder("sd"), batch=2, size=(32, 32))
+    encoded, left = adapter._encoded, [True, False]
+
+    def encode(image: Any) -> Image:
+        if left and not left.pop(0):
+            raise ValueError("no room")
+        return encoded(image)
+
+    monkeypatch.setattr(adapter, "_encoded", encode)
+    results = draw(generator, request(0), request(1))
+    assert [result.facts["batch"] for result in results] == [1, 1]
 
 
 def test_no_more_of_a_stream_is_taken_than_a_batch(load: Any) -> None:

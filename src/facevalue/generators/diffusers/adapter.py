@@ -181,7 +181,7 @@ class DiffusersGenerator:
         """Answer the requests of one call; where it fails for several, of a call each."""
         requests = [request for request, _ in group]
         try:
-            yield from self._called(group)
+            yield from list(self._called(group))  # all of a call, or none
         except CutPromptError as error:
             for place, reason in error.reasons.items():
                 message = f"{reason}. Nothing was drawn."
