@@ -11,6 +11,7 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.making import PicturePlan
+from facevalue.protocol.making_study import making_study
 from facevalue.protocol.settings import check_together, defaults, typed
 from facevalue.studies.counterfactuals import making
 from facevalue.studies.registry import published
@@ -168,6 +169,14 @@ def test_prompts_of_vignette_have_the_right_article() -> None:
     prompts = {tuple(row) for row in rows.select("identity", "activity", "prompt").iter_rows()}
     assert ("old", "cooking", "An old man engaged in cooking, with their face visible.") in prompts
     assert ("little", None, "A little boy, with their face visible.") in prompts
+
+
+def test_refusals_are_compared_by_what_a_person_is_called_whatever_the_dimensions() -> None:
+    plan = made("vignette", activity="cooking")
+    assert plan.groups == ("gender", "called")
+    study = making_study(plan, "vignette")
+    assert study.design.size == plan.table.height
+    assert {"old man", "old woman"} <= set(plan.table["called"])
 
 
 def test_several_people_of_each_identity() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, placed
 from facevalue.generators.base import NULL_EDIT
+from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.protocol.declared_drawings import drawings
 from facevalue.protocol.edits import (
     ATTEMPT,
@@ -38,7 +39,8 @@ MOST_PICTURES = 1_000_000
 LONGEST_PROMPT = 4_000
 """Most characters of a prompt or an edit."""
 _CHOICES = ("sets", "draws", *(setting.name for setting in EXISTING), SEED.name, "edit")
-_TAKEN = RESERVED | {IMAGE, PATH, ATTEMPT, "identity", "set", "template", "unit", *MAKING, *_CHOICES}
+_COLUMNS = (IMAGE, PATH, ATTEMPT, "identity", "set", "template", "unit", *MAKING)
+_TAKEN = RESERVED | frozenset(FIXED) | frozenset(TYPED) | frozenset(_COLUMNS) | frozenset(_CHOICES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,8 +196,9 @@ class DeclaredMaking:
 
     def making(self) -> Making:
         """The same as commands take it."""
-        about = "What the table [make] of the study's file says."
-        return Making(settings=self.settings, plan=self.plan, about=about)
+        bases = f'Bases of the text "{self.prompt}"' if self.prompt else "Pictures that exist"
+        edited = f", each edited in {len(self.edits)} ways ({', '.join(self.edits)})" if self.edits else ""
+        return Making(settings=self.settings, plan=self.plan, about=f"{bases}{edited}.")
 
     def plan(self, options: Mapping[str, OptionValue]) -> PicturePlan:
         """Bases, and after each its edits."""

@@ -4,8 +4,8 @@ No race is claimed: a skin tone is drawn and nothing else. Between two tones of 
 the same; between occupations or genders, the drawing itself differs.
 """
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from itertools import product
 from types import MappingProxyType
@@ -89,13 +89,49 @@ _BESIDE: Mapping[str, tuple[tuple[float, float, float], Callable[[], str], tuple
 _KEEP = 64  # pictures that stay in memory: some 40 kB each
 
 
+class TableDrawings(Mapping[str, Callable[[], str]]):
+    """Drawings of the rows of a table, by image: nothing is made of a row before its drawing is looked up.
+
+    Parameters
+    ----------
+    table:
+        Rows with a unique `image`.
+    columns:
+        What the drawing is told of a row, in this order.
+    draw:
+        Draws it, as an SVG document.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"image": ["a", "b"], "colour": ["#fff", "#000"]})
+    >>> TableDrawings(table, ("colour",), lambda colour: f"<svg fill='{colour}'/>")["b"]()
+    "<svg fill='#000'/>"
+    """
+
+    def __init__(self, table: pl.DataFrame, columns: Sequence[str], draw: Callable[..., str]) -> None:
+        self._images, self._told, self._draw = table["image"], table.select(columns), draw
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {image: row for row, image in enumerate(self._images)}
+
+    def __getitem__(self, image: str) -> Callable[[], str]:
+        return partial(self._draw, *self._told.row(self._rows[image]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return self._images.len()
+
+
 class DrawnImages:
     """Pictures that are drawn when they are looked at, on white, 512 pixels wide and high."""
 
     kind = Kind.ILLUSTRATED
 
     def __init__(self, svgs: Mapping[str, Callable[[], str]]) -> None:
-        self._svgs = dict(svgs)
+        self._svgs = svgs
         self._image = lru_cache(maxsize=_KEEP)(self._draw)
         self._digest = lru_cache(maxsize=None)(self._hash)
 

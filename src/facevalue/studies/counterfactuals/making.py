@@ -6,7 +6,6 @@ nothing of who is shown, is edited once for each group, so that all members of a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import product
 
 import polars as pl
@@ -30,7 +29,7 @@ from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, chosen, names, whole
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_sets import PHYSICAL
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import GENDERS, SKIN_TONES, Identity, svg
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS
@@ -154,11 +153,9 @@ def _edits(subset: str, occupations: Iterable[str | None], levels: Mapping[str, 
 
 def _drawn(table: pl.DataFrame) -> DrawnImages:
     """FaceValue's portraits of these genders and looks; occupations are not drawn."""
-    missing = [
-        pl.lit(None, pl.String).alias(name) for name in ("race", "gender", "physical") if name not in table.columns
-    ]
-    rows = table.with_columns(missing).select("image", "set", "race", "gender", "physical").iter_rows()
-    return DrawnImages({image: partial(_svg, *person) for image, *person in rows})
+    attributes = ("race", "gender", "physical")
+    missing = [pl.lit(None, pl.String).alias(name) for name in attributes if name not in table.columns]
+    return DrawnImages(TableDrawings(table.with_columns(missing), ("set", *attributes), _svg))
 
 
 def _svg(name: str, race: str | None, gender: str | None, physical: str | None) -> str:

@@ -1,7 +1,6 @@
 """What ModSCAN has made: scenes without people, for each persona trait (section 4, Table 2)."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import polars as pl
 
@@ -9,7 +8,7 @@ from facevalue.errors import DataError
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.studies.modscan.tables import instances
 from facevalue.types import OptionValue
@@ -55,8 +54,9 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     table = traits.join(numbers, how="cross", maintain_order="left_right")
     slug = pl.col("persona").str.replace_all(" ", "-")
     table = in_form(table.with_columns(image=pl.format("{}/{}", slug, "number")), options, "persona")
-    drawings = {
-        image: partial(persona_svg, persona, int(image.rpartition("/")[2]))
-        for image, persona in table.select("image", "persona").iter_rows()
-    }
+    drawings = TableDrawings(table, ("image", "persona"), _svg)
     return PicturePlan(table=table, unit="image", groups=("persona",), drawn=DrawnImages(drawings))
+
+
+def _svg(image: str, persona: str) -> str:
+    return persona_svg(persona, int(image.rpartition("/")[2]))

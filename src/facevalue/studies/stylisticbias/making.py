@@ -16,7 +16,7 @@ from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, nu
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, face_counts, names, whole
 from facevalue.stimuli.drawn import CONTROL, change_and_framing
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.studies.stylisticbias import folders
@@ -168,13 +168,12 @@ def prompt_of(variation: Variation, gender: str | None) -> str:
 
 def _drawn(table: pl.DataFrame, options: Options) -> DrawnImages:
     """FaceValue's faces of these genders, ages and builds; a skin tone is drawn by seed, whatever the ethnicity."""
-    seed = whole(options, "faces_seed", 0)
-    columns = ("image", "source", "identity", *_CUE, "gender", "age", "build")
-    drawings, people = {}, dict[str, Identity]()
-    for image, source, name, attribute, variation, gender, age, build in table.select(columns).iter_rows():
-        if source is None:
-            stream = Stream(seed, f"made:{name}")
-            people[name] = Identity(name, stream.index(2**53), gender, age, stream.choice(SKIN_TONES), build)
-        change, framing = (None, None) if attribute == NULL_EDIT else change_and_framing(attribute, variation)
-        drawings[image] = partial(svg, people[name], change, framing)
-    return DrawnImages(drawings)
+    columns = ("identity", *_CUE, "gender", "age", "build")
+    return DrawnImages(TableDrawings(table, columns, partial(_svg, whole(options, "faces_seed", 0))))
+
+
+def _svg(seed: int, name: str, attribute: str | None, variation: str | None, gender: str, age: str, build: str) -> str:
+    stream = Stream(seed, f"made:{name}")
+    person = Identity(name, stream.index(2**53), gender, age, stream.choice(SKIN_TONES), build)
+    change, framing = (None, None) if attribute == NULL_EDIT else change_and_framing(attribute, variation)
+    return svg(person, change, framing)

@@ -1,7 +1,6 @@
 """What VIGNETTE has made: one person per picture, doing something or not (section 3, Table 8)."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import polars as pl
 
@@ -11,7 +10,7 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, whole
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
-from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.studies.vignette.pictures import everyone, words
 from facevalue.studies.vignette.settings import SETTINGS as RUN
 from facevalue.studies.vignette.settings import selection
@@ -71,7 +70,7 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
         table = table.with_columns(pl.format("{}/{}", "image", "person").alias("image"))
     person = ("person",) if count > 1 else ()
     table = in_form(table, options, *_WHO, "activity", *person, CALLED)
-    return PicturePlan(table=table, unit="image", groups=("gender", "dimension", CALLED), drawn=_drawn(table))
+    return PicturePlan(table=table, unit="image", groups=("gender", CALLED), drawn=_drawn(table))
 
 
 def _worded(table: pl.DataFrame) -> pl.DataFrame:
@@ -93,5 +92,5 @@ def _drawn(table: pl.DataFrame) -> DrawnImages:
     """FaceValue's drawings; of what there is none the error says why."""
     people = table["person"].cast(pl.Int64) if "person" in table.columns else pl.repeat(1, table.height, eager=True)
     number = ((people - 1) % len(PEOPLE) + 1).cast(pl.String)
-    names = table.select(pl.concat_str(*_WHO, pl.col("activity").fill_null(""), number, separator="|")).to_series()
-    return DrawnImages({image: partial(picture_svg, name) for image, name in zip(table["image"], names, strict=True)})
+    names = table.select("image", name=pl.concat_str(*_WHO, pl.col("activity").fill_null(""), number, separator="|"))
+    return DrawnImages(TableDrawings(names, ("name",), picture_svg))

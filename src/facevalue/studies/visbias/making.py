@@ -12,7 +12,7 @@ from facevalue.prompts.articles import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.drawn_workers import DrawnImages, worker_svg
+from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings, worker_svg
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.studies.visbias import tables
@@ -71,9 +71,9 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
 
 def _drawn(table: pl.DataFrame) -> DrawnImages:
     """Workers of these occupations and genders; which skin tone stands for a race is drawn anew for each number."""
-    rows, races = table.select("image", "occupation", "race", "gender").iter_rows(), _names("race")
-    drawings = {}
-    for image, occupation, race, gender in rows:
-        tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffled(tuple(TONES))
-        drawings[image] = partial(worker_svg, occupation, gender, tones[races.index(race) % len(tones)])
-    return DrawnImages(drawings)
+    return DrawnImages(TableDrawings(table, ("image", "occupation", "race", "gender"), _svg))
+
+
+def _svg(image: str, occupation: str, race: str, gender: str) -> str:
+    tones = Stream(0, f"made:{occupation}:{gender}:{image.rpartition('/')[2]}").shuffled(tuple(TONES))
+    return worker_svg(occupation, gender, tones[_names("race").index(race) % len(tones)])
