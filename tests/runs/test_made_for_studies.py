@@ -61,3 +61,15 @@ def test_what_is_made_for_a_study_is_what_it_shows(study: str, tmp_path: Path, m
     plan = json.loads(facevalue("plan", study, "--manifest", "made/manifest.parquet", "--json"))
     assert plan["trials"] > 0
     assert check["use"]["used"] == shown
+
+
+def test_pictures_that_were_made_are_the_sources_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    facevalue("make", "stylisticbias", "--faces", "2", "--grid", "none", "--generator", "drawn", "--out", "faces")
+    sources = ("--sources", "faces/manifest.parquet", "--edit", "cap")
+    facevalue("make", "editor", *sources, "--generator", "sim/lighten=6:gender@7", "--out", "edits")
+    manifest = pl.read_parquet("edits/manifest.parquet")
+    assert manifest["cue"].to_list() == [None, "no change", "cap"] * 2
+    assert manifest["editor"].null_count() == 2
+    check = json.loads(facevalue("manifest", "check", "edits/manifest.parquet", "--for", "editor", "--json"))
+    assert (check["refused"], check["use"]["used"]) == ([], 6)
