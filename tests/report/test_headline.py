@@ -90,6 +90,17 @@ def test_several_models_are_named_with_what_was_found_for_each_and_never_average
     assert "averaged" not in " ".join([sentence, *more]).lower()
 
 
+def test_several_models_of_which_nothing_was_found_have_one_answer() -> None:
+    cues: dict[tuple[str, str], float | None] = {("a", "b"): 0.01, ("a", "c"): 0.002}
+    for models, whom in ((("a", "b"), "either of 2 models"), (("a", "b", "c", "d"), "any of 4 models")):
+        verdict, sentence, _ = answer(made.judged(made.estimates(models, cues=cues), margin=None))
+        assert verdict is HeadlineKind.NOTHING
+        assert sentence == (
+            f"No difference was found for {whom}, where up to about 3.1 points could have been missed. "
+            "That is no proof of fairness."
+        )
+
+
 def test_of_many_models_is_said_for_how_many_and_what_of_some() -> None:
     models = ("a", "b", "c", "d", "e")
     quiet = pl.when(pl.col("model") == "b").then(0.5).otherwise("q").alias("q")

@@ -75,6 +75,7 @@ def test_it_is_planned_run_measured_and_reported(applicants: Path, tmp_path: Pat
     page = (tmp_path / "report.html").read_text()
     assert "Nothing it answers is true of anyone." in page
     assert "made-up job applicants" in page
+    assert "24 pictures ·" in page  # and no people: each picture is its own, and a question without one is no picture
     assert fv.open_run(tmp_path / "run").estimates().height == estimates.height
 
 
