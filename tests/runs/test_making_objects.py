@@ -39,9 +39,10 @@ def test_pictures_and_their_list_lie_under_the_url(url: str, tmp_path: Path) -> 
     assert made(url, again := Maker()).asked == 0
     assert not again.asked
     assert verify(StoredRun.open(f"{url}/making")).replies == 32
+    assert verify(StoredRun.open(url)).replies == 32  # a URL of pictures stands for the run that made them
     (tmp_path / "made" / rows["path"][3]).write_bytes(b"else")
     with pytest.raises(RunError, match=r"1 of 32 pictures are missing or damaged: f3 "):
-        verify(StoredRun.open(f"{url}/making"))
+        verify(StoredRun.open(url))
 
 
 def test_edits_whose_sources_are_in_a_later_unit_are_made_all_the_same(url: str) -> None:

@@ -17,7 +17,7 @@ from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_responses
-from facevalue.store.remote import STATUS, listed_units, read_run
+from facevalue.store.remote import STATUS, listed_units, run_under
 from facevalue.store.shards import shard_paths
 
 _SILENT = 60.0  # seconds after which a driver that writes its status every few seconds may be dead
@@ -62,12 +62,11 @@ class StatusDocument(Document):
 
 def status(run: Path | str) -> Output[StatusDocument]:
     """Say how far a run is."""
-    document = _of_objects(Objects.at(run)) if isinstance(run, str) else _of_folder(run_of(run))
+    document = _of_objects(*run_under(run)) if isinstance(run, str) else _of_folder(run_of(run))
     return Output(document, _lines(document))
 
 
-def _of_objects(objects: Objects) -> StatusDocument:
-    run, _ = read_run(objects)
+def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:
     status = _told(objects)
     answered, given_up = _number(status, "answered"), _number(status, "units_given_up")
     stored = run.counts.ok + run.counts.refused + run.counts.truncated

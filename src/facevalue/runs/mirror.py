@@ -18,7 +18,7 @@ from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
-from facevalue.store.remote import RUN, checked, listed_units, read_run, unit_data
+from facevalue.store.remote import RUN, checked, listed_units, run_under, unit_data
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
 
 REPORT = "report.html"
@@ -34,8 +34,7 @@ def mirrored(url: str, *, again: bool = False) -> Path:
     Objects never change, so each is brought once, compared with its digest and kept; one that was replaced or removed
     in the store is noticed by its tag. `again`: bring everything once more, to check it.
     """
-    objects = Objects.at(url)
-    run, _ = read_run(objects)
+    objects, run = run_under(url)
     listed = listed_units(objects, run.shards)
     gone = sorted(set(run.shards) - {unit.key.partition("/")[2] for unit in listed})
     if gone:

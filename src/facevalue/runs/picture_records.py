@@ -9,6 +9,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.models.base import Called, checked_facts
+from facevalue.places import MAKING_FOLDER
 from facevalue.runs.stored import StoredRun
 from facevalue.store.album import album_at
 from facevalue.store.reader import collected, scan_responses
@@ -77,7 +78,7 @@ def stored_records(folder: Path) -> pl.DataFrame:
 
 def faulty_pictures(run: StoredRun) -> str:
     """Say which pictures of a making are missing or damaged, by their digests; empty if none is."""
-    place = run.url.rpartition("/")[0] if run.url else run.folder.parent
+    place = run.url.rstrip("/").removesuffix(f"/{MAKING_FOLDER}") if run.url else run.folder.parent
     album = album_at(place)
     records = stored_records(run.folder).filter(pl.col("status") == "ok")
     faults: dict[str, str] = {}

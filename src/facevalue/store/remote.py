@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, overload
@@ -13,6 +14,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.given import to_json
+from facevalue.places import MAKING_FOLDER
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.manifest import RunManifest, of_document, to_document
 from facevalue.store.objects import ListedObject, Objects, Tag
@@ -151,6 +153,20 @@ def read_run(objects: Objects, *, missing: bool = False) -> tuple[RunManifest, T
             return None
         raise RunError(f"{objects.url} holds no run: there is no {RUN}.")
     return of_document(_with_times(_document(content[0], name)), name), content[1]
+
+
+def run_under(url: str) -> tuple[Objects, RunManifest]:
+    """The run under a URL; under one of pictures that were made, that of their making."""
+    objects = Objects.at(url)
+    stored = read_run(objects, missing=True)
+    if stored is None:
+        making = None
+        with suppress(RunError):  # a folder that is not there
+            making = Objects.at(f"{objects.url}/{MAKING_FOLDER}")
+        if making is None or (stored := read_run(making, missing=True)) is None:
+            raise RunError(f"{objects.url} holds no run: there is no {RUN}.")
+        objects = making
+    return objects, stored[0]
 
 
 def _document(data: bytes, name: str) -> dict[str, Any]:
