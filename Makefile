@@ -17,7 +17,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor reference lock upgrade format clean
+.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -84,6 +84,9 @@ bench-vllm: .vllm/.done ## vLLM beside the local engine on one core, same model 
 
 bench-pictures: .venv/.engine ## many pictures at once on the local engine only: passes, and what is done beside the model
 	$(BIN)/python -m benchmarks.bench_pictures
+
+bench-making: .venv/.dev ## making pictures only: beside an instant generator, memory, checks, plans
+	$(BIN)/python -m benchmarks.bench_making
 
 bench-corpus: .venv/.dev ## speed and memory of counting a training corpus only
 	$(BIN)/python -m benchmarks.bench_corpus
