@@ -19,7 +19,12 @@ from tests.cli.test_manifest import draw
 from tests.models.misbehaving import Misbehaving
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = (*sorted(page.name for page in DOCS.glob("own-pictures-*.md")), "manifests.md", "preregistration.md")
+PAGES = (
+    *sorted(page.name for page in DOCS.glob("own-pictures-*.md")),
+    "manifests.md",
+    "preregistration.md",
+    "tutorial-made-pictures.md",
+)
 BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
 
 

@@ -50,6 +50,11 @@ def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Pa
 
     Nothing a rater chooses leaves the page. Only the package's script may run, whatever a statement says.
     """
+    write_filled(package, f"{_NAME}.html", path, items=items.to_dicts(), scale=scale)
+
+
+def write_filled(package: str, template: str, path: Path, **values: object) -> None:
+    """Write a page from a template of a package, with our style, script and policy, and these values."""
     style, script = (
         files(__package__).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8")
         for kind in ("css", "js")
@@ -61,20 +66,19 @@ def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Pa
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = templates.get_template(f"{_NAME}.html").render(
-        items=items.to_dicts(),
-        scale=scale,
+    page = templates.get_template(template).render(
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
+        **values,
     )  # fmt: skip
     write_whole(path, page.encode())
 
 
 def _policy(style: str, script: str) -> str:
-    """A policy under which only these style and script run, and nothing is fetched or sent."""
+    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
     return (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )

@@ -215,8 +215,8 @@ def _left(summary: RunSummary) -> tuple[list[str], Exit]:
 def _plan_text(plan: MakingPlanDocument) -> Iterator[str]:
     yield from filter(None, (plan.about, plan.note))
     sample = f" of {plan.whole:,}" if plan.pictures < plan.whole else ""
-    parts = {"made from texts": plan.from_texts, "edited from others": plan.edits}
-    listed = " and ".join(f"{count:,} {how}" for how, count in parts.items() if count)
+    kinds = {"made from texts": plan.from_texts, "edited from others": plan.edits}
+    listed = " and ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
     yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {listed}."
     if plan.existing:
         yield f"{plan.existing:,} pictures that are there are edited."

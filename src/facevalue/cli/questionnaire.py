@@ -1,4 +1,4 @@
-"""`facevalue questionnaire`: questionnaires about what forms associate or words say, and people's ratings."""
+"""`facevalue questionnaire`: questionnaires about what forms associate, words say or pictures show, and ratings."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from rich.text import Text
 from facevalue.annotations.questionnaires import write_table
 from facevalue.answers.sorting import OPEN
 from facevalue.cli.output import Document, Output, WrittenFiles
+from facevalue.cli.picture_ratings import LookedAtDocument, look, made_pictures
 from facevalue.cli.schema import Row
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, SettingError
@@ -88,8 +89,14 @@ def questionnaire(
     sorting: str | None,
     naming: str,
     threshold: float,
-) -> Output[WrittenFiles | RatedDocument | RatedTextsDocument]:
-    """Have people rate what a run's forms associate, the words of its groups or its replies, or read their ratings."""
+    seed: int,
+) -> Output[WrittenFiles | RatedDocument | RatedTextsDocument | LookedAtDocument]:
+    """Have people rate what a run's forms associate, its words, replies or pictures, or read their ratings."""
+    if made_pictures(run):
+        if texts is not None or sorting is not None or naming or least_kl is not None:
+            options = "--texts, --sorted, --naming and --least-kl"
+            raise click.UsageError(f"{run} holds pictures that were made: {options} are for what models say.")
+        return look(run, out, most, ratings, seed)
     if sorting is not None:
         return _sorted(run, sorting, out, ratings, most)
     if texts is not None:

@@ -67,8 +67,8 @@ def cohen_kappa(ratings: Array, seed: int, unit: npt.NDArray[np.int64] | None = 
     value, low, high, se = cluster_bootstrap.bca(sums, counts, _kappa, seed)
     if not cluster_bootstrap.only_values():
         beyond = 1.0 - _chance(values.mean(axis=0))
-        fewest, most = wilson((1 - value) * beyond, np.array([units]), np.array([units - 1]))
-        low, high = np.fmax(np.fmin(low, 1 - most / beyond), -1.0), np.fmax(high, 1 - fewest / beyond)
+        fewest, largest = wilson((1 - value) * beyond, np.array([units]), np.array([units - 1]))
+        low, high = np.fmax(np.fmin(low, 1 - largest / beyond), -1.0), np.fmax(high, 1 - fewest / beyond)
     method = np.array([METHOD], dtype=object)
     return Estimates(value, low, high, np.array([pairs.shape[1]]), np.array([units]), method, se)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue
@@ -85,9 +86,12 @@ class Making:
         What is made, in a sentence, with the paper's counts.
     note:
         What readers should be prepared to see.
+    questions:
+        What people are asked who look at some of the pictures; the usual questions if None.
     """
 
     settings: tuple[Setting, ...]
     plan: "Callable[[Mapping[str, OptionValue]], PicturePlan]"
     about: str
     note: str = ""
+    questions: PictureQuestions | None = None

@@ -107,6 +107,34 @@ class Rights:
     version: str = "1.0.0"
 
 
+def stated_in(document: object) -> Rights:
+    """What an earlier document states; whatever is none of that is passed over.
+
+    Examples
+    --------
+    >>> stated_in({"license": {"name": "All rights reserved"}, "datePublished": "soon", "url": 3}).licence
+    'All rights reserved'
+    """
+    entries: Mapping[str, object] = document if isinstance(document, dict) else {}
+
+    def text(value: object) -> str | None:
+        value = value.get("name") if isinstance(value, dict) else value
+        return value if isinstance(value, str) and value else None
+
+    try:
+        published = date.fromisoformat(text(entries.get("datePublished")) or "")
+    except ValueError:
+        published = None
+    return Rights(
+        licence=text(entries.get("license")),
+        creator=text(entries.get("creator")),
+        url=text(entries.get("url")),
+        cite_as=text(entries.get("citeAs")),
+        published=published,
+        version=text(entries.get("version")) or Rights().version,
+    )
+
+
 def document(
     pictures: pl.DataFrame, file: ListFile, name: str, description: str, properties: Mapping[str, Any], rights: Rights
 ) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _description(pictures: pl.DataFrame, provenance: Provenance | None) -> str:
     sentences = (
         provenance.content_note,
         f"{count}{of_units}, made for {provenance.title}.",
-        provenance.about,
+        provenance.about and f"What the study has made: {provenance.about}",
         _DRAWINGS if provenance.drawings else _GENERATED,
     )
     return " ".join(sentence for sentence in sentences if sentence)
@@ -184,8 +184,8 @@ def _process(pictures: pl.DataFrame, provenance: Provenance) -> Iterator[str]:
         yield f"{_count(edits, 'picture')} asked of {provenance.editor or 'no editor'} as an edit of another one."
     columns = ((name, label) for name, label in _EXPLAINED if name in pictures.columns)
     yield from (f"{label} is in the column {name}." for name, label in columns)
-    if "revised_prompt" in pictures.columns:
-        revised = pictures["revised_prompt"].drop_nulls().len()
+    revised = pictures["revised_prompt"].drop_nulls().len() if "revised_prompt" in pictures.columns else 0
+    if revised:
         yield f"{_count(revised, 'prompt')} {'was' if revised == 1 else 'were'} revised by the server."
     if provenance.settings:
         settings = (f"{name}: {str(value)[:_LONGEST]}" for name, value in sorted(provenance.settings.items()))
@@ -254,7 +254,7 @@ def _composition(pictures: pl.DataFrame, factors: Sequence[str]) -> Iterator[str
             continue
         counts = pictures[factor].value_counts().sort("count", factor, descending=[True, False], nulls_last=True)
         levels = [f"{'not stated' if level is None else level} {count:,}" for level, count in counts.rows()]
-        if len(levels) == pictures.height > 1:
+        if len(levels) == pictures.height > MOST_LEVELS:
             continue  # names each picture
         yield f"Pictures by {_words(factor)}: {_some(levels)}."
 

@@ -19,6 +19,8 @@ from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.making_study import MADE_FOR, making_study
 from facevalue.runs.begin import begin
+from facevalue.runs.croissant import FILE as STATEMENT
+from facevalue.runs.made_statement import made_statement, stated_before
 from facevalue.runs.making_model import PictureModel, SourceOutcome
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.picture_records import stored_records
@@ -169,14 +171,17 @@ def make(
 
 
 def list_made(prepared: PreparedMaking) -> int:
-    """Write the manifest of the pictures that are there; return how many these are."""
+    """Write the manifest of the pictures that are there, and their data statement; return how many these are."""
     pictures = made_pictures(prepared)
     data = io.BytesIO()
     pictures.write_parquet(data, compression="zstd")
-    if isinstance(prepared.place, str):
-        Objects.at(prepared.place, make=True).overwrite(MADE, data.getvalue())
-    else:
-        write_whole(prepared.place / MADE, data.getvalue())
+    before = stated_before(prepared.place)
+    statement = made_statement(_folder(prepared.run), pictures, data.getvalue(), before)
+    for name, content in ((MADE, data.getvalue()), (STATEMENT, statement)):
+        if isinstance(prepared.place, str):
+            Objects.at(prepared.place, make=True).overwrite(name, content)
+        else:
+            write_whole(prepared.place / name, content)
     return pictures.height
 
 

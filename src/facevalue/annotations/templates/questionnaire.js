@@ -2,6 +2,8 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const items = [...document.querySelectorAll("fieldset[data-item]")];
+  const ticks = [...document.querySelectorAll("input[data-item]")];
+  const things = document.forms[0].dataset.things ?? "statements";
   const chosen = (item) => item.querySelector("input:checked");
   const opened = Date.now();
   let saved = true;
@@ -10,7 +12,7 @@
 
   const count = () => {
     const rated = items.filter(chosen).length;
-    $("progress").textContent = `${rated} of ${items.length} statements rated.`;
+    $("progress").textContent = `${rated} of ${items.length} ${things} rated.`;
     return rated;
   };
   document.forms[0].addEventListener("change", () => { saved = false; $("problem").textContent = ""; count(); });
@@ -25,12 +27,16 @@
       problem = "Please give your ratings a name first, of letters, digits, dots, hyphens and underscores.";
       $("rater").focus();
     } else if (count() === 0) {
-      problem = "Please rate at least one statement first.";
+      problem = `Please rate at least one of the ${things} first.`;
     }
     $("problem").textContent = problem;
     if (problem) return;
     const seconds = Math.round((Date.now() - opened) / 1000);
     const lines = items.map((item) => `${rater},${item.dataset.item},${chosen(item)?.value ?? ""},${seconds}`);
+    for (const tick of ticks) {  // one that is not ticked is a "no" where the picture was looked at
+      const answered = tick.checked || tick.closest(".picture").querySelector("input:checked");
+      lines.push(`${rater},${tick.dataset.item},${tick.checked ? 1 : answered ? 2 : ""},${seconds}`);
+    }
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(["rater,item,rating,duration\r\n", lines.join("\r\n"), "\r\n"], { type: "text/csv" }));
     link.download = `ratings-${rater}.csv`;

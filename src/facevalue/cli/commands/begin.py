@@ -54,7 +54,7 @@ new = Printing(
 
 manifest = click.Group(
     "manifest",
-    help="""List your own pictures for a study: begin the list, check it.
+    help="""List your own pictures for a study: begin the list, check it, say what is to be known of them.
 
     \b
     facevalue manifest init pictures --for stylisticbias
@@ -94,6 +94,28 @@ manifest = click.Group(
             wrong usage.
             """,
             short_help="Say all that is wrong with a list and its pictures.",
+        ),
+        Printing(
+            "statement",
+            "data_statement:statement",
+            (
+                click.Argument(["pictures"], metavar="FILE|MADE", type=click.Path(path_type=Path)),
+                click.Option(["--licence"], metavar="URL|NAME", help="Licence of the pictures."),
+                click.Option(["--creator"], metavar="NAME", help="Who answers for them."),
+                click.Option(["--url"], help="Page about them."),
+                click.Option(["--cite"], metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                             help="Text file that says how they are cited, best as BibTeX."),
+                click.Option(["--published"], type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD",
+                             help="When they were published."),
+                click.Option(["--version", "data_version"], metavar="MAJOR.MINOR.PATCH", help="Version of the data."),
+                click.Option(["--name"], help="What they are called; the folder's name by default."),
+            ),
+            """Write the data statement of pictures beside their list, as croissant.json: Croissant 1.1 with RAI.
+
+            FILE is a list of your own, MADE a folder of `facevalue make`, which writes one itself: there, this states
+            what only you can. What was stated before stands unless it is given again; nothing is stated for you.
+            """,
+            short_help="Write a data statement (Croissant).",
         ),
     ],
 )  # fmt: skip

@@ -76,19 +76,23 @@ questionnaire = Printing(
                      help="With --texts: only replies that use this word of their group's name."),
         click.Option(["--threshold"], type=float, default=0.3, show_default=True,
                      help="With --texts and --ratings: score from which the scorer counts as a rater who objects."),
+        click.Option(["--sample-seed", "seed"], type=click.IntRange(0), default=0, show_default=True,
+                     help="Of pictures that were made: which are looked at, and in which order."),
     ),
-    """Have people rate what the forms of RUN associate, the words of its groups or its replies, or read their ratings.
+    """Have people rate what RUN associates, says or made, or read their ratings.
 
     \b
     facevalue questionnaire RUN --out statements.html
     facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv
     facevalue questionnaire RUN --texts lexical/hostility --out texts.csv
     facevalue questionnaire RUN --sorted tone --out texts.csv
+    facevalue questionnaire MADE --out pictures.html
 
     Ratings are kept in RUN, in place of those given before, and stand in its report.
     Of forms (visbias), without a pair above --least-kl, the strongest above their noise floor are asked about (20, or
     --most). Of words (counterfactuals), the 50 that are most a group's (or --most) of each group. Of replies
     with scores, five of each fifth of the score and subset; their ratings say how far people agree, and the scorer with
-    them (Fleiss' kappa).
+    them (Fleiss' kappa). Of pictures that `facevalue make` made (MADE), 100 (or --most), each group by its share: are
+    they what was asked for? The ratings say how many are fine, of whom, beside what the paper printed.
     """,
 )  # fmt: skip

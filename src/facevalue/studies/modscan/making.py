@@ -7,10 +7,11 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.noto.persona_scenes import persona_svg
-from facevalue.studies.modscan.tables import instances
+from facevalue.studies.modscan.tables import instances, read
 from facevalue.types import OptionValue
 
 GENERATED = 400
@@ -39,6 +40,7 @@ def making() -> Making:
             "which a detector finds nobody. Its faces are photographs of UTKFace, and are not made."
         ),
         note="Some traits are slurs (a slob, a freegan): scenes are of what such a person is said to own.",
+        questions=PictureQuestions.of(read("picture_questions.toml")),
     )
 
 

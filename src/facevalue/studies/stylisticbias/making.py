@@ -14,6 +14,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, null_edit, with_edits
 from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Options, Setting, face_counts, names, whole
 from facevalue.stimuli.drawn import CONTROL, change_and_framing
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
@@ -55,6 +56,7 @@ def making() -> Making:
             "the face (Figure 10) or of clothes, full-body (Figure 11); ours beside them, unless --fashion-base is "
             "portrait: everyone full-body in plain clothes."
         ),
+        questions=PictureQuestions.of(read("picture_questions.toml")),
     )
 
 

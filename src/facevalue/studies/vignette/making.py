@@ -5,9 +5,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.given import shipped
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, whole
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
@@ -48,6 +50,7 @@ def making() -> Making:
             "Identities are those of the published protocol: some are stereotypes, or are not what the groups "
             "themselves prefer. They are there to be measured, not endorsed."
         ),
+        questions=PictureQuestions.of(shipped(__package__, "tables", "picture_questions.toml")),
     )
 
 

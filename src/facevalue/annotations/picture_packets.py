@@ -1,0 +1,126 @@
+"""Packets of pictures for people to look at: a page for a browser or for paper, or a sheet for spreadsheets."""
+
+import base64
+import codecs
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import PIL.Image
+import polars as pl
+
+from facevalue.annotations.questionnaires import item_id, write_filled
+from facevalue.csv_text import write_csv
+from facevalue.errors import DataError
+from facevalue.stimuli.images import FORMATS, read_header
+from facevalue.store.files import write_whole
+
+CHOICES = ("Yes", "No")
+"""Answers, whose numbers are 1 and 2."""
+MOST_ON_A_PAGE = 400
+"""Pictures that a page holds at most, as it holds all of them itself."""
+_SIDE, _BYTES, _QUALITY = 1024, 300_000, 90  # of a view: longest side, file that is shown as it is, JPEG's quality
+_SHEET = ("item", "picture", "source", "asked for", "question")
+
+
+class ShownPicture(NamedTuple):
+    """A picture as a page shows it."""
+
+    label: str
+    address: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardQuestion:
+    """A question about a picture: the item that it is, or the items that can be ticked, each with a name."""
+
+    text: str
+    item: str = ""
+    several: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PictureCard:
+    """A picture that people look at.
+
+    Attributes
+    ----------
+    path, source:
+        Where it and the picture that it was edited from are, as the list has it; `source` is "" where there is none.
+    prompt:
+        What was asked for.
+    questions:
+        What is asked about it.
+    """
+
+    path: str
+    source: str
+    prompt: str
+    questions: tuple[CardQuestion, ...]
+
+
+def picture_item(path: str, source: str, prompt: str, question: str) -> str:
+    """Name of a question about a picture, which follows from these alone.
+
+    Examples
+    --------
+    >>> picture_item("a.png", "", "An old man", "identity")
+    'p-5bb8b0d21f'
+    """
+    return item_id("p", (path, source, prompt, question))
+
+
+def view(data: bytes, name: str, label: str = "") -> ShownPicture:
+    """Make a picture an address that holds it whole: as it is if it is small, else smaller, as a JPEG.
+
+    Raises
+    ------
+    DataError
+        It is no picture that can be read.
+    """
+    header = read_header(data, name)
+    if len(data) <= _BYTES and max(header.width, header.height) <= _SIDE:
+        return ShownPicture(label, _address(header.media_type, data), header.width, header.height)
+    try:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+            smaller = picture.convert("RGBA")
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        raise DataError(f"{name}: not a picture that can be read.") from error
+    smaller.thumbnail((_SIDE, _SIDE))
+    on_white = PIL.Image.new("RGBA", smaller.size, "white")
+    on_white.alpha_composite(smaller)
+    out = io.BytesIO()
+    on_white.convert("RGB").save(out, "JPEG", quality=_QUALITY)
+    return ShownPicture(label, _address("image/jpeg", out.getvalue()), *smaller.size)
+
+
+def _address(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def write_packet_page(cards: Sequence[tuple[PictureCard, Sequence[ShownPicture]]], note: str, path: Path) -> None:
+    """Write a page that holds the pictures and saves answers as a file for `ratings.read_ratings`.
+
+    `cards`: pictures with their views, the source first. `note`: what readers should be prepared to see; "" if nothing.
+    """
+    entries = [{"views": views, "prompt": card.prompt, "questions": card.questions} for card, views in cards]
+    count = "this picture" if len(entries) == 1 else f"these {len(entries):,} pictures"
+    write_filled("facevalue.annotations", "pictures.html", path, cards=entries, note=note, count=count, scale=CHOICES)
+
+
+def write_packet_sheet(cards: Iterable[PictureCard], path: Path) -> None:
+    """Write a CSV sheet, a row per answer with where its picture is, and `rating` to be filled in with yes or no."""
+    rows = [
+        (item, card.path, card.source, card.prompt, f"{question.text} {thing}".strip())
+        for card in cards
+        for question in card.questions
+        for item, thing in question.several or ((question.item, ""),)
+    ]
+    sheet = pl.DataFrame(rows, schema=dict.fromkeys(_SHEET, pl.String()), orient="row")
+    out = io.BytesIO()
+    write_csv(sheet.select(pl.lit("").alias("rater"), *_SHEET, pl.lit("").alias("rating")), out)
+    write_whole(path, codecs.BOM_UTF8 + out.getvalue())  # a mark, by which spreadsheets know UTF-8
