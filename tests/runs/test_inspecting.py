@@ -14,6 +14,7 @@ from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.checked_pictures import read_verdicts
 from facevalue.protocol.picture_rules import PictureRule
 from facevalue.runs.accepted import ACCEPTED, REASONS, accepted
+from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.inspections import Inspections
 from facevalue.runs.known_pairs import rewritten_sources
@@ -253,6 +254,30 @@ def test_a_run_leaves_out_what_failed_and_is_resumed(made: Path, outcome: Inspec
     everything = fv.study(tmp_path / "hired.toml", manifest=listed, outside=True)
     with pytest.raises(FaceValueError, match="exclude"):
         fv.run(everything, "sim/default", tmp_path / "run", progress=False)
+
+
+def test_replies_that_there_are_answer_a_run_without_what_failed(
+    made: Path, outcome: InspectionOutcome, tmp_path: Path
+) -> None:
+    inspect_pictures(made, {}, None, SilentProgress(), rules=(LIGHTER,))
+    edits = pl.read_parquet(made / "manifest.parquet").filter(pl.col("source").is_not_null()).drop("source")
+    edits.write_parquet(made / "edits.parquet")
+    (tmp_path / "hired.toml").write_text(STUDY)
+    listed, checks = str(made / "edits.parquet"), str(made / "checks")
+    study = fv.study(tmp_path / "hired.toml", manifest=listed, outside=True)
+    everything = fv.run(study, "sim/default", tmp_path / "all", progress=False)
+    export(everything.stored, tmp_path / "replies.parquet")
+    pl.read_parquet(tmp_path / "replies.parquet").drop("trial").write_parquet(tmp_path / "replies.parquet")
+    passing = fv.run(
+        fv.study(tmp_path / "hired.toml", manifest=listed, exclude=checks, outside=True),
+        f"replay/{tmp_path / 'replies.parquet'}", tmp_path / "passing", progress=False,
+    )  # fmt: skip
+    assert passing.complete
+    columns = (pl.col("image").cast(pl.String), pl.col("ordering").cast(pl.String), "share")
+    shared = passing.answers().select(columns)
+    same = shared.join(everything.answers().select(columns), on=["image", "ordering"])
+    assert same.height == shared.height > 0
+    assert (same["share"] == same["share_right"]).all()
 
 
 def test_checks_that_are_none_or_of_others_are_one_sentence(

@@ -14,6 +14,7 @@ from facevalue.inspection.colour import Floats
 
 _LEAST_CORRELATION = 0.3
 """Correlation of the registered pictures below which they show nothing in common that could be laid on each other."""
+_NEAR = 0.85  # correlation of edges from which least squares find the way by themselves
 _STEPS = 8
 _FLAT = 0.5  # L*: what varies less shows nothing
 _EVERY = 2  # of the pixels along a side, in least squares
@@ -88,10 +89,11 @@ def registered(source: Floats, picture: Floats) -> Registration | None:
         return None
     edges = _edges(source), _edges(picture)
     starts = [Registration()]
-    for factor in {1.0, _spectral_zoom(*edges)}:
-        moved, _ = Registration(zoom=factor).laid(edges[1])
-        down, across = _phase_shift(edges[0], moved)
-        starts.append(Registration(across * factor, down * factor, factor))
+    if _correlation(starts[0], *edges) < _NEAR:
+        for factor in {1.0, _spectral_zoom(*edges)}:
+            moved, _ = Registration(zoom=factor).laid(edges[1])
+            down, across = _phase_shift(edges[0], moved)
+            starts.append(Registration(across * factor, down * factor, factor))
     fit = _refined(max(starts, key=lambda start: _correlation(start, *edges)), *edges)
     return fit if _correlation(fit, *edges) >= _LEAST_CORRELATION else None
 
