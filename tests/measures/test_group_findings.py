@@ -75,6 +75,7 @@ def test_the_null_of_several_wordings_is_far_above_five_in_a_hundred() -> None:
     assert tally.estimates.low[0] <= tally.estimates.value[0] <= tally.estimates.high[0]
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_share_that_such_samples_find_and_the_null_its_level() -> None:
     def drawn(seed: int, effect: float) -> tuple[Array, Array]:
         rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ def missing(plain: Asked, other: Asked, pairs: tuple[np.ndarray, np.ndarray] | N
     return out.frame().row(0, named=True)
 
 
+@pytest.mark.slow
 def test_the_change_of_missing_answers_covers() -> None:
     """1,000 runs of 50 clusters with 20 replies each, some clusters far likelier to be refused than others."""
     rng = np.random.default_rng(4)
@@ -49,6 +50,7 @@ def test_no_missing_answer_anywhere_is_no_certainty() -> None:
     assert row["p"] == 1
 
 
+@pytest.mark.slow
 def test_the_change_of_missing_answers_covers_where_pairs_share_units() -> None:
     """250 runs of 14 people, each beside all others; some people are declined far oftener after the change."""
     rng = np.random.default_rng(6)

@@ -60,6 +60,7 @@ def test_with_nothing_planted_something_is_found_in_few_audits(draw: Drawn, grou
     assert (ours < 0.05).any(axis=1).mean() <= 0.1  # .05, of 60 audits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", KINDS)
 @pytest.mark.parametrize(("groups", "affected", "size"), [(10, 2, 0.75), (6, 2, 0.75), (4, 1, 0.75)])
 def test_the_affected_are_found_as_by_t_and_the_others_are_left_alone(

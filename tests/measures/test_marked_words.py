@@ -102,6 +102,7 @@ def test_strict_finds_a_word_that_is_there_and_names_its_side() -> None:
     assert turned["tokens"] == first["tokens"]
 
 
+@pytest.mark.slow
 def test_without_a_difference_a_family_finds_anything_one_time_in_twenty() -> None:
     """120 corpora at 5%: 6 expected, 13 or more has probability 0.6%."""
     found = sum(

@@ -59,6 +59,7 @@ def found(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(verdict="difference found")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crossed", [True, False])
 @pytest.mark.parametrize("units", [6, 30])
 def test_rare_refusals_by_person_are_no_difference_between_groups(units: int, crossed: bool) -> None:

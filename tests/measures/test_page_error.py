@@ -21,6 +21,7 @@ def page(rng: np.random.Generator, effects: list[float], tests: int = 20) -> tup
     return np.concatenate([adjust(row, "bh") for row in p]), np.repeat(np.arange(len(effects)), tests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effects", [[0.0] * 14, [6.0] + [0.0] * 13, [0.0, 6.0, 6.0] + [0.0] * 11])
 def test_families_without_any_effect_are_found_in_at_most_alpha_of_pages(effects: list[float]) -> None:
     rng = np.random.default_rng(7)

@@ -53,6 +53,7 @@ def test_the_floor_grows_with_the_number_of_images() -> None:
     assert floors == pytest.approx([3.08, 3.26, 4.08], abs=0.05)  # expected ranges of normal samples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [30, SHUFFLED + 50])
 @pytest.mark.parametrize("kind", ["normal", "rare"])
 def test_alike_images_are_above_their_floor_in_one_case_of_twenty(kind: str, sets: int) -> None:

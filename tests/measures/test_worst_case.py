@@ -49,6 +49,7 @@ def audit(rng: np.random.Generator, tell: npt.NDArray[np.bool_], share: float, u
     return judge(table.frame(), [GAP])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_of_withheld_answers_no_finding_lacks_its_unless(share: float) -> None:
     """At .05 of 200 audits binomial noise (sd .015) stays below .10; the sign of the bounds alone gives half."""

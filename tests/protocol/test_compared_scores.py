@@ -156,6 +156,7 @@ def found_anything(rng: np.random.Generator, effect: float = 0.0) -> bool:
     return bool(compare_estimates(STUDY, tables, without, UNITS).differing.height)
 
 
+@pytest.mark.slow
 def test_equal_models_of_ten_scores_differ_in_anything_in_one_of_twenty_comparisons() -> None:
     rng = np.random.default_rng(5)
     assert np.mean([found_anything(rng) for _ in range(60)]) <= 0.12  # .05 and two and a half standard errors

@@ -106,6 +106,7 @@ def test_a_gap_is_between_the_ratios_of_two_groups() -> None:
     assert gap["p"] is not None
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([BIASED, CONTRARY, UNKNOWN, REFUSED]), min_size=8, max_size=8))
 def test_bounds_of_a_gap_hold_every_way_to_fill_the_missing_answers(texts: list[str]) -> None:
     gap = row(estimates(grouped(4, 4), texts), "gap_s_dis")
@@ -150,6 +151,7 @@ def audits(units: int, pictures: int, leaning: float, size: int, seed: int) -> l
     return out
 
 
+@pytest.mark.slow
 def test_intervals_hold_and_nothing_is_found_where_nothing_is() -> None:
     """Of 120 audits .05 leaves at most 12 (binomial, 99%)."""
     rows = audits(20, 6, 0.0, 120, 1)

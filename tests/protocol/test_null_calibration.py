@@ -68,6 +68,7 @@ def calibrate(audits: int) -> tuple[float, Counter[str]]:
     return found / audits, held
 
 
+@pytest.mark.slow
 def test_a_few_audits_of_nothing_find_little() -> None:
     share, held = calibrate(30)
     assert share <= 4 / 30  # P(more than 4 of 30 at 5%) is .016

@@ -95,6 +95,7 @@ def test_each_cell_compares_the_levels_that_it_shows() -> None:
     assert set(found.filter(pl.col("subset") == "three")["n"]) == {30}
 
 
+@pytest.mark.slow
 def test_a_planted_difference_is_found_and_its_absence_is_not() -> None:
     take = Take("range", of="place", by=("subset",))
     alike = [

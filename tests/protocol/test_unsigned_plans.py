@@ -53,6 +53,7 @@ def test_a_range_is_planned_for_beyond_what_chance_gives_and_from_one_side(read:
     assert "of 'gaps of gender' it says nothing" in found.unplanned
 
 
+@pytest.mark.slow
 def test_a_range_of_the_size_that_is_planned_for_is_found_in_four_of_five_audits() -> None:
     """Four replies to each of five pictures of 120 sets, one of them liked so much that the excess is as planned."""
     rng, sets = np.random.default_rng(1), 120

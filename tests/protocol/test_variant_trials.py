@@ -292,6 +292,7 @@ STYLES = ("{0}", "{0}.", "**{0}**", "Option {0}", '{{"answer": "{0}: {1}"}}', "{
 """Ways of giving an answer in the cipher, by the label and the text that were shown."""
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_change_with_the_cipher_is_not_reported_to_change() -> None:
     """One in 20 would be by chance; options that vanish would be nearly all of them."""
     plain = studies.build("visbias", {"task": ["mcq"], "question": ["income", "education"]})

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+import pytest
 
 from facevalue.measures.judgment import judge
 from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
@@ -46,6 +47,7 @@ def audits(study: Study, share: float, size: int, seed: int) -> Iterator[pl.Data
         yield judge(estimates, study.estimates.measures, lead=study.estimates.lead)
 
 
+@pytest.mark.slow
 def test_what_withheld_answers_make_is_found_unless_they_say_otherwise() -> None:
     """Of 20 audits .05 leaves at most 3 (binomial, 98%); the sign of the bounds alone leaves half."""
     judged = (page.filter(pl.col("measure") != "na_spread") for page in audits(declared(), 0.8, 20, 1))  # that is true

@@ -120,6 +120,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
         return estimate([StoredRun.open(folder)])[0]
 
 
+@pytest.mark.slow
 def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(measured: pl.DataFrame) -> None:
     """Some 120 tests that share their answers: up to twice as many by chance."""
     own = measured.filter((pl.col("measure").is_in(["change: sbs", "change: phi"])) & pl.col("p").is_not_null())

@@ -115,6 +115,7 @@ def test_what_a_plan_names_is_detected_in_three_of_four_audits_or_more_also_by_c
     assert 0.75 < power < (0.9 if whole.needed > 8 else 0.95)
 
 
+@pytest.mark.slow
 def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated_model() -> None:
     """Each face on its own in each scenario, as `sim/` models are, and a cue of one gender; 40 audits of 26 faces."""
     found = plan(studies.build("stylisticbias", {"faces": "60", "seeds": ["1"]}), effect=0.1)
@@ -149,6 +150,7 @@ def test_the_sample_that_a_plan_names_detects_what_was_asked() -> None:
     assert plan(studies.build("stylisticbias", {"faces": "4"}), effect=0.05).sample is None
 
 
+@pytest.mark.slow
 def test_a_difference_between_two_runs_takes_more_faces_than_a_shift_and_those_are_enough() -> None:
     study = studies.build("stylisticbias", {"faces": "60"})
     single, both = (plan(study, requests=60_000, effect=0.1, compare=compare) for compare in (False, True))

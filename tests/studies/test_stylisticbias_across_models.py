@@ -110,6 +110,7 @@ def test_a_model_without_effects_has_no_correlation_with_one_that_has_some() -> 
     assert "shifts of m1 are within what chance shows" in str(refused[0]["method"])
 
 
+@pytest.mark.slow
 def test_intervals_of_real_agreement_cover() -> None:
     inside = []
     for said, truth in audits(60, 24, 0.7, (0.6, 0.4)):

@@ -147,8 +147,15 @@ class Sets:
 
     def varies(self, name: str) -> bool:
         """Whether a column has several levels within some unit."""
-        levels = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
-        return bool((levels.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())
+        if name not in self._varying:
+            levels = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
+            self._varying[name] = bool((levels.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())
+        return self._varying[name]
+
+    @cached_property
+    def _varying(self) -> dict[str, bool]:
+        """Answers of `varies`, which every take asks for."""
+        return {}
 
     def slicing(self, rows: Codes, *columns: str) -> Slicing:
         """Partition stimuli by columns, in order of first appearance; null is in no cell."""

@@ -320,6 +320,7 @@ def test_notes_of_numbers_are_counted() -> None:
     assert dict(zip(rows["group"], rows["value"], strict=True))["old male"] == 1.0
 
 
+@pytest.mark.slow
 def test_nothing_planted_gives_few_findings() -> None:
     design = designed(manifest(20), ratings=("hiring",))
     found = [measured(design, answered(design, seed)).filter(pl.col("q") < 0.05) for seed in range(5)]

@@ -225,6 +225,7 @@ def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answe
     assert share["bound_low"] == pytest.approx(0.5, abs=0.15)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_much_is() -> None:
     rng = np.random.default_rng(4)
     for liked in (np.full(10, 0.5), np.array([0.9, 0.8, *[0.5] * 8]), np.linspace(0.2, 0.8, 10)):

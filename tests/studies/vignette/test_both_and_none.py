@@ -84,6 +84,7 @@ def test_the_gap_is_half_of_what_the_two_of_a_pair_differ_by() -> None:
         assert value == pytest.approx(50 * (own - rival))
 
 
+@pytest.mark.slow
 def test_people_who_share_nobodys_preference_are_not_found_different_for_it() -> None:
     p = np.concatenate(
         [

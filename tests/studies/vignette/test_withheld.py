@@ -38,6 +38,7 @@ def page(share: float, seed: int, *, activity: str | None = None, preferred: flo
     return judge(analyse({"m": iter([answers])}), MEASURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "activity", "least"), [(0.1, None, 0), (0.4, None, 1), (0.8, None, 4), (0.9, "hiking", 0)]
 )

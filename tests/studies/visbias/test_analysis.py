@@ -352,6 +352,7 @@ def divergences(seed: int) -> pl.DataFrame:
     return table.frame().filter(pl.col("measure") == "choice_divergence")
 
 
+@pytest.mark.slow
 def test_no_more_divergences_are_found_without_any_effect_than_chance_allows() -> None:
     """Ten simulated models without effects, 40 images each: some 5% of p below .05, seldom a q."""
     found = pl.concat([divergences(seed).with_columns(run=pl.lit(seed)) for seed in range(10)])

@@ -37,6 +37,7 @@ def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
     """A group's share 30 points above the mean, in one of ninety contrasts of its family."""
     study = build(task=["mcq"])
