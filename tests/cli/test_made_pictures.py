@@ -59,6 +59,12 @@ def test_what_is_stated_stands_when_making_goes_on(made: Command) -> None:
     assert (document["citeAs"], document["datePublished"]) == ("@misc{set}", "2026-11-26")
 
 
+def test_a_sample_that_holds_no_unit_says_how_many_pictures_one_has(facevalue: Command) -> None:
+    out = facevalue(*MAKE, "--sample", "2")
+    assert out.status == 1
+    assert "A sample of 2 requests is too small: one unit, with all its pictures, takes 3." in out.err
+
+
 @pytest.mark.parametrize("faces", ["2M,1F", "1F"])
 def test_another_making_leaves_what_is_there_as_it_is(made: Command, faces: str) -> None:
     files = [Path("made", name) for name in ("manifest.parquet", "croissant.json")]

@@ -20,6 +20,7 @@ from facevalue.protocol.compiled import TAKEN
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
+from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.stimuli import UNITS
@@ -42,6 +43,7 @@ SHARES = (
           moved=("failed {size} more often", "failed {size} less often")),
 )  # fmt: skip
 _TAKEN = TAKEN | {REFUSED, FAILED, ORDERING}
+_SMALLEST = "one unit, with all its pictures"
 _TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
 
 
@@ -103,6 +105,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
     prompts: dict[str, str] = dict(wanted.select(IMAGE, PROMPT).iter_rows())
     question = cache(Question)  # equal ones are one object
+    if isinstance(study.sample, WholeUnits):
+        study = replace(study, sample=replace(study.sample, what=_SMALLEST, mend="Ask for more, or have less made."))
     return replace(
         study,
         options=dict(options),
