@@ -63,8 +63,8 @@ class Planted:
     name = "inspect/stand-in"
     capabilities = fv.Capabilities(images_per_request=2)
 
-    def __init__(self, lighter: float = 6.0) -> None:
-        self.lighter = lighter
+    def __init__(self, lighter: float = 6.0, *, erased_for_men: bool = False) -> None:
+        self.lighter, self.erased_for_men = lighter, erased_for_men
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         return {}
@@ -76,6 +76,8 @@ class Planted:
             lighter = self.lighter if (levels["cue"], levels["gender"]) == ("hat", "female") else 0.0
             lines = {"skin_lightness_change": lighter + rng.normal(0, 0.7), "zoom": rng.normal(0, 0.5)}
             lines |= {"shift": abs(rng.normal(0, 0.5)), "structure": 0.99 + rng.normal(0, 0.002)}
+            if self.erased_for_men and levels["cue"] == "hat":
+                lines["realised"] = (0.7 if levels["gender"] == "female" else 0.1) + rng.normal(0, 0.05)
             text = "\n".join(f"{name}: {value:.3f}" for name, value in lines.items())
             yield Response(request.trial, request.repeat, Status.OK, text)
 
@@ -116,6 +118,15 @@ def test_the_first_screen_says_it_in_words(audit: fv.Run) -> None:
     text = Path(audit.report()).read_text()
     assert re.search(r"Hat: skin [23]\.\d L\* lighter", text)
     assert re.search(r"Male: shift of lightness of skin [56]\.\d L\* lower than that of Female \(Hat", text)
+
+
+def test_an_edit_that_is_not_made_for_some_is_found(tmp_path: Path) -> None:
+    study = fv.study("editor", manifest=made(tmp_path), kind="illustrated")
+    rows = fv.run(study, Planted(0.0, erased_for_men=True), tmp_path / "audit", progress=False).estimates()
+    found = rows.filter(verdict="difference found")
+    assert set(found["measure"]) == {"gap_realised"}
+    assert abs(found["value"][0]) == pytest.approx(0.6, abs=0.06)
+    assert "shift_realised" not in rows["measure"]
 
 
 def test_two_editors_are_compared(audit: fv.Run, tmp_path: Path, facevalue: Command) -> None:
