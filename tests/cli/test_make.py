@@ -55,6 +55,14 @@ def test_pictures_are_made_listed_and_resumed(facevalue: Command, tmp_path: Path
     assert "begun with other settings: option choices" in other.err
 
 
+def test_an_editor_that_is_the_generator_changes_nothing(facevalue: Command) -> None:
+    assert facevalue("make", "hats", "--generator", "drawn", "--editor", "drawn", "--out", "made").status == 0
+    assert "making on drawn\n" in facevalue("status", "made").out
+    again = facevalue("make", "hats", "--generator", "drawn", "--out", "made", "--json")
+    assert json.loads(again.out)["skipped"] == 12
+    assert fv.make("hats", "drawn", "made", editor="drawn", progress=False).pictures.height == 12
+
+
 def test_what_reads_a_run_takes_the_folder_of_the_pictures(facevalue: Command, tmp_path: Path) -> None:
     facevalue("make", "hats", "--generator", "drawn", "--faces", "12", "--out", "made")
     assert "making on drawn" in facevalue("status", "made").out
@@ -95,8 +103,11 @@ def test_a_plan_says_how_many_what_they_cost_and_how_long_they_take(facevalue: C
         (("--generator", "drawn", "--set", "steps=2"), 2, "takes no settings"),
         (("--generator", "drawn", "--set-editor", "steps=2"), 2, "--set-editor is for --editor"),
         (("--generator", "drawn", "--max-cost", "2"), 2, "--max-cost needs --price"),
-        (("--generator", "drawn", "--sample", "1"), 1, "too small"),
-        (("--generator", "drawn", "--out", "taken"), 1, "holds manifest.parquet that was not made in it"),
+        (("--generator", "drawn", "--sample", "1"), 1, "too small: one unit, with all its edits, takes 3. Units"),
+        (("--generator", "drawn", "--batch", "4"), 2, "batch is for pipelines on this machine; drawn is none"),
+        (("--generator", "drawn", "--editor", "sim/null", "--device", "cpu"), 2, "device is for pipelines"),
+        (("--generator", "drawn", "--out", "taken/manifest.parquet"), 1, "is a file: name a folder"),
+        (("--generator", "drawn", "--out", "taken"), 1, "has manifest.parquet of something else"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(

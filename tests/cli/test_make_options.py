@@ -17,6 +17,8 @@ SERVER, PIPELINE = "http://127.0.0.1:8000/v1#painter", "diffusers/folder"
         (PIPELINE, None, True),
         (SERVER, None, True),  # and refuses it
         (SERVER, SERVER, True),
+        ("drawn", PIPELINE, False),
+        ("replay/folder", SERVER, True),  # and refuses it
     ],
 )
 def test_a_server_beside_a_pipeline_is_not_told_the_device_of_that(

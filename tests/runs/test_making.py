@@ -170,7 +170,7 @@ def test_another_generator_setting_or_plan_does_not_go_on(tmp_path: Path) -> Non
 
 def test_a_folder_with_other_pictures_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
-    with pytest.raises(RunError, match="holds pictures that was not made in it"):
+    with pytest.raises(RunError, match="has pictures of something else"):
         made(tmp_path, Maker())
 
 

@@ -151,7 +151,7 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
         if editor is None and editor_settings:
             raise SettingError("make: editor_settings are for an editor: name one, or use settings.")
         editing = making
-        if editor is not None and editor is not generator:
+        if editor is not None and (editor != generator or (editor_settings or {}) != (settings or {})):
             editing = _adapter(editor, replace(shared, settings=editor_settings or {}), plan, loaded)
         if not isinstance(progress, bool):
             check_progress(progress)

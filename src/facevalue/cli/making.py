@@ -28,7 +28,7 @@ from facevalue.types import OptionValue
 
 _OF_RUN = ("sample", "seed", "price_in", "price_out", "price_each", "max_cost", "name")
 _LISTED_LEVELS = 30
-_SERVERS = ("http://", "https://", "openai/")
+_ELSEWHERE = ("http://", "https://", "openai/", "replay/", "sim/", "drawn")
 _LOCAL = ("dtype", "device", "batch")
 """Options that only a pipeline of this machine takes."""
 _SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
@@ -140,14 +140,17 @@ def make_pictures(
         raise SettingError("--seconds is for --plan: how long a picture takes is seen when it is made.")
     if editor_settings and editor is None:
         raise SettingError("--set-editor is for --editor: name one, or use --set.")
+    settings_of, editor_settings_of = _settings("--set", settings), _settings("--set-editor", editor_settings)
+    if editor == generator and editor_settings_of == settings_of:
+        editor = None  # one and the same does both, as without --editor
     with logged(log):
         shared = {**values, "size": _size(size)}
-        of_generator = _options(generator, editor, shared, _settings("--set", settings))
+        of_generator = _options(generator, editor, shared, settings_of)
         making = load(generator, of_generator, pictures.drawn)
         editing = making
         try:
             if editor is not None:
-                of_editor = _options(editor, generator, shared, _settings("--set-editor", editor_settings))
+                of_editor = _options(editor, generator, shared, editor_settings_of)
                 editing = load(editor, of_editor, pictures.drawn)
             return _made(prepared, making, editing)
         finally:
@@ -241,9 +244,9 @@ def _size(text: str | None) -> tuple[int, int] | None:
 def _options(
     spec: str, partner: str | None, shared: Mapping[str, Any], settings: Mapping[str, str | int | float | bool]
 ) -> GeneratorOptions:
-    """Options of a generator or an editor; beside a pipeline of this machine a server is not told what that one is."""
-    is_server = spec.startswith(_SERVERS) and not (partner or spec).startswith(_SERVERS)
-    told = {name: value for name, value in shared.items() if not (is_server and name in _LOCAL)}
+    """Options of a generator or an editor; beside a pipeline of this machine others are not told what that one is."""
+    is_other = spec.startswith(_ELSEWHERE) and not (partner or spec).startswith(_ELSEWHERE)
+    told = {name: value for name, value in shared.items() if not (is_other and name in _LOCAL)}
     return GeneratorOptions(**told, settings=settings)
 
 

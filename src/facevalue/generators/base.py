@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from facevalue.errors import ModelSpecError
 from facevalue.types import Image, Status
 
 NULL_EDIT = "no change"
@@ -171,3 +172,16 @@ class GeneratorOptions:
     batch: int = 1
     size: tuple[int, int] | None = None
     settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    def check_elsewhere(self, spec: str) -> None:
+        """Refuse what is for pipelines on this machine alone; `spec` names a generator that is none.
+
+        Raises
+        ------
+        ModelSpecError
+            Names the options.
+        """
+        local = {"dtype": self.dtype, "device": self.device, "batch": None if self.batch == 1 else self.batch}
+        if names := [name for name, value in local.items() if value is not None]:
+            verb = "is" if len(names) == 1 else "are"
+            raise ModelSpecError(f"{' and '.join(names)} {verb} for pipelines on this machine; {spec} is none.")

@@ -29,6 +29,7 @@ class DrawnGenerator:
     def __init__(self, options: GeneratorOptions, drawings: Source | None) -> None:
         if options.settings or options.size:
             raise ModelSpecError("The generator 'drawn' takes no settings and no size: its drawings have their own.")
+        options.check_elsewhere(self.name)
         if drawings is None:
             raise ModelSpecError(
                 "There are no drawings of what this study has made. Name another generator: replay/PATH, "

@@ -54,10 +54,7 @@ def checked_settings(spec: str, options: GeneratorOptions) -> dict[str, Scalar]:
         A setting is the study's or FaceValue's own, the size is named twice, or an option is for pipelines of this
         machine.
     """
-    local = {"dtype": options.dtype, "device": options.device, "batch": None if options.batch == 1 else options.batch}
-    if names := [name for name, value in local.items() if value is not None]:
-        verb = "is" if len(names) == 1 else "are"
-        raise ModelSpecError(f"{' and '.join(names)} {verb} for pipelines on this machine; {spec} is none.")
+    options.check_elsewhere(spec)
     for name in options.settings:
         if name in _OURS:
             raise ModelSpecError(f"{name!r} cannot be set: {_OURS[name]}.")

@@ -56,6 +56,7 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
 
         if options.settings or options.size:
             raise ModelSpecError(f"{spec} takes no settings and no size: its name says what it does.")
+        options.check_elsewhere(spec)
         return PlantedEditor(spec)
     if kind in _ADAPTERS:
         module, member = _ADAPTERS[kind]

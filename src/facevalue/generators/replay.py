@@ -35,6 +35,7 @@ class ReplayedPictures:
     def __init__(self, spec: str, options: GeneratorOptions) -> None:
         if options.settings or options.size:
             raise ModelSpecError(f"{spec} takes no settings and no size: its pictures are as they are.")
+        options.check_elsewhere(spec)
         self.name = spec
         self._folder = Path(spec.partition("/")[2])
         if not self._folder.is_dir():

@@ -104,6 +104,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     )
     study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
     prompts: dict[str, str] = dict(wanted.select(IMAGE, PROMPT).iter_rows())
+    assert isinstance(study.sample, WholeUnits)
+    sampled = replace(study.sample, what="one unit, with all its edits", mend="Units are made whole.")
     question = cache(Question)  # equal ones are one object
     if isinstance(study.sample, WholeUnits):
         study = replace(study, sample=replace(study.sample, what=_SMALLEST, mend="Ask for more, or have less made."))
@@ -113,7 +115,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         manifest=table,
         ask=lambda frame: [question(prompts[image]) for image in frame[IMAGE].to_list()],
         answer=partial(_answered, study),
-        sample=partial(_with_sources, study, table),
+        sample=partial(_with_sources, replace(study, sample=sampled), table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
         watched=replace(study.watched, missing_by=MissingBy()),  # who is refused is what is measured
     )

@@ -107,8 +107,10 @@ def prepare_making(
         settings = replace(settings, unit=settings.unit or _UNIT)
     else:
         run = place / MAKING_FOLDER
+        if place.exists() and not place.is_dir():
+            raise RunError(f"{place} is a file: name a folder for the pictures.")
         if not (run / MANIFEST).exists() and (stray := _stray(place)):
-            raise RunError(f"{place} holds {stray} that was not made in it: name another folder.")
+            raise RunError(f"{place} has {stray} of something else, which would be mixed up: name another folder.")
     return PreparedMaking(plan, Prepared(study, run, settings), place)
 
 

@@ -74,7 +74,7 @@ class PictureModel:
         self._halted = False
         self.early = 0
         joint = generator is editor
-        self.name = generator.name if joint else f"{generator.name} + {editor.name}"
+        self.name = " + ".join(dict.fromkeys((generator.name, editor.name)))
         self._adapters = ((generator, (True, False)),) if joint else ((generator, (False,)), (editor, (True,)))
 
     def settings(self) -> Mapping[str, str | int | float | bool]:

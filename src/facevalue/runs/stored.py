@@ -252,7 +252,7 @@ def answers(
     its_own = pl.col("repeat") < len(run.facts.seeds) * (1 + run.facts.reasks)
     trials = collected(run.folder, scan_responses(run.folder, 0, last).filter(its_own).select("trial"))["trial"]
     if not trials.len():
-        raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
+        raise RunError(f"{run.folder} holds no responses yet: give its command again.")
     for start in range(0, trials.len(), _ROWS):
         first = trials[start] if start == 0 else _after(trials, start)
         stop = min(start + _ROWS, trials.len()) - 1
