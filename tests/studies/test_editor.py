@@ -131,6 +131,7 @@ def test_an_edit_that_is_not_made_for_some_is_found(tmp_path: Path) -> None:
 
 def test_two_editors_are_compared(audit: fv.Run, tmp_path: Path, facevalue: Command) -> None:
     study = fv.study("editor", manifest=made(tmp_path / "two"), kind="illustrated")
+    assert fv.run(study, Planted(2.0), tmp_path / "two" / "audit", progress=False).model == "sim/lighten=6:gender"
     fv.run(study, Planted(2.0), tmp_path / "two" / "audit", name="editor two", progress=False)
     out = " ".join(facevalue("compare", str(audit.folder), str(tmp_path / "two" / "audit")).out.split())
     assert "editor two differs from editor one" in out

@@ -102,7 +102,11 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
         name=protocol.name,
         version=protocol.version,
         about=About(
-            title=protocol.title, citation=protocol.citation, content_note=protocol.content_note, titles=protocol.titles
+            title=protocol.title,
+            citation=protocol.citation,
+            content_note=protocol.content_note,
+            titles=protocol.titles,
+            subject=stimuli.subject(table) if isinstance(stimuli, Listed) else "",
         ),
         options={**options, **stored},
         manifest=table,

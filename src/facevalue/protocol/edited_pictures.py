@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
+from facevalue.printable import printable
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
 from facevalue.protocol.sets import OTHER_PATH, Sets
 from facevalue.protocol.settings import Options, Setting
@@ -22,6 +23,9 @@ from facevalue.types import Image, Stimulus
 
 CUE = "cue"
 """Column of what was edited, by default."""
+EDITOR = "editor"
+"""Column that says who edited it."""
+_LONGEST = 120  # characters of an editor's name
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,11 @@ class Edits(Listed):
         table = self._edits(options)
         lacking = table.filter(~self._has_base(table))[self._key].n_unique()
         return (LeftOut(f"{lacking:,} of {table[self._key].n_unique():,} {self._key}", _NO_BASE),) if lacking else ()
+
+    def subject(self, table: pl.DataFrame) -> str:
+        """The editor, as the manifest that `make` wrote names it; empty where it names none, or several."""
+        names = table[EDITOR].drop_nulls().unique().to_list() if EDITOR in table.columns else []
+        return printable(str(names[0]))[:_LONGEST] if len(names) == 1 else ""
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and the null edit of each as its base."""

@@ -261,6 +261,10 @@ class Listed:
         """What of the list is not shown."""
         return ()
 
+    def subject(self, table: pl.DataFrame) -> str:
+        """What is audited, where that is not the model that is asked about these pictures."""
+        return ""
+
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Shows the files as they are, and nothing for a base without a picture."""
         pictures = files()(table, options)

@@ -37,6 +37,8 @@ class About:
     titles:
         Per factor column the wording of its levels, where it isn't the level itself. A level of `variation` may be
         written "attribute/variation".
+    subject:
+        What is audited, where that is not the model that is asked; empty where it is. Runs are called by it.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class About:
     citation: str = ""
     content_note: str = ""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,6 +161,7 @@ def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str)
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
     """Which findings are smaller than a margin, and where a margin shows nothing."""
     out = []
+    open_margins: dict[str, list[str]] = {}
     for comparison in comparisons:
         lead, size = comparison.lead, len(comparison.small)
         if size:
@@ -168,8 +169,10 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
             effects = f"{len(comparison.moved)} {lead.effect}s found"
             out.append(f"{size} of the {effects} {verb} smaller than {margin}: real, but small.")
         if not comparison.same and comparison.rows[0].margin is not None:
-            margin = margin_of(comparison, comparison.rows[0])
-            out.append(f"For no {lead.noun[0]} a difference beyond {margin} is ruled out.")
+            open_margins.setdefault(lead.noun[0], []).append(margin_of(comparison, comparison.rows[0]))
+    for noun, margins in open_margins.items():
+        beyond = margins[0] if len(set(margins)) == 1 else "its margin"
+        out.append(f"For no {noun} a difference beyond {beyond} is ruled out.")
     return out
 
 

@@ -34,7 +34,7 @@ def asked_run(
         sessions=(),
         preregistration=settings.preregistration.sha256 if settings.preregistration else None,
         asked_of=model_hash(model, facts),
-        name=settings.name or "",
+        name=settings.name or study.about.subject,
     )
 
 
