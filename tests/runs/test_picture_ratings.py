@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,15 @@ def test_what_was_not_answered_counts_in_no_share(tmp_path: Path) -> None:
     row = people.questions.filter(question="realised").row(0, named=True)
     assert (row["share"], row["answers"], row["kappa"], row["agreement"]) == (0.5, 2, None, None)
     assert ALL_FINE not in people.questions["question"].to_list()  # nobody answered all about a picture
+
+
+def test_pictures_that_are_units_themselves_are_rated_too(tmp_path: Path) -> None:
+    pictures = replace(made(tmp_path), unit="image")
+    write_packet(pictures, tmp_path / "looks.csv", 24, 1)
+    files = [answered(tmp_path / "looks.csv", name, 0.9, seed, pictures) for name, seed in (("ann", 1), ("bo", 2))]
+    rows = read_packets(pictures, files).questions
+    assert rows.filter(question="realised").select("pictures", "answers").row(0) == (12, 24)
+    assert rows["agreement"].null_count() == 0
 
 
 def test_questions_of_vignette_are_beside_its_printed_numbers(tmp_path: Path) -> None:

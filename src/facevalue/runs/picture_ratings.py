@@ -273,9 +273,7 @@ def _all_fine(pictures: PictureSet, answers: pl.DataFrame) -> pl.DataFrame:
 def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
     """What people say in answer to one question, and how far they agree."""
     share, low, high, count = group_shares(answers, "counts", [], unit).select("share", "low", "high", "n").row(0)
-    several = (
-        answers.group_by(IMAGE, unit).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
-    )
+    several = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
     agreement = several["agreed"].mean()
     kappa = _agreement(answers, unit)
     return {
