@@ -173,6 +173,10 @@ def test_pictures_that_were_given_may_show_somebody(tmp_path: Path) -> None:
     document = data_statement(table, file, "made", provenance(outcomes=given_sources))
     assert "Pictures that existed may show real people." in document["rai:personalSensitiveInformation"]
     assert "4 pictures that existed, taken as they are." in document["rai:dataCollection"]
+    refused = next(text for text in document["rai:dataBiases"] if text.startswith("Refused by gender"))
+    assert refused.startswith(
+        "Refused by gender: female 50.0% ("
+    )  # of what was asked for: nobody refuses what is there
 
 
 def test_a_list_of_ones_own_is_described_by_what_it_shows(tmp_path: Path) -> None:
