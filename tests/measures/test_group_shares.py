@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.group_shares import METHOD, group_shares
+from facevalue.measures.estimators import WILSON
+from facevalue.measures.group_shares import group_shares
 
 
 def things(units: int, each: int, share: float, seed: int) -> pl.DataFrame:
@@ -27,7 +28,7 @@ def test_one_unit_has_no_interval_and_no_group_is_all() -> None:
     assert by_group.select("group", "share", "low").rows() == [("x", 0.5, None), (None, 1.0, None)]
     together = group_shares(rows, "flag", [], "unit")
     assert together.columns == ["share", "low", "high", "n", "units", "method"]
-    assert together.select("share", "n", "method").rows() == [(pytest.approx(2 / 3), 3, METHOD)]
+    assert together.select("share", "n", "method").rows() == [(pytest.approx(2 / 3), 3, WILSON)]
 
 
 def test_nothing_known_is_no_group() -> None:

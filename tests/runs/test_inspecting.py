@@ -1,6 +1,7 @@
 """Inspection of a set of pictures: a run like any other, rules, who passes, and runs without those that fail."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_limits_are_of_a_cue_and_group_where_there_are_enough_pairs() -> None:
     }
     assert {limit.of for limit in limits} == {"cue and group"}
     for limit in limits:
-        assert limit.pairs == 100
+        assert (limit.pairs, limit.people) == (100, 100)
         assert limit.value == pytest.approx(0.6 + 0.2 * (limit.group == "male") - 1.64 * 0.02, abs=0.015)
 
 
@@ -156,6 +157,32 @@ def test_of_few_pairs_limits_are_of_a_group_or_of_all_and_say_so() -> None:
     (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
     assert {limit.of for limit in accepted(simulated(24), (rule,)).limits} == {"group"}
     assert {limit.of for limit in accepted(simulated(12), (rule,)).limits} == {"all"}
+
+
+def test_pairs_of_few_people_are_said_to_be_of_few() -> None:
+    few = simulated(200)
+    few = replace(few, table=few.table.with_columns(identity=pl.col("identity").cast(pl.Int64) % 4))
+    (rule,) = (PictureRule("identity_distance", calibrated="at_most"),)
+    assert {(limit.pairs, limit.people) for limit in accepted(few, (rule,)).limits} == {(100, 2)}
+
+
+def test_what_was_not_inspected_passes_nothing_and_counts_in_no_share() -> None:
+    inspections = simulated(10)
+    table = inspections.table.with_columns(pl.when(identity="3").then(None).otherwise("readable").alias("readable"))
+    outcome = accepted(replace(inspections, table=table), (PictureRule("structure", low=0),))
+    assert outcome.table.filter(~pl.col(ACCEPTED))[REASONS].to_list() == [["it was not inspected"]] * 2
+    assert [(share.accepted, share.pictures, share.people) for share in outcome.shares if not share.factor] == [
+        (18, 18, 9)
+    ]
+    nothing = accepted(replace(inspections, table=table.with_columns(readable=pl.lit(None, pl.Float64))), ())
+    assert (nothing.shares, nothing.balance) == ((), ())
+
+
+def test_lookalikes_that_were_not_looked_for_break_no_rule() -> None:
+    inspections = simulated(4)
+    table = inspections.table.with_columns(lookalikes=pl.lit(None, pl.Float64))
+    with pytest.raises(DataError, match="up to 200,000 pictures"):
+        accepted(replace(inspections, table=table), (PictureRule("lookalikes", high=0),))
 
 
 def test_null_edits_give_the_limits_of_what_an_edit_should_leave() -> None:

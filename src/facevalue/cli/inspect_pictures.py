@@ -44,8 +44,9 @@ class InspectPicturesDocument(Document):
     """Pictures that cannot be decoded."""
     edits: int
     """Pictures with a source."""
-    lookalikes: int
-    """Pictures that look like another of the list that is no edit of the same source."""
+    lookalikes: int | None
+    """Pictures that look like another of the list that is no edit of the same source; null where none was looked for,
+    as in lists of more than 200,000."""
     accepted: int
     rules: tuple[str, ...]
     broken: tuple[BrokenRule, ...]
@@ -104,7 +105,7 @@ def _document(outcome: InspectionOutcome, rules: tuple[str, ...]) -> InspectPict
         failed=int(table["readable"].null_count()),
         unreadable=int((table["readable"] == 0).sum()),
         edits=inspections.edits.height,
-        lookalikes=int((table[LOOKALIKES] > 0).sum()),
+        lookalikes=int((table[LOOKALIKES] > 0).sum()) if table[LOOKALIKES].count() else None,
         accepted=int(acceptance.table[ACCEPTED].sum()),
         rules=rules,
         broken=tuple(_broken(acceptance)),
@@ -133,7 +134,8 @@ def _lines(document: InspectPicturesDocument) -> Iterator[str]:
         yield f"  {broken.pictures:,} fail: {broken.rule}"
     for limit in document.limits:
         of = ", ".join(filter(None, (limit.cue, limit.group))) or "all"
-        yield f"  {limit.quantity}, {of}: {limit.value:.3f}, from {limit.pairs:,} pairs of {limit.kind} ({limit.of})"
+        pairs = f"{limit.pairs:,} pairs of {limit.kind}, {limit.people:,} people ({limit.of})"
+        yield f"  {limit.quantity}, {of}: {limit.value:.3f}, from {pairs}"
     for share in document.shares:
         interval = "" if share.low is None or share.high is None else f" [{share.low:.0%}, {share.high:.0%}]"
         of = f"{share.factor} {share.group}" if share.factor else "All"

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.cluster_bootstrap import cluster_sums, ratio, standard_error
-from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.cluster_bootstrap import cluster_sums
+from facevalue.measures.estimators import shares
 
-METHOD = "Wilson, effective sample size over units"
 _ALONE = "no interval: one unit only"
 
 
@@ -66,18 +65,13 @@ def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) ->
         )
     place = things[unit].rank("dense").fill_null(0).to_numpy().astype(np.int64)
     flags = things[flag].cast(pl.Float64).to_numpy()
-    sums, counts = cluster_sums(flags, place, cell.astype(np.int64), int(place.max(initial=0)) + 1, groups.height)
-    share, se, units = (
-        ratio(sums.sum(axis=0), counts.sum(axis=0)),
-        standard_error(sums, counts),
-        (counts > 0).sum(axis=0),
-    )
-    low, high = wilson(share, effective_size(share, se, units), np.maximum(units - 1, 1))
-    numbers = (("share", share), ("low", low), ("high", high))
+    units = int(place.max(initial=0)) + 1
+    estimates = shares(*cluster_sums(flags, place, cell.astype(np.int64), units, groups.height))
+    numbers = (("share", estimates.value), ("low", estimates.low), ("high", estimates.high))
     columns = [
         *(pl.Series(name, column, pl.Float64).fill_nan(None) for name, column in numbers),
-        pl.Series("n", counts.sum(axis=0), pl.Float64).cast(pl.Int64),
-        pl.Series("units", units, pl.Int64),
-        pl.Series("method", np.where(units > 1, METHOD, _ALONE).tolist(), pl.String),
+        pl.Series("n", estimates.n, pl.Int64),
+        pl.Series("units", estimates.clusters, pl.Int64),
+        pl.Series("method", np.where(estimates.clusters > 1, estimates.method, _ALONE).tolist(), pl.String),
     ]
     return pl.DataFrame([*groups.select(by).get_columns(), *columns])

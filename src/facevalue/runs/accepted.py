@@ -11,12 +11,13 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME
-from facevalue.measures.estimators import Sums, share
+from facevalue.measures.group_shares import group_shares
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import LOOKALIKES, PictureRule
 from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.inspections import Inspections
+from facevalue.stimuli.picture_facts import MOST_VIEWS
 
 ACCEPTED, REASONS = "accepted", "reasons"
 SHUT, SPARE = "it cannot be decoded", "another attempt is kept"
@@ -39,8 +40,8 @@ class Limit:
         What it is of; empty for all.
     value:
         The limit.
-    pairs, kind:
-        How many pairs gave it, and which: "other people", "null edits", "sources written anew".
+    pairs, people, kind:
+        How many pairs gave it, of how many people, and which: "other people", "null edits", "sources written anew".
     of:
         Whose pairs these are: "cue and group", "group" or "all".
     """
@@ -50,13 +51,14 @@ class Limit:
     group: str
     value: float
     pairs: int
+    people: int
     kind: str
     of: str
 
 
 @dataclass(frozen=True)
 class GroupShare:
-    """Share of a group's pictures that pass, with its interval over people."""
+    """Share of a group's pictures that pass, of those that were inspected, with its interval over people."""
 
     factor: str
     group: str
@@ -121,7 +123,7 @@ def accepted(
         _check_computed(rule, inspections)
         low, high = pl.lit(rule.low), pl.lit(rule.high)
         if rule.calibrated:
-            pairs = _known_pairs(rule, table, group, again)
+            pairs = _known_pairs(rule, table.with_columns(person=inspections.unit), group, again)
             of_rows, of_rule = _limits(rule, table, group, pairs)
             limits += of_rule
             low, high = (of_rows, high) if rule.calibrated == "at_least" else (low, of_rows)
@@ -142,12 +144,15 @@ def accepted(
     verdicts = table.select(IMAGE).with_columns(
         (~(failed["own"] | of_source)).alias(ACCEPTED), reasons.list.concat(its_source).alias(REASONS)
     )
-    rows = table.with_columns(verdicts[ACCEPTED])
+    unknown = table.filter(pl.col("readable").is_null())[PATH].implode()
+    judged = ~pl.any_horizontal(pl.col(PATH, OTHER_PATH).is_in(unknown).fill_null(value=False))
+    rows = table.with_columns(verdicts[ACCEPTED]).filter(judged)
+    factors = [name for name in inspections.groups if rows[name].count()]
     return Acceptance(
         _first_attempts(table, verdicts, inspections.unit),
         tuple(limits),
-        tuple(part for factor in ("", *inspections.groups) for part in _shares(rows, factor, inspections.unit)),
-        tuple(_balance(rows, factor, inspections.unit) for factor in inspections.groups),
+        tuple(part for factor in ("", *factors) for part in _shares(rows, factor, inspections.unit)),
+        tuple(_balance(rows, factor, inspections.unit) for factor in factors),
     )
 
 
@@ -170,8 +175,10 @@ def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> p
 
 
 def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
-    if rule.quantity == LOOKALIKES or inspections.table[rule.quantity].count():
+    if inspections.table[rule.quantity].count():
         return
+    if rule.quantity == LOOKALIKES:
+        raise DataError(f"A rule is about {LOOKALIKES}, which are looked for in up to {MOST_VIEWS:,} pictures.")
     quantity = BY_NAME[rule.quantity]
     if quantity.need and quantity.need.value not in inspections.models:
         lack = f"inspect the pictures with a model for it: --with-model {quantity.need.value}=..."
@@ -184,19 +191,15 @@ def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
 
 def _joint(table: pl.DataFrame, groups: Sequence[str]) -> pl.Series:
     """The group of each picture: its levels of all factors."""
-    levels = [pl.col(name).fill_null("(not stated)") for name in groups]
-    return (
-        table.select(pl.concat_str(levels, separator=", ").alias("group") if levels else pl.lit("").alias("group"))[
-            "group"
-        ]
-        if levels
-        else pl.Series("group", [""] * table.height)
-    )
+    if not groups:
+        return pl.Series("group", [""]).new_from_index(0, table.height)
+    levels = pl.col(groups).fill_null("(not stated)")
+    return table.select(pl.concat_str(levels, separator=", ").alias("group")).to_series()
 
 
 @dataclass(frozen=True)
 class _KnownPairs:
-    """Known pairs: their `cue`, `group` and `value`, what they are, and the share of them below the limit."""
+    """Known pairs: their `cue`, `group`, `person` and `value`, what they are, and the share of them below the limit."""
 
     rows: pl.DataFrame
     kind: str
@@ -209,15 +212,16 @@ def _known_pairs(
     """Other people for an identity, else null edits, or sources written anew where there are few of these."""
     rows = table.with_columns(group.alias("group"), pl.col(LOOKED_FOR).alias("cue"))
     if rule.quantity == "identity_distance" and table["other_distance"].count() >= LEAST_PAIRS:
-        people = rows.select("cue", "group", value="other_distance").drop_nulls("value")
+        people = rows.select("cue", "group", "person", value="other_distance").drop_nulls("value")
         return _KnownPairs(people, "other people", TAIL)  # so many of them would pass for the same person
     below = TAIL if rule.calibrated == "at_least" else 1 - TAIL
-    unedited = rows.filter(cue=NULL_EDIT).select("cue", "group", value=rule.quantity).drop_nulls("value")
+    unedited = rows.filter(cue=NULL_EDIT).select("cue", "group", "person", value=rule.quantity).drop_nulls("value")
     if unedited.height >= LEAST_PAIRS:
         return _KnownPairs(unedited, "null edits", below)
     again = sources() if sources else pl.DataFrame()
     if rule.quantity in again.columns:
-        written = again.select(pl.lit("").alias("cue"), "group", value=rule.quantity).drop_nulls("value")
+        persons = again.join(rows.select(PATH, "person"), on=PATH, how="left")
+        written = persons.select(pl.lit("").alias("cue"), "group", "person", value=rule.quantity).drop_nulls("value")
         if written.height >= LEAST_PAIRS:
             return _KnownPairs(written, "sources written anew", below)
     raise DataError(
@@ -237,35 +241,23 @@ def _limits(
         candidates = (("cue and group", same_group.filter(cue=cue)), ("group", same_group), ("all", pairs.rows))
         of, taken = next((name, some) for name, some in candidates if some.height >= LEAST_PAIRS)
         value = float(np.quantile(taken["value"].to_numpy(), pairs.below))
-        limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, taken.height, pairs.kind, of)
+        people = taken["person"].n_unique()
+        limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, taken.height, people, pairs.kind, of)
     of_rows = [limits[key].value for key in zip(rows["cue"], rows["group"], strict=True)]
     return pl.lit(pl.Series("limit", of_rows, pl.Float64)), list(limits.values())
 
 
 def _shares(rows: pl.DataFrame, factor: str, unit: str) -> list[GroupShare]:
     """Accepted pictures of each level of a factor; of all without one."""
-    counted = rows.select(
-        pl.col(unit).alias("unit"),
-        (pl.col(factor) if factor else pl.lit("")).alias("group"),
-        pl.col(ACCEPTED).cast(pl.Float64).alias("s"),
-        pl.lit(1.0).alias("n"),
-    ).filter(pl.col("group").is_not_null())
-    labels, tested = share(Sums.of(counted, ["group"]), ["group"])
-    estimates = tested.estimates
-    sums = dict(counted.group_by("group").agg(pl.col("s").sum()).iter_rows())
+    by = [factor] if factor else []
+    shares = group_shares(rows.drop_nulls(by) if by else rows, ACCEPTED, by, unit).filter(pl.col("n") > 0)
     return [
         GroupShare(
-            factor, str(level), int(sums[level]), int(estimates.n[at]), int(estimates.clusters[at]),
-            float(estimates.value[at]), _finite(estimates.low[at]), _finite(estimates.high[at]),
-            str(estimates.method[at]),
+            factor, str(row[factor]) if factor else "", round(row["share"] * row["n"]), row["n"], row["units"],
+            row["share"], row["low"], row["high"], row["method"],
         )
-        for at, level in enumerate(labels["group"])
-        if level is not None
+        for row in shares.iter_rows(named=True)
     ]  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _balance(rows: pl.DataFrame, factor: str, unit: str) -> Balance:

@@ -24,7 +24,7 @@ _QUALITY, _SMALLER = 85, 0.96  # of the JPEG, and how much smaller its sides are
 def rewritten_sources(
     table: pl.DataFrame, group: pl.Series, files: ImageFiles, inspector: Inspector, watched: Watched
 ) -> pl.DataFrame:
-    """Quantities of sources against themselves, written anew a little smaller: a row each, with their `group`.
+    """Quantities of sources against themselves, written anew a little smaller: a row each, with `path` and `group`.
 
     `table`, `group`: of all pictures. Those that cannot be decoded are left out.
     """
@@ -32,7 +32,7 @@ def rewritten_sources(
     some = sources.group_by("group", maintain_order=True).head(MOST_OF_GROUP)
     groups = dict(some.select(PATH, "group").iter_rows())
     rows = list(_rows(groups, files, inspector, watched))
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({"group": []})
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({PATH: [], "group": []})
 
 
 def _rows(
@@ -44,7 +44,7 @@ def _rows(
             again = rewritten(picture(source, name))
         except DataError:
             continue
-        yield {**inspector.inspected(again, source), "group": groups[name]}
+        yield {**inspector.inspected(again, source), PATH: name, "group": groups[name]}
 
 
 def rewritten(shown: PIL.Image.Image) -> Image:
