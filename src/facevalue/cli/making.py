@@ -1,6 +1,7 @@
 """`facevalue make`: pictures made to order, and what that takes."""
 
 import io
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -269,5 +270,5 @@ def _value(text: str) -> str | int | float | bool:
     if re.fullmatch(r"[+-]?\d{1,18}", text):
         return int(text)
     if re.fullmatch(r"[+-]?(\d{1,18}\.\d*|\.\d+|\d{1,18})([eE][+-]?\d{1,3})?", text):
-        return float(text)
+        return float(text) if math.isfinite(float(text)) else text
     return text

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,8 +28,7 @@ from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
-from facevalue.store.files import STIMULI as MANIFEST
-from facevalue.store.files import write_whole
+from facevalue.store.files import STIMULI, write_whole
 from facevalue.studies.declared.pictures import GROUPS, MODELS, PROTOCOL
 from facevalue.types import Image
 
@@ -66,9 +66,9 @@ def manifest_of(place: Path) -> Path:
         There is none.
     """
     if place.is_dir():
-        if not (place / MANIFEST).is_file():
-            raise DataError(f"{place} holds no {MANIFEST}: name a folder that make filled, or a list of pictures.")
-        return place / MANIFEST
+        if not (place / STIMULI).is_file():
+            raise DataError(f"{place} holds no {STIMULI}: name a folder that make filled, or a list of pictures.")
+        return place / STIMULI
     if not place.exists():
         raise DataError(f"There is no {place}: name a folder that make filled, or a list of pictures.")
     return place
@@ -140,9 +140,8 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: P
     sources = table.filter(pl.col(OTHER_PATH).is_null())
     rows: dict[str, tuple[object, ...]] = {}
     if path.is_file():
-        earlier = read_table(path)
-        if set(COLUMNS) <= set(earlier.columns):
-            rows = {row[0]: row for row in earlier.filter(model=reader.model).select(COLUMNS).iter_rows()}
+        with suppress(OSError, pl.exceptions.PolarsError):  # of a damaged table all are embedded anew
+            rows = {row[0]: row for row in read_table(path).filter(model=reader.model).select(COLUMNS).iter_rows()}
     groups = dict(zip(sources[PATH], _groups(sources), strict=True))
     persons = dict(sources.select(PATH, "identity").iter_rows())
     chosen = []
