@@ -8,9 +8,9 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import ModelSpecError, UnknownNameError
-from facevalue.generators._cielab import to_lab, to_rgb
 from facevalue.generators.base import NULL_EDIT, GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.planted import Jitter, PlantedEditor
+from facevalue.stimuli.cielab import lab, to_rgb
 from facevalue.stimuli.drawn import draw_identities
 from facevalue.stimuli.portraits.compose import svg
 from facevalue.stimuli.portraits.raster import png
@@ -42,7 +42,7 @@ def pixels(picture: GeneratedPicture | Image) -> npt.NDArray[np.uint8]:
 
 
 def lightness(picture: GeneratedPicture | Image) -> float:
-    return float(np.median(to_lab(pixels(picture))[(*CHEEK, 0)]))
+    return float(np.median(lab(pixels(picture))[(*CHEEK, 0)]))
 
 
 def group_met(kind: str) -> tuple[int, str, str]:
@@ -57,8 +57,8 @@ def group_met(kind: str) -> tuple[int, str, str]:
 
 def test_colours_there_and_back_are_the_same() -> None:
     colours = np.random.default_rng(1).integers(0, 256, (500, 3), dtype=np.uint8)
-    assert (to_rgb(to_lab(colours)) == colours).all()
-    assert to_lab(np.array([255, 0, 0], np.uint8)).round(2) == pytest.approx([53.24, 80.09, 67.2], abs=0.02)
+    assert (to_rgb(lab(colours)) == colours).all()
+    assert lab(np.array([255, 0, 0], np.uint8)).round(2) == pytest.approx([53.24, 80.09, 67.2], abs=0.02)
 
 
 @pytest.mark.parametrize("amount", [-8, 3, 6])

@@ -7,9 +7,9 @@ import numpy as np
 import PIL.Image
 import PIL.ImageFilter
 
-from facevalue.inspection.colour import lab
 from facevalue.inspection.skin import skin_region
 from facevalue.inspection.views import PictureView
+from facevalue.stimuli.cielab import lab
 from facevalue.stimuli.portraits import Identity, png, svg
 from facevalue.types import Image
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from facevalue.inspection.colour import lab
 from facevalue.inspection.edits import similarity_map
+from facevalue.stimuli.cielab import lab
 from tests.inspection.plants import noise
 
 pytest.importorskip("skimage")

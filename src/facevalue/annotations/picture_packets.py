@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import PIL.Image
 import polars as pl
 
 from facevalue.annotations.questionnaires import item_id, write_filled
 from facevalue.csv_text import write_csv
-from facevalue.errors import DataError
-from facevalue.stimuli.images import FORMATS, read_header
+from facevalue.models._pictures import picture
+from facevalue.stimuli.images import read_header
 from facevalue.store.files import write_whole
+from facevalue.types import Image
 
 CHOICES = ("Yes", "No")
 """Answers, whose numbers are 1 and 2."""
@@ -85,16 +85,10 @@ def view(data: bytes, name: str, label: str = "") -> ShownPicture:
     header = read_header(data, name)
     if len(data) <= _BYTES and max(header.width, header.height) <= _SIDE:
         return ShownPicture(label, _address(header.media_type, data), header.width, header.height)
-    try:
-        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
-            smaller = picture.convert("RGBA")
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{name}: not a picture that can be read.") from error
+    smaller = picture(Image(data, header.media_type), name)
     smaller.thumbnail((_SIDE, _SIDE))
-    on_white = PIL.Image.new("RGBA", smaller.size, "white")
-    on_white.alpha_composite(smaller)
     out = io.BytesIO()
-    on_white.convert("RGB").save(out, "JPEG", quality=_QUALITY)
+    smaller.save(out, "JPEG", quality=_QUALITY)
     return ShownPicture(label, _address("image/jpeg", out.getvalue()), *smaller.size)
 
 

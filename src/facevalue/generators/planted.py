@@ -16,7 +16,6 @@ import PIL.Image
 import PIL.ImageDraw
 
 from facevalue.errors import DataError, ModelSpecError, UnknownNameError
-from facevalue.generators._cielab import to_lab, to_rgb
 from facevalue.generators.base import (
     NULL_EDIT,
     GeneratedPicture,
@@ -24,7 +23,8 @@ from facevalue.generators.base import (
     GeneratorOptions,
     PictureRequest,
 )
-from facevalue.stimuli.images import read_header
+from facevalue.models._pictures import picture
+from facevalue.stimuli.cielab import lab, to_rgb
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.types import Image, Status
 
@@ -154,7 +154,7 @@ class PlantedEditor:
                 yield GeneratedPicture(request.number, Status.REFUSED, error="a refusal that is planted")
                 continue
             try:
-                pixels = _decoded(request.source)
+                pixels = np.asarray(picture(request.source, "the source picture"))
             except DataError as error:
                 yield GeneratedPicture(request.number, Status.ERROR, error=str(error))
                 continue
@@ -170,13 +170,13 @@ class PlantedEditor:
 
     def _edited(self, pixels: Pixels, truth: Mapping[str, float], draws: Stream) -> Pixels:
         """A picture with its side effects and what every edit does."""
-        lab = to_lab(pixels)
-        lab[..., 0] += self.jitter.lightness * _normal(draws)
+        colours = lab(pixels).astype(np.float64)
+        colours[..., 0] += self.jitter.lightness * _normal(draws)
         if amount := truth.get(LIGHTEN, 0.0):
-            lab[..., 0] += np.where(_is_skin(lab), amount, 0.0)
+            colours[..., 0] += np.where(_is_skin(colours), amount, 0.0)
         right = truth.get(SHIFT, 0.0) + self.jitter.frame * _normal(draws)
         scale = truth.get(ZOOM, 1.0) * (1 + self.jitter.scale * _normal(draws))
-        return to_rgb(_moved(lab, right, scale))
+        return to_rgb(_moved(colours, right, scale))
 
 
 def _plant(spec: str, text: str) -> Plant:
@@ -197,15 +197,6 @@ def _plant(spec: str, text: str) -> Plant:
     return Plant(kind, strength, tuple(form[3].split(":")[1:]))
 
 
-def _decoded(image: Image) -> Pixels:
-    """The pixels of a picture, upon white where it is see-through."""
-    read_header(image.data, "the source picture")
-    with PIL.Image.open(io.BytesIO(image.data)) as opened:
-        picture = opened.convert("RGBA")
-    ground = PIL.Image.new("RGBA", picture.size, "white")
-    return np.asarray(PIL.Image.alpha_composite(ground, picture).convert("RGB"))
-
-
 def _encoded(pixels: Pixels) -> bytes:
     out = io.BytesIO()
     PIL.Image.fromarray(pixels).save(out, "JPEG", quality=_QUALITY, subsampling=0)
@@ -214,17 +205,17 @@ def _encoded(pixels: Pixels) -> bytes:
 
 def _striped(pixels: Pixels) -> Pixels:
     """A picture with a dark stripe, which stands for whatever was to be changed."""
-    picture = PIL.Image.fromarray(pixels)
-    width, height = picture.size
+    striped = PIL.Image.fromarray(pixels)
+    width, height = striped.size
     left, top, right, bottom = _STRIPE
-    PIL.ImageDraw.Draw(picture).rectangle((left * width, top * height, right * width, bottom * height), (40, 44, 90))
-    return np.asarray(picture)
+    PIL.ImageDraw.Draw(striped).rectangle((left * width, top * height, right * width, bottom * height), (40, 44, 90))
+    return np.asarray(striped)
 
 
-def _is_skin(lab: Array) -> npt.NDArray[np.bool_]:
+def _is_skin(colours: Array) -> npt.NDArray[np.bool_]:
     """Pixels of the hue of skin around the place of a face."""
-    hue = np.degrees(np.arctan2(lab[..., 2], lab[..., 1]))
-    return (_away(lab.shape[0], lab.shape[1]) < _AROUND) & (hue > _WARM[0]) & (hue < _WARM[1])
+    hue = np.degrees(np.arctan2(colours[..., 2], colours[..., 1]))
+    return (_away(*colours.shape[:2]) < _AROUND) & (hue > _WARM[0]) & (hue < _WARM[1])
 
 
 def _away(height: int, width: int) -> Array:
@@ -253,14 +244,14 @@ def _drifted(pixels: Pixels, drift: float, draws: Stream) -> Pixels:
     return _sampled(pixels.astype(np.float64), x + inside * moves[0], y + inside * moves[1]).round().astype(np.uint8)
 
 
-def _sampled(lab: Array, x: Array, y: Array) -> Array:
+def _sampled(colours: Array, x: Array, y: Array) -> Array:
     """Colours at places between pixels, by bilinear interpolation."""
-    height, width = lab.shape[:2]
+    height, width = colours.shape[:2]
     x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)
     left, top = np.minimum(x.astype(int), width - 2), np.minimum(y.astype(int), height - 2)
     across, down = (x - left)[..., None], (y - top)[..., None]
-    upper = lab[top, left] * (1 - across) + lab[top, left + 1] * across
-    lower = lab[top + 1, left] * (1 - across) + lab[top + 1, left + 1] * across
+    upper = colours[top, left] * (1 - across) + colours[top, left + 1] * across
+    lower = colours[top + 1, left] * (1 - across) + colours[top + 1, left + 1] * across
     return np.asarray(upper * (1 - down) + lower * down)
 
 

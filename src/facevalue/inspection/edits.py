@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from facevalue.inspection.colour import Floats, lab
 from facevalue.inspection.registration import Registration, registered
 from facevalue.inspection.views import PLACES, PictureView, of_places, place_means
+from facevalue.stimuli.cielab import Floats, lab
 
 CHANGED = 5.0
 """Difference of a place's mean colour from which it has changed (CIE 1976)."""

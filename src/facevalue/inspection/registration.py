@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from facevalue.inspection.colour import Floats
+from facevalue.stimuli.cielab import Floats
 
 _LEAST_CORRELATION = 0.3
 """Correlation of the registered pictures below which they show nothing in common that could be laid on each other."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from facevalue.inspection.colour import Floats, hue, typology_angle
 from facevalue.inspection.views import Box
+from facevalue.stimuli.cielab import Floats, hue, typology_angle
 
 LEAST_SHARE = 0.01
 """Share of the picture below which there is no skin to speak of."""

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import ndimage
 
-from facevalue.inspection.colour import Floats
+from facevalue.stimuli.cielab import Floats
 
 _WINDOW = 9
 _SAME = 2.0

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import PIL.Image
 
-from facevalue.inspection.colour import Floats, lab
 from facevalue.inspection.surface import sharpness
 from facevalue.models._pictures import picture
+from facevalue.stimuli.cielab import Floats, lab
 from facevalue.stimuli.images import content_hash
 from facevalue.types import Image
 

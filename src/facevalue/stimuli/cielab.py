@@ -1,4 +1,4 @@
-"""Colours as people see them: CIELAB of pictures, and the angles by which skin is described."""
+"""Colours as people see them: CIELAB of pictures, there and back, and the angles by which skin is described."""
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,22 @@ def lab(pixels: npt.NDArray[np.uint8]) -> Floats:
     xyz = [sum(parts[axis, channel][pixels[..., channel]] for channel in range(3)) for axis in range(3)]
     x, y, z = (np.where(value > 0.008856, np.cbrt(value), 7.787 * value + 16 / 116) for value in xyz)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1).astype(np.float32)
+
+
+def to_rgb(colours: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
+    """Pixels in sRGB, the inverse of `lab`; what sRGB cannot show is shown as its nearest channels.
+
+    Examples
+    --------
+    >>> to_rgb(lab(np.array([[12, 200, 99]], dtype=np.uint8))).tolist()
+    [[12, 200, 99]]
+    """
+    y = (colours[..., 0] + 16) / 116
+    roots = np.stack([y + colours[..., 1] / 500, y, y - colours[..., 2] / 200], axis=-1)
+    xyz = np.where(roots > 0.008856 ** (1 / 3), roots**3, (roots - 16 / 116) / 7.787) * _WHITE
+    linear = np.clip(xyz @ np.linalg.inv(_TO_XYZ).T, 0.0, 1.0)
+    shades = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return np.rint(shades * 255).astype(np.uint8)
 
 
 def typology_angle(lightness: float, yellowness: float) -> float:
