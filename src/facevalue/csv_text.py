@@ -1,5 +1,6 @@
 """CSV with inert cells: no formulas for spreadsheets, no control characters for terminals."""
 
+import io
 from pathlib import Path
 from typing import IO
 
@@ -41,3 +42,16 @@ def write_csv(frame: pl.DataFrame, to: Path | IO[bytes] | IO[str], *, header: bo
         live = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
         columns.append(pl.when(live).then("'" + text).otherwise(text).alias(name))
     frame.with_columns(columns).write_csv(to, include_header=header)
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    r"""A table as the bytes of a CSV file, as `write_csv` writes it.
+
+    Examples
+    --------
+    >>> csv_bytes(pl.DataFrame({"level": ["=1+1"]}))
+    b"level\n'=1+1\n"
+    """
+    out = io.BytesIO()
+    write_csv(frame, out)
+    return out.getvalue()

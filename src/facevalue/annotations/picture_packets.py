@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.annotations.questionnaires import item_id, write_filled
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.models._pictures import picture
 from facevalue.stimuli.images import read_header
 from facevalue.store.files import write_whole
@@ -115,6 +115,5 @@ def write_packet_sheet(cards: Iterable[PictureCard], path: Path) -> None:
         for item, thing in question.several or ((question.item, ""),)
     ]
     sheet = pl.DataFrame(rows, schema=dict.fromkeys(_SHEET, pl.String()), orient="row")
-    out = io.BytesIO()
-    write_csv(sheet.select(pl.lit("").alias("rater"), *_SHEET, pl.lit("").alias("rating")), out)
-    write_whole(path, codecs.BOM_UTF8 + out.getvalue())  # a mark, by which spreadsheets know UTF-8
+    filled_in = sheet.select(pl.lit("").alias("rater"), *_SHEET, pl.lit("").alias("rating"))
+    write_whole(path, codecs.BOM_UTF8 + csv_bytes(filled_in))  # a mark, by which spreadsheets know UTF-8

@@ -5,7 +5,6 @@ its name holds the digest of its bytes, and its metadata that of the header, so 
 another scorer passes for scores. Where a text has no score there is a reason instead.
 """
 
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import tomli_w
 
 from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_toml
-from facevalue.parquet import read_metadata, read_table
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import SHARD, check_shard, digest_of, sealed, unsealed
 from facevalue.store.files import make_folder, write_whole
 
@@ -195,9 +194,8 @@ def begin(scores: Scores) -> None:
 
 def add(scores: Scores, rows: pl.DataFrame) -> Path:
     """Store rows of `Scores.schema` in a file of their own."""
-    data = io.BytesIO()
-    rows.write_parquet(data, compression="zstd", metadata={_OF: seal(scores.folder)})
+    data = parquet_bytes(rows, {_OF: seal(scores.folder)})
     numbers = (int(match[1]) for path in scores.folder.iterdir() if (match := SHARD.fullmatch(path.name)))
-    name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
-    write_whole(scores.folder / name, data.getvalue())
+    name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data)}.parquet"
+    write_whole(scores.folder / name, data)
     return scores.folder / name

@@ -12,7 +12,7 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.cli.output import Output, WrittenFiles
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
 from facevalue.report.markup import tag
@@ -260,9 +260,7 @@ def _table(model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionM
             people = [text or None for text in trial.people]
             rows.append((model, str(trial.trial), heat_map.name, heat_map.option or None, *numbers[:2], *people,
                          *numbers[2:], " ".join(heat_map.files)))  # fmt: skip
-    out = io.BytesIO()
-    write_csv(pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row"), out)
-    return out.getvalue()
+    return csv_bytes(pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row"))
 
 
 def _page(run: StoredRun, model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionMap]]]) -> str:

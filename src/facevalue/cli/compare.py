@@ -1,6 +1,5 @@
 """`facevalue compare`: two runs of a study, cell by cell; real against synthetic pictures, or models."""
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_named
 from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
@@ -79,9 +78,7 @@ def compare(first: str, second: str, margin: float | None, out: Path | None) -> 
     run_1, run_2 = open_named(first), open_named(second)
     agreement = compare_runs(run_1, run_2, margin)
     if out is not None:
-        buffer = io.BytesIO()
-        write_csv(agreement.cells, buffer)
-        write_whole(out, buffer.getvalue())
+        write_whole(out, csv_bytes(agreement.cells))
     names = (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name)
     return Output(lambda: _document(agreement, names), text(agreement, names))
 

@@ -1,6 +1,5 @@
 """`facevalue make`: pictures made to order, and what that takes."""
 
-import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +10,11 @@ from typing import Any, ClassVar
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import logged
 from facevalue.cli.output import Document, Output, WrittenFiles
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.generators.base import GeneratorOptions, PictureGenerator
 from facevalue.generators.registry import load
+from facevalue.parquet import parquet_bytes
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
@@ -163,12 +163,8 @@ def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
     """The table of the pictures that are to be made, in a file."""
     if path.suffix not in (".csv", ".parquet"):
         raise SettingError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")
-    data = io.BytesIO()
-    if path.suffix == ".csv":
-        write_csv(pictures.table, data)
-    else:
-        pictures.table.write_parquet(data)
-    write_whole(path, data.getvalue())
+    data = csv_bytes(pictures.table) if path.suffix == ".csv" else parquet_bytes(pictures.table)
+    write_whole(path, data)
     height = pictures.table.height
     return Output(WrittenFiles((str(path),), height), [f"{height:,} pictures with what would be told: {path}"])
 
@@ -181,7 +177,7 @@ def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: Picture
     listed, place = made_pictures(prepared).height, prepared.place
     document = MadeDocument(
         made=str(place),
-        manifest=f"{place}/manifest.parquet",
+        manifest=prepared.manifest,
         run=str(prepared.run.folder),
         study=prepared.made_for,
         generator=generator.name,

@@ -1,6 +1,5 @@
 """`facevalue manifest`: a list of one's own pictures, begun from a folder and checked before anything is asked."""
 
-import io
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ import polars as pl
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.manifest_check import check_manifest
@@ -101,13 +100,8 @@ def init(folder: Path, study: str | None, out: Path | None, overwrite: bool) -> 
     before = "" if not inside else folder.resolve().relative_to(to.resolve().parent).as_posix()
     for row in guessed.rows:
         row["path"] = row["path"] if before in ("", ".") else f"{before}/{row['path'].removeprefix('./')}"
-    table = io.BytesIO()
-    schema = dict.fromkeys(guessed.columns, pl.String())
-    write_csv(
-        pl.DataFrame([[row.get(n) or None for n in guessed.columns] for row in guessed.rows], schema, orient="row"),
-        table,
-    )
-    write_whole(to, table.getvalue())
+    rows = [[row.get(name) or None for name in guessed.columns] for row in guessed.rows]
+    write_whole(to, csv_bytes(pl.DataFrame(rows, dict.fromkeys(guessed.columns, pl.String()), orient="row")))
     result = check_manifest(to, protocol, None if inside else folder, pictures=False)
     needed = () if protocol is None else tuple(c.name for c in protocol.columns() if c.needed)
     rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]

@@ -1,6 +1,5 @@
 """`facevalue questionnaire MADE`: pictures that were made, for people to look at, and what they say."""
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.schema import Row
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import FaceValueError, SettingError
 from facevalue.places import run_of
 from facevalue.protocol.making_study import MAKING
@@ -82,9 +81,7 @@ def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenF
     pictures = PictureSet.of(stored)
     looked_at = read_packets(pictures, paths)
     if out is not None:
-        buffer = io.BytesIO()
-        write_csv(looked_at.groups, buffer)
-        write_whole(out, buffer.getvalue())
+        write_whole(out, csv_bytes(looked_at.groups))
     before = keep(stored.folder, looked_at.ratings)
     instead = f", in place of {before:,} given before" if before else ""
     document = LookedAtDocument(

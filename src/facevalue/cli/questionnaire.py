@@ -1,6 +1,5 @@
 """`facevalue questionnaire`: questionnaires about what forms associate, words say or pictures show, and ratings."""
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from facevalue.answers.sorting import OPEN
 from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.picture_ratings import LookedAtDocument, look, made_pictures
 from facevalue.cli.schema import Row
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.kept_estimates import taken
@@ -181,9 +180,7 @@ def _read(run: Path, paths: tuple[Path, ...], out: Path | None) -> Output[RatedD
     offer, statements = _opened(run)
     rated = offer.read(statements, paths)
     if out is not None:
-        buffer = io.BytesIO()
-        write_csv(rated.pairs, buffer)
-        write_whole(out, buffer.getvalue())
+        write_whole(out, csv_bytes(rated.pairs))
     agreement = _agreement(rated.agreement)
     before = keep(run, rated.ratings)
     instead = f", in place of {before:,} given before" if before else ""

@@ -1,6 +1,5 @@
 """`facevalue scenes`: folders of scenes that shall show nobody."""
 
-import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import polars as pl
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.models.detectors import load_detector
 from facevalue.runs.scene_check import check_scenes
@@ -55,9 +54,7 @@ def check(folder: Path, detector: Path, out: Path, threshold: float) -> Output[S
                            file=sys.stderr) as progress:  # fmt: skip
         rows.extend(progress)
     checked = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
-    buffer = io.BytesIO()
-    write_csv(checked, buffer)
-    write_whole(out, buffer.getvalue())
+    write_whole(out, csv_bytes(checked))
     scenes = []
     for (scene,), pictures in checked.group_by("scene", maintain_order=True):
         clear, broken = int((pictures["kept"] == "true").sum()), pictures["score"].null_count()

@@ -12,7 +12,7 @@ from facevalue.printable import printable
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
 from facevalue.protocol.sets import OTHER_PATH, Sets
 from facevalue.protocol.settings import Options, Setting
-from facevalue.protocol.sources import kind_of, own_manifest, root_of
+from facevalue.protocol.sources import kind_of, own_manifest, root_of, source_paths
 from facevalue.protocol.stimuli import UNITS, Listed
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
@@ -115,20 +115,12 @@ class Edits(Listed):
                 )
             listed = listed.rename({cue: self.cue})
         faults, place = Faults(), Path(str(options["manifest"])).name
-        is_edit = listed[SOURCE].is_not_null()
-        paths = dict(listed.select(IMAGE, PATH).iter_rows())
-        faults.where(
-            "the source is no picture of the list", is_edit & ~listed[SOURCE].is_in(list(paths)), listed[SOURCE]
-        )
-        faults.where("a picture is its own source", is_edit & (listed[SOURCE] == listed[IMAGE]), listed[IMAGE])
+        is_edit, paths = listed[SOURCE].is_not_null(), source_paths(listed, faults)
         faults.where(f"an edited picture has no {self.cue}", is_edit & listed[self.cue].is_null(), listed[IMAGE])
         faults.check(place)
         if not is_edit.any():
             raise DataError(f"{place}: no picture has a source: none was edited from another.")
-        edits = listed.filter(is_edit)
-        return edits.with_columns(edits[SOURCE].replace_strict(paths, return_dtype=pl.String).alias(OTHER_PATH)).drop(
-            SOURCE
-        )
+        return listed.with_columns(paths).filter(is_edit).drop(SOURCE)
 
 
 _NO_BASE = "It has no null edit, so there is nothing to compare its edits with: the editor refused it, or it failed."

@@ -9,10 +9,10 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
-from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
+from facevalue.protocol.making import IMAGE, PROMPT, SOURCE
 from facevalue.protocol.sets import OTHER_PATH, Sets
 from facevalue.protocol.settings import Options, Setting
-from facevalue.protocol.sources import kind_of, own_manifest, root_of
+from facevalue.protocol.sources import kind_of, own_manifest, root_of, source_paths
 from facevalue.protocol.stimuli import Listed
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
@@ -57,17 +57,14 @@ class InspectedPictures(Listed):
         listed = own_manifest(options, self.columns)
         if SOURCE not in listed.columns:
             listed = listed.with_columns(pl.lit(None, pl.String).alias(SOURCE))
-        faults, paths = Faults(), dict(listed.select(IMAGE, PATH).iter_rows())
-        origin = listed[SOURCE]
-        faults.where("the source is no picture of the list", origin.is_not_null() & ~origin.is_in(list(paths)), origin)
-        faults.where("a picture is its own source", origin == listed[IMAGE], listed[IMAGE])
+        faults = Faults()
+        paths = source_paths(listed, faults)
         faults.check(place.name)
         cue = _cue(str(options["cue"]), listed, place.name)
-        other = listed[SOURCE].replace_strict(paths, default=None, return_dtype=pl.String)
         looked_for = (listed[cue] if cue else pl.Series([""]).new_from_index(0, listed.height)).fill_null("")
-        return listed.with_columns(
-            other.alias(OTHER_PATH), looked_for.alias(LOOKED_FOR), _texts(place, listed).alias(MADE_FROM)
-        ).drop(SOURCE)
+        return listed.with_columns(paths, looked_for.alias(LOOKED_FOR), _texts(place, listed).alias(MADE_FROM)).drop(
+            SOURCE
+        )
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """People are units, and nothing is a base: pictures are described."""

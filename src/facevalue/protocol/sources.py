@@ -7,10 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.protocol.checked_pictures import without_failed
+from facevalue.protocol.making import IMAGE, PATH, SOURCE
+from facevalue.protocol.sets import OTHER_PATH
 from facevalue.protocol.settings import EXCLUDE, Options
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
+from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.sets import Listing
@@ -81,6 +84,17 @@ def list_pictures(
 def show_pictures(sources: Sequence[PictureSource], options: Options, table: pl.DataFrame) -> Source:
     """Return what shows pictures that `list_pictures` listed."""
     return source_of(sources, options).shows(table, options)
+
+
+def source_paths(listed: pl.DataFrame, faults: Faults) -> pl.Series:
+    """The path of what each picture of a list was edited from, by its column `source`; null where that is empty.
+
+    `faults`: takes note of a source that is no picture of the list, or the picture itself.
+    """
+    origin, paths = listed[SOURCE], dict(listed.select(IMAGE, PATH).iter_rows())
+    faults.where("the source is no picture of the list", origin.is_not_null() & ~origin.is_in(list(paths)), origin)
+    faults.where("a picture is its own source", origin == listed[IMAGE], listed[IMAGE])
+    return origin.replace_strict(paths, default=None, return_dtype=pl.String).alias(OTHER_PATH)
 
 
 def own_manifest(

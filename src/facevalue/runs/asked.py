@@ -1,11 +1,11 @@
 """What a run asks of whom, as its `run.toml` or `run.json` says."""
 
-import io
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from facevalue.hashing import model_hash
 from facevalue.models.base import Model, Probing, checked_facts
+from facevalue.parquet import parquet_bytes
 from facevalue.protocol.study import Study
 from facevalue.runs.settings import RunSettings
 from facevalue.store.manifest import Counts, RunManifest, Session
@@ -51,9 +51,7 @@ def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | i
 
 def table_of(study: Study) -> bytes:
     """The study's table of pictures as a file."""
-    data = io.BytesIO()
-    study.manifest.write_parquet(data, compression="zstd")
-    return data.getvalue()
+    return parquet_bytes(study.manifest)
 
 
 def other_server(sessions: Iterable[Session]) -> str | None:

@@ -1,16 +1,15 @@
 """Estimates file of a run folder."""
 
-import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import FIXED, complete, label_columns, schema
 from facevalue.measures.former_labels import converted
-from facevalue.parquet import read_metadata, read_table
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol.study import Study
 from facevalue.store.files import check_table, write_whole
 
@@ -24,9 +23,7 @@ _ALWAYS = ("study", "measure", "model", "value")
 
 def parquet(estimates: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> bytes:
     """The file's bytes, with what is told of them beside the version."""
-    buffer = io.BytesIO()
-    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION), **(metadata or {})})
-    return buffer.getvalue()
+    return parquet_bytes(estimates, {_KEY: str(VERSION), **(metadata or {})})
 
 
 def write_estimates(estimates: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
@@ -35,9 +32,7 @@ def write_estimates(estimates: pl.DataFrame, path: Path, metadata: Mapping[str, 
     if path.suffix == ".parquet":
         write_whole(path, parquet(estimates, metadata))
         return
-    buffer = io.BytesIO()
-    write_csv(estimates, buffer)
-    write_whole(path, buffer.getvalue())
+    write_whole(path, csv_bytes(estimates))
 
 
 def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """Inspection of pictures as a run, and what follows from it: peers before, rules and what they leave afterwards."""
 
-import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from facevalue.inspection.aids import PEERS, name_of
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import Need
 from facevalue.models.base import ModelOptions
-from facevalue.parquet import read_table
+from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.checked_pictures import SEAL, TABLE, sealed_verdicts
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import USUAL, PictureRule
@@ -120,13 +119,12 @@ def write_verdicts(
     folder: Path, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
 ) -> None:
     """Keep what rules leave, sealed, in the folder of the run: every picture with its quantities and reasons."""
-    buffer = io.BytesIO()
     rows = inspections.table.join(acceptance.table, on=IMAGE, how="left", maintain_order="left")
-    rows.with_columns(pl.col(REASONS).list.join("; ")).write_parquet(buffer)
+    data = parquet_bytes(rows.with_columns(pl.col(REASONS).list.join("; ")))
     limits = [asdict(limit) for limit in acceptance.limits]
     facts = tomli_w.dumps({"rules": [rule.text for rule in rules], "limits": limits})
-    write_whole(folder / TABLE, buffer.getvalue())
-    write_whole(folder / SEAL, sealed_verdicts(buffer.getvalue(), facts))
+    write_whole(folder / TABLE, data)
+    write_whole(folder / SEAL, sealed_verdicts(data, facts))
 
 
 def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: Path, watched: Watched) -> Path:
@@ -159,10 +157,9 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: P
         chosen.append((digest, persons[name], groups[name], *rows[digest][3:]))
     if not chosen:
         raise DataError("No face is seen in any picture without a source: there is nobody to compare an identity with.")
-    buffer = io.BytesIO()
-    pl.DataFrame(chosen, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True).write_parquet(buffer)
+    peers = pl.DataFrame(chosen, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, buffer.getvalue())
+    write_whole(path, parquet_bytes(peers))
     return path
 
 

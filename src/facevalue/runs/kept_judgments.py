@@ -1,7 +1,6 @@
 """Judgments in a run folder: a judge is asked, and what it says kept in files, whole or absent, named by content."""
 
 import contextlib
-import io
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +11,7 @@ import polars as pl
 from facevalue.errors import DataError, RunError
 from facevalue.gate import Gate
 from facevalue.models.base import Expecting, Model
-from facevalue.parquet import read_table
+from facevalue.parquet import parquet_bytes, read_table
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.journal import JOURNAL, Journal, left_over
@@ -94,11 +93,10 @@ def recover(place: Path, schema: pl.Schema) -> None:
 
 
 def _store(place: Path, rows: pl.DataFrame) -> None:
-    data = io.BytesIO()
-    rows.write_parquet(data, compression="zstd")
+    data = parquet_bytes(rows)
     numbers = [int(match[1]) for path in parts(place) if (match := SHARD.fullmatch(path.name))]
-    name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data.getvalue())}.parquet"
-    write_whole(place / name, data.getvalue())
+    name = f"part-{max(numbers, default=0) + 1:08d}-{digest_of(data)}.parquet"
+    write_whole(place / name, data)
 
 
 def read_rows(place: Path, schema: pl.Schema) -> pl.DataFrame | None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from facevalue.errors import FaceValueError, ModelSpecError, RunError, SettingEr
 from facevalue.generators.base import PictureGenerator
 from facevalue.generators.checked import checked_picture
 from facevalue.given import read_file
-from facevalue.parquet import read_table
+from facevalue.parquet import parquet_bytes, read_table
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
 from facevalue.protocol.making_study import MADE_FOR, making_study
@@ -34,8 +33,6 @@ from facevalue.store.manifest import read_manifest
 from facevalue.store.objects import Objects, checked_url
 from facevalue.types import Image, OptionValue, Status
 
-MADE = STIMULI
-"""File that lists the pictures that were made, beside their folder."""
 _UNIT = 64  # pictures that are stored together in object storage: what a kill can lose
 
 
@@ -56,6 +53,11 @@ class PreparedMaking:
     plan: PicturePlan
     run: Prepared
     place: Path | str
+
+    @property
+    def manifest(self) -> str:
+        """The list of the pictures that are there."""
+        return f"{self.place}/{STIMULI}"
 
     @property
     def made_for(self) -> str:
@@ -175,11 +177,10 @@ def make(
 def list_made(prepared: PreparedMaking) -> int:
     """Write the manifest of the pictures that are there, and their data statement; return how many these are."""
     pictures = made_pictures(prepared)
-    data = io.BytesIO()
-    pictures.write_parquet(data, compression="zstd")
+    data = parquet_bytes(pictures)
     before = stated_before(prepared.place)
-    statement = made_statement(_folder(prepared.run), pictures, data.getvalue(), before)
-    for name, content in ((MADE, data.getvalue()), (STATEMENT, statement)):
+    statement = made_statement(_folder(prepared.run), pictures, data, before)
+    for name, content in ((STIMULI, data), (STATEMENT, statement)):
         if isinstance(prepared.place, str):
             Objects.at(prepared.place, make=True).overwrite(name, content)
         else:
@@ -241,4 +242,4 @@ def _outcome(image: Image) -> SourceOutcome:
 
 def _stray(place: Path) -> str:
     """What a folder holds that a making would write; empty if nothing."""
-    return next((name for name in (MADE, PICTURES) if (place / name).exists()), "")
+    return next((name for name in (STIMULI, PICTURES) if (place / name).exists()), "")

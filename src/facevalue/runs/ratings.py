@@ -1,6 +1,5 @@
 """Ratings by people of the statements that a run's forms imply, kept beside the answers for the report."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import stacked
-from facevalue.parquet import read_metadata, read_table
+from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.runs.stored import StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import make_folder, write_whole
@@ -27,9 +26,8 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
         path = folder / FOLDER / _FILE
         before = _count(path)
         make_folder(path.parent)
-        data, sorted_ratings = io.BytesIO(), _whole(ratings)
-        sorted_ratings.write_parquet(data, compression="zstd", metadata={_SEAL: _digest(sorted_ratings)})
-        write_whole(path, data.getvalue())
+        sorted_ratings = _whole(ratings)
+        write_whole(path, parquet_bytes(sorted_ratings, {_SEAL: _digest(sorted_ratings)}))
         return before
 
 

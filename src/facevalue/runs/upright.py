@@ -10,7 +10,7 @@ import PIL.Image
 import PIL.ImageOps
 import polars as pl
 
-from facevalue.csv_text import write_csv
+from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError
 from facevalue.stimuli.images import FORMATS, image_files
 from facevalue.store.files import write_whole
@@ -58,9 +58,8 @@ def write_upright(frame: pl.DataFrame, turned: Sequence[str], file: Path, root: 
     has_ids = (frame["image"] != frame["path"]).any()
     columns = ["path", *(["image"] if has_ids else []), "identity", *frame.columns[3:]]
     table = frame.with_columns(pl.col("path").replace(paths)).select(columns).rename({"image": "id"}, strict=False)
-    out = io.BytesIO()
-    write_csv(table.select(name for name in table.columns if table[name].null_count() < table.height), out)
-    write_whole(listed, out.getvalue())
+    filled = [name for name in table.columns if table[name].null_count() < table.height]
+    write_whole(listed, csv_bytes(table.select(filled)))
     return Upright(listed, folder, len(paths))
 
 

@@ -5,7 +5,6 @@ killed before it could be listed. Its metadata hold the run's id: a shard of ano
 """
 
 import contextlib
-import io
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.parquet import read_metadata, read_table, scan_tables
+from facevalue.parquet import parquet_bytes, read_metadata, read_table, scan_tables
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_whole
 from facevalue.store.schema import FORMAT, RESPONSES, TIMED
@@ -85,10 +84,7 @@ def write_shard(folder: Path, number: int, frame: pl.DataFrame, run: str) -> Pat
 
     It is encoded in memory first, so that what can fail on the way to the disk is plain file access.
     """
-    buffer = io.BytesIO()
-    facts = {_VERSION: str(FORMAT), _ROWS: str(frame.height), _RUN: run}
-    frame.write_parquet(buffer, compression="zstd", metadata=facts)
-    data = buffer.getvalue()
+    data = parquet_bytes(frame, {_VERSION: str(FORMAT), _ROWS: str(frame.height), _RUN: run})
     path = shard_path(folder, number, digest_of(data))
     write_whole(path, data)
     return path
