@@ -22,6 +22,7 @@ from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
+from facevalue.store.files import STIMULI
 from facevalue.studies import protocol
 from facevalue.studies.offers import making_of
 from facevalue.types import OptionValue
@@ -55,7 +56,7 @@ class Made:
     @property
     def manifest(self) -> str:
         """The file that lists them, for the setting `manifest` of studies."""
-        return f"{self.place}/manifest.parquet"
+        return f"{self.place}/{STIMULI}"
 
     def __repr__(self) -> str:
         return f"Made({str(self.place)!r}, pictures={self.pictures.height:,}, of={self.run.stored.study.design.size:,})"

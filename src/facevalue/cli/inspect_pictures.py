@@ -139,7 +139,8 @@ def _lines(document: InspectPicturesDocument) -> Iterator[str]:
     for share in document.shares:
         interval = "" if share.low is None or share.high is None else f" [{share.low:.0%}, {share.high:.0%}]"
         of = f"{share.factor} {share.group}" if share.factor else "All"
-        people = f"{share.accepted:,} of {share.pictures:,} pictures of {share.people:,} people"
+        count = "one person" if share.people == 1 else f"{share.people:,} people"
+        people = f"{share.accepted:,} of {share.pictures:,} pictures of {count}"
         yield f"{of}: {share.share:.0%}{interval} pass, {people}."
     for balance in document.balance:
         yield f"{balance.factor}: {_balanced(balance)}."

@@ -9,9 +9,8 @@ from facevalue.errors import DataError, ModelSpecError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
 from facevalue.given import read_file
 from facevalue.stimuli.images import MAX_BYTES
+from facevalue.stimuli.manifest import MEDIA_TYPES
 from facevalue.types import Image, Status
-
-_KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 
 
 class ReplayedPictures:
@@ -47,7 +46,7 @@ class ReplayedPictures:
         names = sorted(
             path.relative_to(self._root).as_posix()
             for path in self._root.rglob("*")
-            if path.suffix.lower() in _KINDS and path.is_file()
+            if path.suffix.lower() in MEDIA_TYPES and path.is_file()
         )
         return {"pictures": len(names), "names": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]}
 
@@ -69,7 +68,7 @@ class ReplayedPictures:
     def _read(self, name: str) -> Image:
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             raise DataError(f"{name}: leads out of the folder with the pictures.")
-        for ending, kind in _KINDS.items():
+        for ending, kind in MEDIA_TYPES.items():
             path = self._root / f"{name}{ending}"
             try:
                 is_below = path.is_file() and path.resolve().is_relative_to(self._root)
@@ -77,4 +76,4 @@ class ReplayedPictures:
                 raise DataError(f"{name}: {error.strerror}.") from None
             if is_below:
                 return Image(read_file(path, MAX_BYTES, "picture"), kind)
-        raise DataError(f"{self._folder} has no picture {name} ({', '.join(_KINDS)}).")
+        raise DataError(f"{self._folder} has no picture {name} ({', '.join(MEDIA_TYPES)}).")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from facevalue.stimuli.manifest import SHARD_ROW
+from facevalue.stimuli.manifest import MEDIA_TYPES, SHARD_ROW
 
 FILE = "croissant.json"
 """Where the document lies beside the list."""
@@ -44,13 +44,6 @@ _CONTEXT: Mapping[str, Any] = {
 }
 """Appendix 1 of the specification, and the vocabulary of provenance."""
 _FORMATS = {".csv": "text/csv", ".jsonl": "application/jsonlines", ".parquet": "application/x-parquet"}
-_MEDIA_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-}
 _MOST_PATTERNS = 50
 """Folders that are named; where there are more, pictures are found by their endings alone."""
 
@@ -200,7 +193,7 @@ def _picture_files(paths: pl.Series) -> dict[str, Any] | None:
     if paths.str.contains(SHARD_ROW).any():
         return None
     endings = sorted(
-        {PurePosixPath(path).suffix for path in paths}, key=lambda ending: list(_MEDIA_TYPES).index(ending.lower())
+        {PurePosixPath(path).suffix for path in paths}, key=lambda ending: list(MEDIA_TYPES).index(ending.lower())
     )
     patterns = sorted({_pattern(PurePosixPath(path)) for path in paths})
     if len(patterns) > _MOST_PATTERNS:
@@ -210,7 +203,7 @@ def _picture_files(paths: pl.Series) -> dict[str, Any] | None:
         "@id": FILES,
         "name": FILES,
         "description": "The pictures, byte for byte as they came.",
-        "encodingFormat": list(dict.fromkeys(_MEDIA_TYPES[ending.lower()] for ending in endings)),
+        "encodingFormat": list(dict.fromkeys(MEDIA_TYPES[ending.lower()] for ending in endings)),
         "includes": patterns,
     }
 

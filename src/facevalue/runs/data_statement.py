@@ -13,25 +13,13 @@ import polars as pl
 from facevalue.measures.group_shares import group_shares
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
+from facevalue.stimuli.manifest import FORM, MAKING
 from facevalue.types import Status
 
 MOST_LEVELS = 20
 """Levels of a factor that are listed; of others it is said how many there are."""
 _LONGEST = 500
 """Characters of a setting that are told."""
-_FORM = (
-    "image",
-    "path",
-    "identity",
-    "set",
-    "source",
-    "prompt",
-    "revised_prompt",
-    "picture_seed",
-    "generator",
-    "editor",
-)
-"""Columns of a list that are no factors."""
 _DRAWINGS = "They are FaceValue's own drawings: nobody in them exists, and they are no photographs."
 _GENERATED = "What they show is the work of an image generator as much as that of the prompts."
 _USES = (
@@ -120,7 +108,9 @@ def data_statement(
     """
     made_words = {} if provenance is None else _made_words(pictures, provenance)
     factors = (
-        [column for column in pictures.columns if column not in _FORM] if provenance is None else provenance.groups
+        [column for column in pictures.columns if column not in (*FORM, *MAKING)]
+        if provenance is None
+        else provenance.groups
     )
     properties = {
         **made_words,

@@ -20,8 +20,15 @@ from facevalue.given import check_file, read_text, to_json
 from facevalue.stimuli.columns import Column, lacking
 from facevalue.stimuli.faults import Fault, Faults, ManifestError
 
-SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
-"""Names that an image may end in. What it is, is told from its content."""
+MEDIA_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
+"""Kinds of images by how their names may end. What one is, is told from its content."""
+SUFFIXES = tuple(MEDIA_TYPES)
 
 SHARD_ROW = r"(?i)\.parquet#\d{1,15}$"
 """End of a path that is a row of a Parquet shard, as data sets are published: "data/train.parquet#41"."""
@@ -47,7 +54,8 @@ MAKING: tuple[str, ...] = (
 )  # fmt: skip
 """Columns of a manifest of pictures that FaceValue made, which say how and not what they show: no factors."""
 
-_FORM = ("image", "path", "identity", "set")
+FORM = ("image", "path", "identity", "set")
+"""Columns of every manifest once it is read: which picture it is, its file, and its units."""
 _READERS = (".csv", ".jsonl", ".parquet")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -107,9 +115,9 @@ def read_manifest(
 
 def write_manifest(frame: pl.DataFrame, path: Path) -> None:
     """Write a manifest as Parquet: aside first, then renamed, so that the file is whole or absent."""
-    missing = [name for name in _FORM if name not in frame.columns]
+    missing = [name for name in FORM if name not in frame.columns]
     if missing:
-        raise DataError(f"A manifest needs the columns {', '.join(_FORM)}; {', '.join(missing)} missing.")
+        raise DataError(f"A manifest needs the columns {', '.join(FORM)}; {', '.join(missing)} missing.")
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         frame.write_parquet(aside)
@@ -235,7 +243,7 @@ def _in_form(
         raise DataError(msg)
     path_column = "path" if "path" in names else "image"
     given_id = "image" if path_column == "path" and "image" in names else "id" if "id" in names else None
-    factors = [name for name in names if name not in (*_FORM, given_id)]
+    factors = [name for name in names if name not in (*FORM, given_id)]
     wrong = lacking(columns, names)
     taken = sorted(RESERVED.intersection(factors))
     wrong += [Fault(f"no factor can be called {name!r}, which is a column of the results; rename it") for name in taken]

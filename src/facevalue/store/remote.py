@@ -1,7 +1,6 @@
 """A run in object storage: `run.json`, and units of answers that say by themselves whether they are whole."""
 
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.given import to_json
+from facevalue.parquet import parquet_bytes
 from facevalue.places import MAKING_FOLDER
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.manifest import RunManifest, of_document, to_document
@@ -63,19 +63,14 @@ class UnitFacts:
 def encoded(frame: pl.DataFrame, facts: UnitFacts) -> bytes:
     """A unit as a Parquet file that holds its own digest."""
     note = json.dumps(asdict(facts), separators=(",", ":"))
-    buffer = io.BytesIO()
-    frame.write_parquet(
-        buffer,
-        compression="zstd",
-        metadata={
-            "facevalue.responses": str(FORMAT),
-            "facevalue.rows": str(frame.height),
-            "facevalue.run": facts.run,
-            _UNIT: _short(note.encode()) + note,
-            _DIGEST: _BLANK.decode(),
-        },
-    )
-    data = bytearray(buffer.getvalue())
+    metadata = {
+        "facevalue.responses": str(FORMAT),
+        "facevalue.rows": str(frame.height),
+        "facevalue.run": facts.run,
+        _UNIT: _short(note.encode()) + note,
+        _DIGEST: _BLANK.decode(),
+    }
+    data = bytearray(parquet_bytes(frame, metadata))
     start, stop = _place(bytes(data))
     data[start:stop] = hashlib.sha256(data).hexdigest().encode()
     return bytes(data)
