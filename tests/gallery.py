@@ -56,7 +56,9 @@ PAPERS: dict[str, Callable[[Path], Path]] = {
 """Declared papers that can ask about small pictures, and what makes these."""
 MODELS = ("hiring-screen", "sim/strong", "sim/null")
 """A stored run, and the models whose runs stand beside it."""
-NAMES = (*TABLES, *ANSWERS, "three-models", *PAPERS)
+EDITOR = {"editor-audit": "made/audit", "making": "made/making"}
+"""Runs of an editor with a side effect that was planted: its audit, and the making of the pictures."""
+NAMES = (*TABLES, *ANSWERS, "three-models", *PAPERS, *EDITOR)
 
 
 def made_pictures(name: str, folder: Path) -> Path:
@@ -69,6 +71,15 @@ def runs_of(name: str, folder: Path) -> tuple[str, ...]:
     """The runs of a page, made where they are not stored."""
     if name in TABLES:
         return TABLES[name]
+    if name in EDITOR:
+        if not (folder / "made").exists():
+            few = ("--race", "White,Black,Indian", "--edit", "cap,gray", "--sample", "60")
+            planted = ("--generator", "drawn", "--editor", "sim/lighten=6:gender+refuse=0.2:race")
+            ask("make", "editor", *few, *planted, "--out", "made", folder=folder)
+        if name == "editor-audit":
+            inspected = ("--manifest", "made/manifest.parquet", "--model", "inspect/default", "--name", "lighten")
+            ask("run", "editor", *inspected, "--out", EDITOR[name], folder=folder)
+        return (EDITOR[name],)
     if name in ANSWERS:
         left = iter(range(ANSWERS[name]))
         study = fv.study("beauty", manifest=made_pictures("beauty", folder / "faces"), kind="illustrated")

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -152,6 +153,15 @@ def test_secrets_are_not_shown() -> None:
     text = report.render(made.data())
     assert "sk-very-secret" not in text
     assert "(not shown)" in text
+
+
+def test_of_places_the_name_alone_is_shown() -> None:
+    data = made.data(runs=(made.run(settings={"weights": "/home/ann/clip"}, asked_model="hf//home/ann/gemma"),))
+    places = {"manifest": "../ann/list.csv", "root": "/home/ann/faces", "choices": ['sources="C:\\\\ann\\\\old.csv"']}
+    text = report.render(replace(data, study=replace(data.study, options=places)))
+    assert not re.search(r"\bann\b", text)
+    for name in ("list.csv", "faces", "old.csv", "clip", "hf/gemma"):
+        assert f"{name}</dd>" in text.replace("&#34;", "").replace("&quot;", "")
 
 
 def test_pictures_are_decoded_and_anything_else_is_left_out() -> None:

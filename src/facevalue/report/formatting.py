@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import NamedTuple
 
 from facevalue.measures.base import APART, SHARES, Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate
+from facevalue.store.files import LISTS, ROOTS
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
@@ -351,16 +353,36 @@ def group_key(dimension: str, group: str) -> tuple[object, ...]:
 _SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)
 
 
+_PLACES = {*ROOTS, *LISTS, "sources", "social", "cultural", "pata", "species", "words", "stereotype_words"}
+"""Settings of studies that say where files lie."""
+_FOLDERS = re.compile(r'^(\w+/|\w+=")?(?:[A-Za-z]:|~|\.\.?)?[\\/].*[\\/](?=[^\\/"]+[\\/]?"?$)')
+"""Folders before a name, in a path that is one or stands behind the kind of a model or the name of a setting."""
+
+
 def shown_setting(name: str, value: object) -> str:
-    """A setting's value for people; never that of a secret."""
+    """A setting's value for people: never that of a secret, and of a file or folder its name alone.
+
+    Examples
+    --------
+    >>> shown_setting("manifest", "../ann/faces/list.csv"), shown_setting("path", "/home/ann/faces/")
+    ('list.csv', 'faces/')
+    >>> shown_setting("made", ["sets=3", 'list="/ann/list.csv"']), shown_setting("model", "hf//home/ann/gemma")
+    ('sets=3, list="list.csv"', 'hf/gemma')
+    >>> shown_setting("url", "https://ann:pass@host/v1"), shown_setting("activity", "cooking/eating")
+    ('https://host/v1', 'cooking/eating')
+    """
     if _SECRET.search(name):
         return "(not shown)"
     if value is None or value in ("", []):
         return DASH
     if isinstance(value, Mapping):
         return "; ".join(f"{k} = {shown_setting(str(k), v)}" for k, v in value.items())
-    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)  # a name and password in an address
+    if isinstance(value, (list, tuple)):
+        return ", ".join(shown_setting(name, v) for v in value)
+    text = str(value)
+    if name in _PLACES:
+        return PurePath(text.replace("\\", "/")).name
+    return re.sub(r"(?<=://)[^/@\s]+@", "", _FOLDERS.sub(r"\1", text))  # no name and password in an address
 
 
 def label_of(e: Estimate, titles: Titles) -> str:

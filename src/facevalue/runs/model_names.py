@@ -6,6 +6,9 @@ import polars as pl
 
 from facevalue.runs.stored import StoredRun
 
+_EDITED = " + "
+"""Between a generator and its editor."""
+
 
 def names_for_people(runs: Sequence[StoredRun]) -> dict[str, str]:
     """What the models of runs are called in tables, pages and charts, by their names in estimates.
@@ -32,6 +35,8 @@ def short_names(models: Iterable[str], taken: Collection[str] = ()) -> dict[str,
 'sim/default': 'sim/default'}
     >>> list(short_names(["http://old:8000/v1#gemma", "http://new:8000/v1#gemma", "openai/gpt"], ["gpt"]).values())
     ['gemma (old:8000)', 'gemma (new:8000)', 'gpt (openai)']
+    >>> list(short_names(["diffusers//home/ann/flux + http://new:8000/v1#edits", "reference//home/ann/mine"]).values())
+    ['flux + edits', 'mine']
     """
     models = list(dict.fromkeys(models))
     forms = [{model: form(model) for model in models} for form in (_short, _identifier, _placed)]
@@ -47,14 +52,16 @@ def short_names(models: Iterable[str], taken: Collection[str] = ()) -> dict[str,
 
 
 def _short(model: str) -> str:
-    """The name alone: "gemma" of "http://10.0.0.7:8000/v1#org/gemma"."""
+    """The name alone: "gemma" of "http://10.0.0.7:8000/v1#org/gemma"; of a generator and an editor each."""
+    if _EDITED in model:
+        return _EDITED.join(map(_short, model.split(_EDITED)))
     kind, _, rest = model.partition("/")
     last = rest.rstrip("/").rpartition("/")[2]
     if kind in ("http:", "https:"):
         return rest.rpartition("#")[2].rpartition("/")[2] or model
     if kind == "replay" and last:
         return f"{last.removesuffix('.parquet').removesuffix('.csv').removesuffix('.table')} (replayed)"
-    return last if kind in ("hf", "openai", "vllm") and last else model
+    return last if (kind in ("hf", "openai", "vllm") or rest.startswith("/")) and last else model
 
 
 def _identifier(model: str) -> str:
