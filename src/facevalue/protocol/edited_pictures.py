@@ -60,7 +60,8 @@ class Edits(Listed):
             self.cue, f"what was edited; {self.base!r} for a null edit", needed=True, role="cue", base=self.base
         )
         source = Column(SOURCE, "the picture that it was edited from, by its id; empty if none", needed=True)
-        return *(column for column in super().columns if column.name != self.cue), cue, source
+        editor = Column(EDITOR, "who edited it; what the audit is called by")
+        return *(column for column in super().columns if column.name != self.cue), cue, source, editor
 
     def table(self, options: Options) -> pl.DataFrame:
         """A row per edited picture, of units that have a null edit."""
