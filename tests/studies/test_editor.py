@@ -51,7 +51,8 @@ def made(folder: Path, editor: str = "sim/lighten=6:gender") -> Path:
         for cue in (None, NULL_EDIT, "hat"):
             name = f"p{number}-{cue}"
             rows.append({"image": name, "path": grey(folder, name, 40 + number), **who, "cue": cue,
-                         "source": cue and f"p{number}-None", "editor": cue and editor, "picture_seed": number})  # fmt: skip
+                         "source": cue and f"p{number}-None", "editor": cue and editor,
+                         "picture_seed": number})  # fmt: skip
     pl.DataFrame(rows).write_parquet(folder / "manifest.parquet")
     pl.DataFrame(rows).drop("source", "editor").write_csv(folder / "pictures.csv")
     return folder / "manifest.parquet"
