@@ -86,7 +86,7 @@ def inspect(
 
 
 def _watched(names: Sequence[str]) -> Iterable[str]:
-    with click.progressbar(names, label="Faces of sources", file=sys.stderr) as progress:
+    with click.progressbar(names, label="Sources", file=sys.stderr) as progress:
         yield from progress
 
 

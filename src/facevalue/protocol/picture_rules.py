@@ -41,7 +41,7 @@ class PictureRule:
     low, high:
         Least and greatest value that pass.
     calibrated:
-        Whether known pairs give the limit: the greatest value if `high` is infinite, else the least.
+        Which limit known pairs give, "at_least" or "at_most"; empty where the rule has its own.
     cues:
         Edits that it is of; all where there are none.
 

@@ -12,6 +12,7 @@ from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.group_shares import group_shares
+from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import LOOKALIKES, PictureRule
@@ -21,8 +22,6 @@ from facevalue.stimuli.picture_facts import MOST_VIEWS
 
 ACCEPTED, REASONS = "accepted", "reasons"
 SHUT, SPARE = "it cannot be decoded", "another attempt is kept"
-ATTEMPT = "attempt"
-"""Column that numbers the attempts at a unit."""
 LEAST_PAIRS = 20
 """Known pairs of a cue and group, or of a group, from which a limit is taken; of fewer, those of all are."""
 TAIL = 0.05
