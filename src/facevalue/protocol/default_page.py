@@ -230,7 +230,7 @@ def _questions(tasks: Sequence[Task]) -> QuotedQuestions:
 
 _EXAMPLES = Section(
     "examples", "Examples",
-    (Answers(lead="Stored answers behind the strongest numbers.", empty="No example: no answer is valid."),),
+    (Answers(lead="Stored answers behind the strongest numbers.", empty="No example: no number has an answer."),),
 )  # fmt: skip
 _EACH, _MOST = 3, 6  # examples of a take, and of all
 

@@ -78,6 +78,8 @@ def _built(data: ReportData) -> Built:
         rates = {name for rate in page.rates for name in rate.of.measures}
         sections = tuple(section for section in sections if any(rates & {*of.measures} for of in selections(section)))
     section_contents = [Builder.of(view, data.examples).section(section) for section in sections]
+    section_contents = [section for section in section_contents if section.contents]
+    sections = tuple(s for s in sections if s.id in {section.id for section in section_contents})
     if data.demo is not None:
         offer, study = data.demo
         section_contents.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))

@@ -36,6 +36,18 @@ class StudyFacts:
     left_out: tuple[tuple[str, str], ...] = ()
     """Parts of the protocol that were not asked, each with the reason."""
 
+    @property
+    def audit_of(self) -> str:
+        """Head of the page up to the model's name; a title that asks ends as a sentence.
+
+        Examples
+        --------
+        >>> StudyFacts("a", 1, "VIGNETTE: two people", "").audit_of, StudyFacts("b", 1, "Who is helped?", "").audit_of
+        ('VIGNETTE audit of', 'Who is helped? Audit of')
+        """
+        title = self.title.partition(":")[0]
+        return f"{title} {'Audit' if title.endswith('?') else 'audit'} of"
+
 
 @dataclass(frozen=True, slots=True)
 class SelfCheckFacts:

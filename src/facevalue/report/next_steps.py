@@ -26,6 +26,8 @@ _REMEDIES = {
     HeadlineKind.NOT_MEASURABLE: "Ask about more people or pictures: facevalue plan says how many it takes.",
 }
 """What to do where nothing was compared."""
+_MISSING = "missing"
+"""Section about answers that are missing."""
 _PLAIN = {"Drift while the run lasted": "Change of the model during the run"}
 """Titles of cards that the first screen says in other words."""
 
@@ -48,7 +50,10 @@ def next_steps(
     comparisons = [comparison for model in models for comparison in compared(page, view.at(model))]
     steps = [*_missing_decides(comparisons), *_warnings(cards, kind, page.units.name)]
     steps = [step for step in (_decide(answer, comparisons, kind), *steps) if step is not None]
-    reading = _reading(comparisons, sections)
+    if answer.verdict is HeadlineKind.ALMOST_NONE:
+        reading = next((NextStep("Read next:", s.id, s.title) for s in sections if s.id == _MISSING), None)
+    else:
+        reading = _reading(comparisons, sections)
     return steps[:MOST] if reading is None else [*steps[: MOST - 1], reading]
 
 
