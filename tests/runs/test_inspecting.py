@@ -19,6 +19,7 @@ from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
 from facevalue.runs.inspections import Inspections
 from facevalue.runs.known_pairs import rewritten_sources
+from facevalue.runs.pictures import NOT_NAMED, shown
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify
@@ -106,6 +107,15 @@ def test_pictures_of_one_kind_alone_are_inspected_too(made: Path, tmp_path: Path
     outcome = inspect_pictures(made / "few.parquet", {}, tmp_path / "few", SilentProgress())
     assert outcome.acceptance is not None
     assert outcome.acceptance.table[ACCEPTED].all()
+
+
+def test_a_list_far_from_its_pictures_says_what_names_their_folder(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.parquet").write_bytes((made / "manifest.parquet").read_bytes())
+    with pytest.raises(DataError, match="--root says which folder"):
+        inspect_pictures(tmp_path / "list.parquet", {}, None, SilentProgress())
+    outcome = inspect_pictures(tmp_path / "list.parquet", {}, tmp_path / "c", SilentProgress(), root=str(made))
+    assert shown(StoredRun.open(outcome.folder), 0).why == NOT_NAMED
+    assert len(shown(StoredRun.open(outcome.folder, pictures=made), 0).images) == 1
 
 
 def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -> None:

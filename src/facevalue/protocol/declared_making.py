@@ -197,7 +197,8 @@ class DeclaredMaking:
     def making(self) -> Making:
         """The same as commands take it."""
         bases = f'Bases of the text "{self.prompt}"' if self.prompt else "Pictures that exist"
-        edited = f", each edited in {len(self.edits)} ways ({', '.join(self.edits)})" if self.edits else ""
+        ways = "1 way" if len(self.edits) == 1 else f"{len(self.edits)} ways"
+        edited = f", each edited in {ways} ({', '.join(self.edits)})" if self.edits else ""
         return Making(settings=self.settings, plan=self.plan, about=f"{bases}{edited}.")
 
     def plan(self, options: Mapping[str, OptionValue]) -> PicturePlan:

@@ -77,6 +77,6 @@ def _why(rows: Sequence[Estimate]) -> str:
 def _untimed(rows: Sequence[Estimate], run: RunFacts) -> int:
     """Count the replies without a time, of a run whose others have one."""
     missing = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
-    if missing is None or run.asked is None or PART in (missing.method or ""):
-        return 0
+    if missing is None or missing.value is None or run.asked is None or PART in (missing.method or ""):
+        return 0  # of replies that are all valid there is no slope, and no count of those with a time
     return max(run.asked - (run.errors or 0) - (missing.n or 0), 0)

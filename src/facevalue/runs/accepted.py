@@ -178,6 +178,10 @@ def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
         return
     if rule.quantity == LOOKALIKES:
         raise DataError(f"A rule is about {LOOKALIKES}, which are looked for in up to {MOST_VIEWS:,} pictures.")
+    if not inspections.table["readable"].count():
+        raise DataError(
+            "No picture could be inspected: --root says which folder the paths of the list are relative to."
+        )
     quantity = BY_NAME[rule.quantity]
     if quantity.need and quantity.need.value not in inspections.models:
         lack = f"inspect the pictures with a model for it: --with-model {quantity.need.value}=..."

@@ -43,7 +43,7 @@ def shown(run: StoredRun, trial: int) -> TrialPictures:
         repeat = stored["repeat"].to_numpy().astype(np.int64)
         now = asking.request_hashes(chunk.stimulus_hashes, chunk.question_hashes, repeat)
         if int(now[0]) != stored["request"][0]:
-            return TrialPictures((), CHANGED)
+            return TrialPictures((), CHANGED if run.pictures_named else NOT_NAMED)
         images = stimulus.load()
         return TrialPictures(images, "" if images else NO_PICTURE)
     except FaceValueError:
