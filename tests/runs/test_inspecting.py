@@ -13,7 +13,7 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.checked_pictures import read_verdicts
-from facevalue.protocol.picture_rules import PictureRule
+from facevalue.protocol.picture_rules import USUAL, PictureRule
 from facevalue.runs.accepted import ACCEPTED, REASONS, accepted
 from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
@@ -116,6 +116,20 @@ def test_a_list_far_from_its_pictures_says_what_names_their_folder(made: Path, t
     outcome = inspect_pictures(tmp_path / "list.parquet", {}, tmp_path / "c", SilentProgress(), root=str(made))
     assert shown(StoredRun.open(outcome.folder), 0).why == NOT_NAMED
     assert len(shown(StoredRun.open(outcome.folder, pictures=made), 0).images) == 1
+
+
+def test_an_edit_that_is_a_copy_of_its_source_fails_and_a_null_edit_may_be_one(outcome: InspectionOutcome) -> None:
+    assert outcome.inspections is not None
+    table = outcome.inspections.table
+    copies = replace(outcome.inspections, table=table.with_columns(
+        greatest_change=pl.when(looked_for="glasses").then(0.4).when(looked_for="no change").then(0.0)
+    ))  # fmt: skip
+    failed = dict(accepted(copies, USUAL).table.filter(~pl.col(ACCEPTED)).select("image", REASONS).iter_rows())
+    assert {tuple(why) for image, why in failed.items() if image != "broken"} == {("greatest_change at least 2",)}
+    assert sum("glasses" in image for image in failed) == 4
+    assert accepted(outcome.inspections, USUAL).table.filter(ACCEPTED).height == 12
+    alone = replace(outcome.inspections, table=table.filter(pl.col("other_path").is_null()))
+    assert accepted(alone, USUAL).table.filter(ACCEPTED).height == 4
 
 
 def test_edits_of_a_source_that_fails_fail_with_it(outcome: InspectionOutcome) -> None:

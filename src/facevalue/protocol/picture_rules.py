@@ -44,6 +44,8 @@ class PictureRule:
         Which limit known pairs give, "at_least" or "at_most"; empty where the rule has its own.
     cues:
         Edits that it is of; all where there are none.
+    edited:
+        Whether it is of edits alone that were to change something: not of null edits, nor of sources.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class PictureRule:
     high: float = inf
     calibrated: str = ""
     cues: tuple[str, ...] = ()
+    edited: bool = False
 
     @property
     def text(self) -> str:
@@ -66,8 +69,9 @@ class PictureRule:
         return f"{self.quantity} {' and '.join(bounds)}{of}"
 
 
-USUAL = (PictureRule("blankness", high=0.98),)
-"""Where the user declares none: a picture shows something. One that cannot be opened never passes."""
+USUAL = (PictureRule("blankness", high=0.98), PictureRule("greatest_change", low=2.0, edited=True))
+"""Where the user declares none: a picture shows something, and an edit is no copy of its source. One that cannot be
+opened never passes."""
 
 
 def read_rules(path: Path) -> tuple[PictureRule, ...]:

@@ -119,6 +119,8 @@ def accepted(
     again = cache(lambda: rewritten(group)) if rewritten else None
     columns, limits = [pl.when(~opened).then(shut)], list[Limit]()
     for rule in rules:
+        if rule.edited and not inspections.edits.height:
+            continue
         _check_computed(rule, inspections)
         low, high = pl.lit(rule.low), pl.lit(rule.high)
         if rule.calibrated:
@@ -130,6 +132,8 @@ def accepted(
         concerns = opened & (pl.col(LOOKED_FOR).is_in(rule.cues) if rule.cues else pl.lit(value=True))
         if rule.quantity in BY_NAME and BY_NAME[rule.quantity].source:
             concerns &= pl.col(OTHER_PATH).is_not_null()
+        if rule.edited:
+            concerns &= pl.col(LOOKED_FOR).ne_missing(pl.lit(NULL_EDIT))
         broken = concerns & ~((value >= low) & (value <= high)).fill_null(value=False)
         why = pl.when(value.is_null()).then(pl.lit(f"{rule.quantity} is missing")).otherwise(pl.lit(rule.text))
         columns.append(pl.when(broken).then(why))
