@@ -59,10 +59,15 @@ def test_what_is_stated_stands_when_making_goes_on(made: Command) -> None:
     assert (document["citeAs"], document["datePublished"]) == ("@misc{set}", "2026-11-26")
 
 
+def test_where_nothing_was_refused_the_answer_says_so(made: Command) -> None:
+    out = " ".join(made("measure", "made/making").out.split())
+    assert "Every picture was made: none was refused, and none failed. Refused: 0.0% [0.0%," in out
+
+
 def test_a_sample_that_holds_no_unit_says_how_many_pictures_one_has(facevalue: Command) -> None:
     out = facevalue(*MAKE, "--sample", "2")
     assert out.status == 1
-    assert "A sample of 2 requests is too small: one unit, with all its pictures, takes 3." in out.err
+    assert "A sample of 2 requests is too small: one unit, with all its edits, takes 3." in out.err
 
 
 @pytest.mark.parametrize("faces", ["2M,1F", "1F"])

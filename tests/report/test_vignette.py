@@ -115,9 +115,9 @@ def test_where_no_difference_could_be_found_any_could_have_been_missed() -> None
 
 def test_a_difference_that_can_be_is_said_in_points() -> None:
     frame = vm.estimates().with_columns(
-        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(49.9).alias("mde")
+        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(29.9).alias("mde")
     )
-    assert "even a difference of 50 points could have been missed" in answer(frame)[1]
+    assert "even a difference of 30 points could have been missed" in answer(frame)[1]
 
 
 def test_identities_are_written_as_in_the_published_tables() -> None:

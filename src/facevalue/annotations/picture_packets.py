@@ -69,7 +69,7 @@ def picture_item(path: str, source: str, prompt: str, question: str) -> str:
     Examples
     --------
     >>> picture_item("a.png", "", "An old man", "identity")
-    'p-5bb8b0d21f'
+    'p-29dc4c6148'
     """
     return item_id("p", (path, source, prompt, question))
 

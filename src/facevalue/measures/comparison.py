@@ -56,9 +56,9 @@ def compare(
     Welch's standard error rests on them. So with `pooled` t with the spread of both groups together is taken as well,
     and the wider of both holds. Of groups of one size that is Welch's.
 
-    Where all clusters of each group have one value, as where everyone of one group is refused and nobody of the other,
-    or nobody of either, there is no spread to test with: what clusters that were not seen could do (`unseen.widened`,
-    with as many as the smaller group has) gives interval and p, if `largest` is known.
+    Where all clusters of one group have one value and all of the other another, as where everyone of one group is
+    refused and nobody of the other, there is no spread to test with: what clusters that were not seen could do
+    (`unseen.widened`, with as many as the smaller group has) gives interval and p, if `largest` is known.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def compare(
     reason[smaller == 0] = "only one of the groups has answers"
     reason[clusters.max(axis=0) == 0] = "neither group has answers"
     if largest is not None and not quick:
-        apart = (smaller >= 2) & ~(se > 0)
+        apart = (smaller >= 2) & ~(se > 0) & (np.abs(value) > unseen.EQUAL)
         zero = np.zeros(int(apart.sum()))
         low[apart], high[apart], p[apart] = unseen.widened(value[apart], zero, smaller[apart], zero, largest, LEVEL)
         method[apart], reason[apart], se[apart] = APART, "", np.nan

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,10 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.types import OptionValue, Question, Sampling, Status, Stimulus
 
+if TYPE_CHECKING:
+    from facevalue.protocol.look import Look
+    from facevalue.protocol.page import Page
+
 MAKING = "making"
 """Name of the study whose trials are pictures that are made."""
 MADE_FOR, CHOICES, UNIT, GROUPS = "made_for", "choices", "unit", "groups"
@@ -43,7 +48,6 @@ SHARES = (
           moved=("failed {size} more often", "failed {size} less often")),
 )  # fmt: skip
 _TAKEN = TAKEN | {REFUSED, FAILED, ORDERING}
-_SMALLEST = "one unit, with all its pictures"
 _TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
 
 
@@ -105,10 +109,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
     study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
     prompts: dict[str, str] = dict(wanted.select(IMAGE, PROMPT).iter_rows())
     assert isinstance(study.sample, WholeUnits)
-    sampled = replace(study.sample, what="one unit, with all its edits", mend="Units are made whole.")
+    sampled = replace(study.sample, what="one unit, with all its edits", mend="Ask for more, or have less made.")
     question = cache(Question)  # equal ones are one object
-    if isinstance(study.sample, WholeUnits):
-        study = replace(study, sample=replace(study.sample, what=_SMALLEST, mend="Ask for more, or have less made."))
     return replace(
         study,
         options=dict(options),
@@ -117,6 +119,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         answer=partial(_answered, study),
         sample=partial(_with_sources, replace(study, sample=sampled), table),
         draws=Draws(seeds=(1,), sampling=Sampling(max_tokens=1)),
+        page=partial(_page, study),
         watched=replace(study.watched, missing_by=MissingBy()),  # who is refused is what is measured
     )
 
@@ -214,6 +217,23 @@ class MakingReply(WrittenReply):
         )}  # fmt: skip
         na = status.replace_strict({Status.REFUSED: NA.REFUSED, Status.ERROR: NA.ERROR}, default=None)
         return pl.DataFrame(scores).with_columns(mass=pl.lit(1.0), na=na.cast(NA_DTYPE))
+
+
+def _page(study: Study) -> "Page":
+    """The page of the declaration, which says that all pictures were made where they were."""
+    assert study.page is not None
+    return replace(study.page(), missing=_all_made)
+
+
+def _all_made(look: "Look") -> str:
+    """Say that no picture was refused and none failed, where that is why no groups can be compared."""
+    shares = [look.one(f"mean_{name}") for name in (REFUSED, FAILED)]
+    if any(share is None or share.value != 0 for share in shares):
+        return ""
+    return (
+        f"Every picture was made: none was refused, and none failed. Refused: {look.value(shares[0])} "
+        f"{look.interval(shares[0])}."
+    )
 
 
 def digest_of(path: str) -> str:

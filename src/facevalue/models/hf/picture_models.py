@@ -132,7 +132,7 @@ class HFPictureText(_Loaded):
                 raise ModelError(f"The tokenizer of {folder} cannot be loaded: {first_line(error)}") from error
         text = getattr(self.config, "text_config", None)
         self.tokens = int(getattr(text, "max_position_embeddings", 77))
-        self.scale = float(self._model.logit_scale.exp())
+        self.scale = float(self._model.logit_scale.detach().exp())
 
     def _class(self, transformers: Any, config: Any, folder: Path) -> Any:
         if config.model_type not in ("clip", "siglip", "siglip2", "metaclip_2"):
