@@ -6,10 +6,11 @@ import email.policy
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import PIL.Image
+import pytest
 
 from tests.models.misbehaving import Exchange, Json, Misbehaving
 
@@ -173,3 +174,29 @@ def reply(*entries: object, **more: object) -> Behaviour:
 def fastapi(status: int, detail: object) -> Behaviour:
     """Send an error as servers built on FastAPI do."""
     return lambda exchange: exchange.json(status, {"detail": detail})
+
+
+async def no_wait(seconds: float) -> None:
+    """Wait for nothing."""
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No keys, and no proxy to the loopback."""
+    for name in ("FACEVALUE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture(params=["openai", "vllm-omni", "sglang"])
+def server(request: pytest.FixtureRequest) -> Iterator[PicturesServer]:
+    """A server of each shape."""
+    with PicturesServer(request.param).served() as served:
+        yield served  # type: ignore[misc]
+
+
+@pytest.fixture
+def omni() -> Iterator[PicturesServer]:
+    """A server of vLLM-Omni's shape."""
+    with PicturesServer("vllm-omni").served() as served:
+        yield served  # type: ignore[misc]

@@ -11,37 +11,27 @@ from facevalue.generators.base import GeneratedPicture, GeneratorOptions, Pictur
 from facevalue.generators.images_api import NOT_AS_ASKED, ImagesServer
 from facevalue.servers.server import Waits
 from facevalue.types import Image, Status
-from tests.generators.images_server import PicturesServer, base64_of, document, fastapi, picture, reply
+from tests.generators.images_server import (
+    PicturesServer,
+    base64_of,
+    document,
+    environment,
+    fastapi,
+    no_wait,
+    omni,
+    picture,
+    reply,
+    server,
+)
 from tests.models.misbehaving import Behaviour, Exchange
+
+__all__ = ["environment", "omni", "server"]
 
 KEY = "sk-Very/Secret+Key_0123456789"
 SOURCE = Image(picture("source", "JPEG"), "image/jpeg")
 PROMPT = 'An old man\nsays "caf\u00e9".'
 
 Make = Callable[..., ImagesServer]
-
-
-async def no_wait(seconds: float) -> None:
-    """Wait for nothing."""
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FACEVALUE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture(params=["openai", "vllm-omni", "sglang"])
-def server(request: pytest.FixtureRequest) -> Iterator[PicturesServer]:
-    with PicturesServer(request.param).served() as served:
-        yield served  # type: ignore[misc]
-
-
-@pytest.fixture
-def omni() -> Iterator[PicturesServer]:
-    with PicturesServer("vllm-omni").served() as served:
-        yield served  # type: ignore[misc]
 
 
 @pytest.fixture

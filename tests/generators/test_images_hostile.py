@@ -14,26 +14,18 @@ from facevalue.generators.base import GeneratedPicture, GeneratorOptions, Pictur
 from facevalue.generators.images_api import ImagesServer
 from facevalue.servers.server import Waits
 from facevalue.types import Image, Status
-from tests.generators.images_server import PicturesServer, base64_of, picture, reply
+from tests.generators.images_server import PicturesServer, base64_of, environment, no_wait, picture, reply
 from tests.models.misbehaving import Behaviour, Exchange
 
+__all__ = ["environment"]
+
 START = b'{"created": 1, "data": [{"b64_json": "'
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FACEVALUE_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
 def server() -> Iterator[PicturesServer]:
     with PicturesServer("sglang").served() as served:
         yield served  # type: ignore[misc]
-
-
-async def no_wait(seconds: float) -> None:
-    """Wait for nothing."""
 
 
 def one(

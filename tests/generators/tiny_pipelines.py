@@ -23,6 +23,15 @@ TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+FLOW: dict[str, Any] = {
+    "patch_size": 1,
+    "in_channels": 4,
+    "num_layers": 1,
+    "num_single_layers": 1,
+    "attention_head_dim": 16,
+    "num_attention_heads": 2,
+}
+"""What transformers of FLUX share."""
 KLEIN_LAYERS = 28
 """Layers of its text encoder: by default the pipeline reads three of them, up to number 27."""
 
@@ -228,12 +237,7 @@ def flux(kind: str = "FluxPipeline") -> Any:
         text_encoder_2=t5_encoder(long_tokenizer),
         tokenizer_2=long_tokenizer,
         transformer=diffusers.FluxTransformer2DModel(
-            patch_size=1,
-            in_channels=4,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
+            **FLOW,
             joint_attention_dim=32,
             pooled_projection_dim=32,
             axes_dims_rope=[4, 4, 8],
@@ -261,12 +265,7 @@ def flux_klein() -> Any:
         text_encoder=qwen_encoder(tokenizer, KLEIN_LAYERS),
         tokenizer=tokenizer,
         transformer=diffusers.Flux2Transformer2DModel(
-            patch_size=1,
-            in_channels=4,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
+            **FLOW,
             joint_attention_dim=48,
             timestep_guidance_channels=256,
             axes_dims_rope=[4, 4, 4, 4],

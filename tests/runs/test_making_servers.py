@@ -1,7 +1,6 @@
 """Makings by servers of pictures: over a real connection, moderated for one group, hostile, broken off and resumed."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import PIL.Image
@@ -23,31 +22,21 @@ from facevalue.servers.server import Waits
 from facevalue.store.album import FolderAlbum
 from facevalue.store.manifest import read_manifest
 from facevalue.store.reader import scan_responses
-from tests.generators.images_server import PicturesServer, base64_of, document, picture, reply
+from tests.generators.images_server import (
+    PicturesServer,
+    base64_of,
+    document,
+    environment,
+    no_wait,
+    omni,
+    picture,
+    reply,
+    server,
+)
 from tests.generators.pictures import plan
 from tests.models.misbehaving import Behaviour, Exchange
 
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FACEVALUE_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture(params=["openai", "vllm-omni", "sglang"])
-def server(request: pytest.FixtureRequest) -> Iterator[PicturesServer]:
-    with PicturesServer(request.param).served() as served:
-        yield served  # type: ignore[misc]
-
-
-@pytest.fixture
-def omni() -> Iterator[PicturesServer]:
-    with PicturesServer("vllm-omni").served() as served:
-        yield served  # type: ignore[misc]
-
-
-async def no_wait(seconds: float) -> None:
-    """Wait for nothing."""
+__all__ = ["environment", "omni", "server"]
 
 
 def made(folder: Path, server: PicturesServer, faces: int = 8, **options: object) -> RunSummary:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.store.files import write_whole
@@ -46,21 +46,21 @@ def write_table(items: pl.DataFrame, path: Path) -> None:
 
 
 def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Path) -> None:
-    """Write a page that needs no network, from the template of a package (`questionnaire.html`), in our style.
+    """Write a page that needs no network, from the template of a package (`rated.html`), in our style.
 
     Nothing a rater chooses leaves the page. Only the package's script may run, whatever a statement says.
     """
-    write_filled(package, f"{_NAME}.html", path, items=items.to_dicts(), scale=scale)
+    write_filled(package, "rated.html", path, items=items.to_dicts(), scale=scale)
 
 
 def write_filled(package: str, template: str, path: Path, **values: object) -> None:
-    """Write a page from a template of a package, with our style, script and policy, and these values."""
+    """Write a page from a template of a package, which extends ours: these values, our style, script and policy."""
     style, script = (
         files(__package__).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8")
         for kind in ("css", "js")
     )
     templates = Environment(
-        loader=PackageLoader(package),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(__package__)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -175,15 +175,17 @@ def _planned(
         if choices:
             raise SettingError("make: choices are for what a study has made; a plan of one's own has made them.")
         return study, "pictures", {}
-    chosen = study if isinstance(study, Protocol) else protocol(str(study))
-    making = making_of(chosen)
+    declaration = study if isinstance(study, Protocol) else protocol(str(study))
+    making = making_of(declaration)
     options = defaults(making.settings)
     for name in choices:
         if name not in options:
-            raise SettingError(f"{chosen.name} has no setting {name!r} of what is made; it has {', '.join(options)}.")
+            raise SettingError(
+                f"{declaration.name} has no setting {name!r} of what is made; it has {', '.join(options)}."
+            )
     options |= choices
     check_together(making.settings, options)
-    return making.plan(options), chosen.name, options
+    return making.plan(options), declaration.name, options
 
 
 def _adapter(

@@ -22,7 +22,7 @@ from facevalue.runs.making import PreparedMaking, made_pictures, make, prepare_m
 from facevalue.runs.making_plan import making_plan
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.store.files import write_whole
+from facevalue.store.files import check_ending, write_whole
 from facevalue.studies.offers import making_of
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -68,7 +68,7 @@ class MadeDocument(Document):
     """Session of a making: how far it came."""
 
     FORMAT: ClassVar[str] = "make"
-    made: str
+    place: str
     """Folder or URL of the pictures."""
     manifest: str
     """The list of the pictures that are there, which studies read."""
@@ -161,10 +161,8 @@ def make_pictures(
 
 def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
     """The table of the pictures that are to be made, in a file."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise SettingError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")
-    data = csv_bytes(pictures.table) if path.suffix == ".csv" else parquet_bytes(pictures.table)
-    write_whole(path, data)
+    check_ending(path, ".csv", ".parquet")
+    write_whole(path, csv_bytes(pictures.table) if path.suffix == ".csv" else parquet_bytes(pictures.table))
     height = pictures.table.height
     return Output(WrittenFiles((str(path),), height), [f"{height:,} pictures with what would be told: {path}"])
 
@@ -174,15 +172,14 @@ def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: Picture
     if cost := prepared.cost():
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
     summary = make(prepared, generator, editor, RichProgress(console))
-    listed, place = made_pictures(prepared).height, prepared.place
     document = MadeDocument(
-        made=str(place),
+        place=str(prepared.place),
         manifest=prepared.manifest,
         run=str(prepared.run.folder),
         study=prepared.made_for,
         generator=generator.name,
         editor=editor.name,
-        listed=listed,
+        listed=made_pictures(prepared).height,
         **{name: getattr(summary, name) for name in (
             "requests", "asked", "skipped", "errors", "refused", "seconds", "cost", "complete", "interrupted",
             "failure", "stopped",
@@ -216,14 +213,14 @@ def _plan_text(plan: MakingPlanDocument) -> Iterator[str]:
     yield from filter(None, (plan.about, plan.note))
     sample = f" of {plan.whole:,}" if plan.pictures < plan.whole else ""
     kinds = {"made from texts": plan.from_texts, "edited from others": plan.edits}
-    listed = " and ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
-    yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {listed}."
+    by_kind = " and ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
+    yield f"Pictures for {plan.study}: {plan.pictures:,}{sample}, a call each: {by_kind}."
     if plan.existing:
         yield f"{plan.existing:,} pictures that are there are edited."
     for name, counts in plan.groups.items():
-        listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
+        by_level = ", ".join(f"{level} {count:,}" for level, count in counts.items())
         few = len(counts) <= _LISTED_LEVELS
-        yield f"By {name}: {listed if few else f'{len(counts):,} levels, {min(counts.values()):,} or more of each'}."
+        yield f"By {name}: {by_level if few else f'{len(counts):,} levels, {min(counts.values()):,} or more of each'}."
     if plan.cost is not None:
         yield f"Cost: {plan.cost:,.2f}."
     if plan.hours is not None:
@@ -243,8 +240,8 @@ def _options(
 ) -> GeneratorOptions:
     """Options of a generator or an editor; beside a pipeline of this machine others are not told what that one is."""
     is_other = spec.startswith(_ELSEWHERE) and not (partner or spec).startswith(_ELSEWHERE)
-    told = {name: value for name, value in shared.items() if not (is_other and name in _LOCAL)}
-    return GeneratorOptions(**told, settings=settings)
+    options = {name: value for name, value in shared.items() if not (is_other and name in _LOCAL)}
+    return GeneratorOptions(**options, settings=settings)
 
 
 def _settings(option: str, texts: Sequence[str]) -> dict[str, str | int | float | bool]:

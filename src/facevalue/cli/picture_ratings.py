@@ -20,7 +20,7 @@ from facevalue.protocol.making_study import MAKING
 from facevalue.runs.picture_ratings import MOST, LookedAt, PictureSet, read_packets, write_packet
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
-from facevalue.store.files import write_whole
+from facevalue.store.files import check_ending, write_whole
 from facevalue.store.manifest import read_manifest
 
 _COUNTED = {"yes": "", "no": " (no)", "": " (ticked)"}
@@ -45,7 +45,7 @@ class LookedAtDocument(Document):
     """Ratings given before, in place of which these are."""
 
 
-def made_pictures(run: Path) -> bool:
+def is_making(run: Path) -> bool:
     """Whether a run folder is that of a making."""
     try:
         return read_manifest(run_of(run)).study == MAKING
@@ -65,8 +65,7 @@ def look(
         return _read(run, paths, out)
     if out is None:
         raise click.UsageError("Say where the pictures go (--out FILE.html), or give --ratings.")
-    if out.suffix not in (".html", ".csv"):
-        raise SettingError(f"{out.name} is neither .html nor .csv: the file's ending chooses the format.")
+    check_ending(out, ".html", ".csv")
     pictures = PictureSet.of(StoredRun.open(run))
     count = write_packet(pictures, out, most or MOST, seed)
     then = f"facevalue questionnaire {run} --ratings FILE --ratings FILE"
@@ -77,25 +76,25 @@ def look(
 
 
 def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenFiles | LookedAtDocument]:
-    stored = StoredRun.open(run)
-    pictures = PictureSet.of(stored)
+    making = StoredRun.open(run)
+    pictures = PictureSet.of(making)
     looked_at = read_packets(pictures, paths)
     if out is not None:
         write_whole(out, csv_bytes(looked_at.groups))
-    before = keep(stored.folder, looked_at.ratings)
-    instead = f", in place of {before:,} given before" if before else ""
+    replaced = keep(making.folder, looked_at.ratings)
+    instead = f", in place of {replaced:,} given before" if replaced else ""
     document = LookedAtDocument(
         raters=looked_at.raters,
         questions=looked_at.questions.to_dicts(),
         groups=looked_at.groups.to_dicts(),
         source=pictures.questions.source,
-        folder=str(stored.folder / FOLDER),
-        replaced=before,
+        folder=str(making.folder / FOLDER),
+        replaced=replaced,
     )
 
     def text() -> Iterator[RenderableType]:
         yield from _text(looked_at, pictures.questions.source)
-        yield f"Kept in {stored.folder / FOLDER}{instead}."
+        yield f"Kept in {making.folder / FOLDER}{instead}."
 
     return Output(document, text())
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from facevalue.annotations.questionnaires import write_table
 from facevalue.answers.sorting import OPEN
 from facevalue.cli.output import Document, Output, WrittenFiles
-from facevalue.cli.picture_ratings import LookedAtDocument, look, made_pictures
+from facevalue.cli.picture_ratings import LookedAtDocument, is_making, look
 from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
@@ -22,7 +22,7 @@ from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
-from facevalue.store.files import write_whole
+from facevalue.store.files import check_ending, write_whole
 from facevalue.studies.offers import lacking
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def questionnaire(
     seed: int,
 ) -> Output[WrittenFiles | RatedDocument | RatedTextsDocument | LookedAtDocument]:
     """Have people rate what a run's forms associate, its words, replies or pictures, or read their ratings."""
-    if made_pictures(run):
+    if is_making(run):
         if texts is not None or sorting is not None or naming or least_kl is not None:
             options = "--texts, --sorted, --naming and --least-kl"
             raise click.UsageError(f"{run} holds pictures that were made: {options} are for what models say.")
@@ -112,8 +112,7 @@ def questionnaire(
         return _read(run, ratings, out)
     if out is None:
         raise click.UsageError("Say where the questionnaire goes (--out FILE.html), or give --ratings.")
-    if out.suffix not in (".html", ".csv"):
-        raise SettingError(f"{out.name} is neither .html nor .csv: the file's ending chooses the format.")
+    check_ending(out, ".html", ".csv")
     offer, statements = _opened(run)
     return Output(WrittenFiles((str(out),)), offer.export(statements, out, least_kl, most))
 

@@ -22,7 +22,7 @@ from facevalue.runs.failures import failures_of
 from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.model_names import names_for_people, renamed
 from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.store.files import check_table
+from facevalue.store.files import check_ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def measure(
         explained = _explained(opened[0].measures, explain)
         return Output(explained, _explanation(explained))
     if out is not None:
-        check_table(out)
+        check_ending(out, ".csv", ".parquet")
     from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.runs.kept_estimates import taken  # noqa: PLC0415
 

@@ -157,11 +157,11 @@ class ImagesServer:
         left_out = self._left_out[path]
         retry = 0
         while True:
-            sent = body(self._model, request, settings, left_out)
+            outgoing = body(self._model, request, settings, left_out)
             booked = await self._budget.take()
             started = time.perf_counter()
             try:
-                reply = await self._reply(connections, request, sent)
+                reply = await self._reply(connections, request, outgoing)
             except Failure as failure:
                 self._reached |= failure.connected
                 name = _refused(failure, left_out)
@@ -184,8 +184,8 @@ class ImagesServer:
             seed = None if SEED in left_out else request.seed
             return self._picture(request, reply, seed, settings, latency)
 
-    async def _reply(self, connections: Connections, request: PictureRequest, sent: SentRequest) -> PictureReply:
-        raw = await self._server.fetch(connections, sent.path, sent.data, sent.media_type)
+    async def _reply(self, connections: Connections, request: PictureRequest, outgoing: SentRequest) -> PictureReply:
+        raw = await self._server.fetch(connections, outgoing.path, outgoing.data, outgoing.media_type)
         encoded = cut(raw)
         payload = self._server.decoded(raw)
         try:
@@ -194,7 +194,7 @@ class ImagesServer:
             text = self._server.clean(f"The reply is no picture: {error}.")
             raise Failure(text, status=200, transient=True) from None
         except UnwantedReplyError as error:
-            if sent.path not in self._worked:  # so it will be each time, and may be paid for
+            if outgoing.path not in self._worked:  # so it will be each time, and may be paid for
                 raise ModelError(f"{self._server.url} is no server that FaceValue can use. {error}") from None
             raise Failure(str(error), status=200) from None
         except Failure as failure:
@@ -264,10 +264,10 @@ class ImagesServer:
         for path, names in offered.items():
             if names is not None:
                 self._left_out[path] = frozenset(OPTIONAL) - names
-        known = [names for names in offered.values() if names is not None]
-        if not known or len(known) < len(offered):
+        name_sets = [names for names in offered.values() if names is not None]
+        if not name_sets or len(name_sets) < len(offered):
             return
-        names = frozenset().union(*known)
+        names = frozenset().union(*name_sets)
         if unknown := [name for name in self._settings if name not in names]:
             settable = [name for name in names if is_setting(name)]
             raise ModelSpecError(str(UnknownNameError(f"setting of {self._server.url}:", unknown[0], settable)))

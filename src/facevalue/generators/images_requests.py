@@ -84,8 +84,8 @@ def blamed(complaint: str, settings: Iterable[str]) -> str | None:
     True
     """
     names = list(settings)
-    named = (name for name in names if re.search(rf"(?<![\w.]){name}: |'{name}'", complaint))
-    return unknown_parameter(complaint, names) or next(named, None)
+    mentions = (name for name in names if re.search(rf"(?<![\w.]){name}: |'{name}'", complaint))
+    return unknown_parameter(complaint, names) or next(mentions, None)
 
 
 def path_of(request: PictureRequest) -> str:

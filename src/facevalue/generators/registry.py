@@ -72,7 +72,7 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
         except (Exception, SystemExit) as error:  # whatever a stranger's package raises
             raise plugin.wrong(f"makes no generator of {spec!r}: {first_line(error)}") from error
     ours = [f"{kind}/{rest}" if rest else kind for kind, rest in KINDS.items()]
-    raise UnknownNameError("generator", spec, [*ours, "http://HOST/v1#MODEL", *(f"{other}/NAME" for other in others)])
+    raise UnknownNameError("generator", spec, [*ours, "http://HOST/v1#MODEL", *(f"{kind}/NAME" for kind in others)])
 
 
 def checked_generator(candidate: Any) -> PictureGenerator:

@@ -15,12 +15,11 @@ import polars as pl
 from facevalue.errors import DataError, ModelError
 from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.faces import Embedding, Face, FaceReader
+from facevalue.inspection.per_picture import PerPicture
 from facevalue.inspection.views import Box, PictureView
 from facevalue.parquet import read_table
 from facevalue.printable import first_line
-from facevalue.stimuli.kept import Kept
 
-_KEPT_BYTES = 2**24
 _NUMBERS = 8
 _DIGEST, _PERSON, _GROUP, _EMBEDDING, _FACE, _MODEL = COLUMNS = (
     "digest", "person", "group", "embedding", "face", "model",
@@ -111,21 +110,16 @@ class IdentityAid:
                 f"The peers were embedded by {peers.model}, and not by {self.reader.model}: make the table again."
             )
         self._peers = peers
-        self._faces: Kept[str, tuple[Face | None]] = Kept(_KEPT_BYTES)
+        self.face = PerPicture(self._largest_face)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Packages and files, and how many people there are to compare with."""
         people = {} if self._peers is None else {"peers": len(self._peers.rows)}
         return {**self.reader.facts, **people}
 
-    def face(self, view: PictureView) -> Face | None:
-        """The largest face of a picture, looked for once."""
-        kept = self._faces.get(view.digest)
-        if kept is None:
-            of_peers = self._peers.face(view.digest) if self._peers else None
-            kept = (of_peers or self.reader.face(view),)
-            self._faces.put(view.digest, kept, 1024)
-        return kept[0]
+    def _largest_face(self, view: PictureView) -> Face | None:
+        of_peers = self._peers.face(view.digest) if self._peers else None
+        return of_peers or self.reader.face(view)
 
     def box(self, view: PictureView) -> Box | None:
         """Box around it."""

@@ -1,24 +1,23 @@
 """Aids that are models of transformers in folders on this machine: people, attributes, structure, perceived groups."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
 from facevalue.inspection.expectation import Expectation
+from facevalue.inspection.per_picture import PerPicture
 from facevalue.inspection.quantities import Need
 from facevalue.inspection.views import PictureView
 from facevalue.models.detectors import load_detector
-from facevalue.stimuli.kept import Kept
 
 if TYPE_CHECKING:
     from facevalue.models.hf.picture_models import HFPictureClassifier, HFPictureEncoder, HFPictureText
 
-V = TypeVar("V")
 Vector = npt.NDArray[np.float64]
 Settings = Mapping[str, str | int | float | bool]
 Numbers = Mapping[str, float | None]
@@ -28,25 +27,9 @@ WITH, WITHOUT = "a picture of {}", "a picture without {}"
 """Texts whose agreement with a picture gives the probability of an attribute."""
 SAFE = frozenset({"normal", "safe", "sfw", "neutral", "drawings", "none"})
 """Labels of classifiers of unsafe pictures that mean that one is safe."""
-_KEPT = 4096
+_MOST_TEXTS = 4096
 _NUMBER = re.compile(r"\d{1,3}")
 _OLDEST = 10.0  # years that an open range of ages goes on for
-
-
-class PerPicture(Generic[V]):
-    """What a model says of each picture, asked once for a picture that comes again, as sources do."""
-
-    def __init__(self, ask: Callable[[PictureView], V]) -> None:
-        self._ask = ask
-        self._kept: Kept[str, tuple[V]] = Kept(_KEPT)
-
-    def __call__(self, view: PictureView) -> V:
-        """What it says of a picture."""
-        kept = self._kept.get(view.digest)
-        if kept is None:
-            kept = (self._ask(view),)
-            self._kept.put(view.digest, kept, 1)
-        return kept[0]
 
 
 class ObjectsAid:
@@ -83,11 +66,11 @@ class AgreementAid:
         if expectation.text and (text := self._text(expectation.text)) is not None:
             numbers["text_agreement"] = float(self._vector(picture) @ text)
         if expectation.attribute:
-            after = self._chance(picture, expectation.attribute)
-            numbers["attribute"] = after
-            if source is not None and after is not None:
-                before = self._chance(source, expectation.attribute)
-                numbers["realised"] = None if before is None else after - before
+            chance = self._chance(picture, expectation.attribute)
+            numbers["attribute"] = chance
+            if source is not None and chance is not None:
+                of_source = self._chance(source, expectation.attribute)
+                numbers["realised"] = None if of_source is None else chance - of_source
         return numbers
 
     def _chance(self, view: PictureView, attribute: str) -> float | None:
@@ -100,10 +83,10 @@ class AgreementAid:
     def _text(self, text: str) -> Vector | None:
         """A text's vector; None where the model would read only a part of it."""
         if text not in self._texts:
-            if len(self._texts) >= _KEPT:
+            if len(self._texts) >= _MOST_TEXTS:
                 self._texts.clear()
-            (vector,), cut = self._model.texts([text])
-            self._texts[text] = None if cut else vector
+            (vector,), excess = self._model.texts([text])
+            self._texts[text] = None if excess else vector
         return self._texts[text]
 
 
@@ -137,15 +120,15 @@ class ClassifierAid:
 
     def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
         """What is perceived, and how far that is from the source."""
-        after = self._chances(picture)
+        chances = self._chances(picture)
         if self._need is Need.UNSAFE:
-            return {"unsafe": float(after @ self._weights)}
-        before = None if source is None else self._chances(source)
+            return {"unsafe": float(chances @ self._weights)}
+        of_source = None if source is None else self._chances(source)
         if self._need is Need.AGE:
-            age = float(after @ self._weights)
-            change = {} if before is None else {"perceived_age_change": age - float(before @ self._weights)}
+            age = float(chances @ self._weights)
+            change = {} if of_source is None else {"perceived_age_change": age - float(of_source @ self._weights)}
             return {"perceived_age": age, **change}
-        apart = None if before is None else float(np.abs(after - before).sum() / 2)
+        apart = None if of_source is None else float(np.abs(chances - of_source).sum() / 2)
         return {f"perceived_{self._need.value}_change": apart}
 
 

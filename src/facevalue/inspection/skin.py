@@ -77,9 +77,9 @@ def changed_skin(source: Floats, picture: Floats, region: npt.NDArray[np.bool_])
     """Skin of the source, and that moved by the median change at the same places; None where none is shown."""
     if not region.any():
         return None
-    before = skin(source, region)
+    tone = skin(source, region)
     light, red, yellow = (float(change) for change in np.median(picture[region] - source[region], axis=0))
-    return before, SkinTone(before.lightness + light, before.redness + red, before.yellowness + yellow)
+    return tone, SkinTone(tone.lightness + light, tone.redness + red, tone.yellowness + yellow)
 
 
 def _inner(face: Box) -> Box:

@@ -15,6 +15,18 @@ IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH = "image", "source", "prompt", "pictur
 """Columns of a table of pictures that are to be made, besides the unit's and the factors."""
 
 
+def requested(table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a table of pictures that are to be made; trial numbers of their making are places in it."""
+    return table.filter(pl.col(PROMPT).is_not_null())
+
+
+def existing_paths(table: pl.DataFrame) -> dict[str, str]:
+    """Files of the pictures of a table that exist, by id."""
+    if PATH not in table.columns:
+        return {}
+    return dict(table.filter(pl.col(PROMPT).is_null()).select(IMAGE, PATH).iter_rows())
+
+
 @dataclass(frozen=True, kw_only=True)
 class PicturePlan:
     """Pictures that are to be made, and what they are for.

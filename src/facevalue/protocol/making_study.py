@@ -18,7 +18,16 @@ from facevalue.given import read_file
 from facevalue.measures.missing_by import MissingBy
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.compiled import TAKEN
-from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
+from facevalue.protocol.making import (
+    IMAGE,
+    PATH,
+    PICTURE_SEED,
+    PROMPT,
+    SOURCE,
+    PicturePlan,
+    existing_paths,
+    requested,
+)
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Score
 from facevalue.protocol.sampling import WholeUnits
@@ -68,8 +77,8 @@ def making_study(plan: PicturePlan, made_for: str, choices: Mapping[str, OptionV
     DataError
         Nothing is to be made, or the table is not one of a plan.
     """
-    chosen = [f"{name}={json.dumps(value)}" for name, value in sorted((choices or {}).items())]
-    options: dict[str, OptionValue] = {MADE_FOR: made_for, CHOICES: chosen, UNIT: plan.unit, GROUPS: list(plan.groups)}
+    texts = [f"{name}={json.dumps(value)}" for name, value in sorted((choices or {}).items())]
+    options: dict[str, OptionValue] = {MADE_FOR: made_for, CHOICES: texts, UNIT: plan.unit, GROUPS: list(plan.groups)}
     return _built(options, plan.table.with_columns(pl.all().cast(pl.String)))
 
 
@@ -92,13 +101,13 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         raise DataError(f"No study samples {unit!r}: write one of {', '.join(UNITS)}.")
     if lacking := [name for name in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, unit, *groups) if name not in table.columns]:
         raise DataError(f"The table of pictures to be made has no column {lacking[0]!r}.")
-    wanted = table.filter(pl.col(PROMPT).is_not_null())
-    if not wanted.height:
+    pictures = requested(table)
+    if not pictures.height:
         raise DataError("Nothing is to be made: all pictures of the plan are there.")
     stimuli = PlannedPictures(table, unit)
-    called = {name: f"shown_{name}" if name in _TAKEN else name for name in groups}
-    wanted = wanted.rename({name: label for name, label in called.items() if name != unit})
-    several = [label for label in called.values() if wanted[label].drop_nulls().n_unique() > 1]
+    labels = {name: f"shown_{name}" if name in _TAKEN else name for name in groups}
+    pictures = pictures.rename({name: label for name, label in labels.items() if name != unit})
+    several = [label for label in labels.values() if pictures[label].drop_nulls().n_unique() > 1]
     protocol = Protocol(
         name=MAKING,
         title=f"Picture-making: pictures for {options[MADE_FOR]}",
@@ -106,8 +115,8 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         ask=Ask(("Make this picture.",), MakingReply()),
         takes=(Take("mean"), *(take for name in several for take in (Take("mean", by=(name,)), Take("gap", of=name)))),
     )
-    study = protocol.study({}, wanted.select(*dict.fromkeys((IMAGE, unit, *several))))
-    prompts: dict[str, str] = dict(wanted.select(IMAGE, PROMPT).iter_rows())
+    study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *several))))
+    prompts: dict[str, str] = dict(pictures.select(IMAGE, PROMPT).iter_rows())
     assert isinstance(study.sample, WholeUnits)
     sampled = replace(study.sample, what="one unit, with all its edits", mend="Ask for more, or have less made.")
     question = cache(Question)  # equal ones are one object
@@ -175,10 +184,7 @@ class PlannedPictures:
     @cached_property
     def _digests(self) -> dict[str, str]:
         """Digests of the files that are there, by the picture's id."""
-        if PATH not in self.pictures.columns:
-            return {}
-        existing = self.pictures.filter(pl.col(PROMPT).is_null()).select(IMAGE, PATH)
-        return {image: digest_of(path) for image, path in existing.iter_rows()}
+        return {image: digest_of(path) for image, path in existing_paths(self.pictures).items()}
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """What a generator is told of a picture but for its text; it shows nothing by itself."""
@@ -250,16 +256,15 @@ def _answered(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
 def _with_sources(study: Study, table: pl.DataFrame, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
     """A sample of whole units, with the pictures of other units that theirs are edited from."""
     numbers = study.sample(size, seed, repeats)
-    wanted = table.filter(pl.col(PROMPT).is_not_null())
     images: Sequence[str] = study.design.trials(numbers)[IMAGE].to_list()
-    sources = dict(wanted.select(IMAGE, SOURCE).iter_rows())
-    chosen, open_ = set(images), list(images)
-    while open_:
-        source = sources.get(open_.pop())
-        if source is not None and source in sources and source not in chosen:
-            chosen.add(source)
-            open_.append(source)
-    if len(chosen) == len(images):
+    sources = dict(requested(table).select(IMAGE, SOURCE).iter_rows())
+    sampled, unfollowed = set(images), list(images)
+    while unfollowed:
+        source = sources.get(unfollowed.pop())
+        if source is not None and source in sources and source not in sampled:
+            sampled.add(source)
+            unfollowed.append(source)
+    if len(sampled) == len(images):
         return numbers
     every = study.design.trials(np.arange(study.design.size))
-    return np.sort(every.filter(pl.col(IMAGE).is_in(list(chosen)))["trial"].to_numpy().astype(np.int64))
+    return np.sort(every.filter(pl.col(IMAGE).is_in(list(sampled)))["trial"].to_numpy().astype(np.int64))

@@ -151,11 +151,11 @@ def _said(selected: Sequence[Finding]) -> str:
 def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str) -> list[Passage]:
     """How many findings are not named, and of what they are; `whom`: of which of several models."""
     selected_rows = {id(e) for _, e in selected}
-    left = [finding for finding in everything if id(finding[1]) not in selected_rows]
-    if not left:
+    rest = [finding for finding in everything if id(finding[1]) not in selected_rows]
+    if not rest:
         return []
-    measures = tuple(dict.fromkeys(e.measure for _, e in left))
-    return [Passage(f"{len(left):,} more difference{'s were' if len(left) > 1 else ' was'} found{whom}.", measures)]
+    measures = tuple(dict.fromkeys(e.measure for _, e in rest))
+    return [Passage(f"{len(rest):,} more difference{'s were' if len(rest) > 1 else ' was'} found{whom}.", measures)]
 
 
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:

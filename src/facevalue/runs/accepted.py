@@ -17,7 +17,7 @@ from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_rules import LOOKALIKES, PictureRule
 from facevalue.protocol.sets import OTHER_PATH
-from facevalue.runs.inspections import Inspections
+from facevalue.runs.inspections import Inspections, joint_levels
 from facevalue.stimuli.picture_facts import MOST_VIEWS
 
 ACCEPTED, REASONS = "accepted", "reasons"
@@ -113,7 +113,7 @@ def accepted(
         A rule is about what nothing was computed of, or no pairs are known by which it could be calibrated.
     """
     table = inspections.table
-    group = _joint(table, inspections.groups)
+    group = joint_levels(table, inspections.groups)
     opened = (pl.col("readable") == 1).fill_null(value=False)
     shut = pl.when(pl.col("readable").is_null()).then(pl.lit("it was not inspected")).otherwise(pl.lit(SHUT))
     again = cache(lambda: rewritten(group)) if rewritten else None
@@ -196,14 +196,6 @@ def _check_computed(rule: PictureRule, inspections: Inspections) -> None:
     raise DataError(f"A rule is about {rule.quantity}, of which there is nothing: {lack}.")
 
 
-def _joint(table: pl.DataFrame, groups: Sequence[str]) -> pl.Series:
-    """The group of each picture: its levels of all factors."""
-    if not groups:
-        return pl.Series("group", [""]).new_from_index(0, table.height)
-    levels = pl.col(groups).fill_null("(not stated)")
-    return table.select(pl.concat_str(levels, separator=", ").alias("group")).to_series()
-
-
 @dataclass(frozen=True)
 class _KnownPairs:
     """Known pairs: their `cue`, `group`, `person` and `value`, what they are, and the share of them below the limit."""
@@ -225,12 +217,12 @@ def _known_pairs(
     unedited = rows.filter(cue=NULL_EDIT).select("cue", "group", "person", value=rule.quantity).drop_nulls("value")
     if unedited.height >= LEAST_PAIRS:
         return _KnownPairs(unedited, "null edits", below)
-    again = sources() if sources else pl.DataFrame()
-    if rule.quantity in again.columns:
-        persons = again.join(rows.select(PATH, "person"), on=PATH, how="left")
-        written = persons.select(pl.lit("").alias("cue"), "group", "person", value=rule.quantity).drop_nulls("value")
-        if written.height >= LEAST_PAIRS:
-            return _KnownPairs(written, "sources written anew", below)
+    inspected = sources() if sources else pl.DataFrame()
+    if rule.quantity in inspected.columns:
+        persons = inspected.join(rows.select(PATH, "person"), on=PATH, how="left")
+        pairs = persons.select(pl.lit("").alias("cue"), "group", "person", value=rule.quantity).drop_nulls("value")
+        if pairs.height >= LEAST_PAIRS:
+            return _KnownPairs(pairs, "sources written anew", below)
     raise DataError(
         f"{rule.quantity} cannot be calibrated: there are {unedited.height} null edits of the {LEAST_PAIRS} that it "
         "takes, and too few sources. Write a number."
@@ -246,10 +238,10 @@ def _limits(
     for cue, of_group in rows.unique(maintain_order=True).iter_rows():
         same_group = pairs.rows.filter(group=of_group)
         candidates = (("cue and group", same_group.filter(cue=cue)), ("group", same_group), ("all", pairs.rows))
-        of, taken = next((name, some) for name, some in candidates if some.height >= LEAST_PAIRS)
-        value = float(np.quantile(taken["value"].to_numpy(), pairs.below))
-        people = taken["person"].n_unique()
-        limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, taken.height, people, pairs.kind, of)
+        of, rows_of = next((name, some) for name, some in candidates if some.height >= LEAST_PAIRS)
+        value = float(np.quantile(rows_of["value"].to_numpy(), pairs.below))
+        people = rows_of["person"].n_unique()
+        limits[cue, of_group] = Limit(rule.quantity, cue, of_group, value, rows_of.height, people, pairs.kind, of)
     of_rows = [limits[key].value for key in zip(rows["cue"], rows["group"], strict=True)]
     return pl.lit(pl.Series("limit", of_rows, pl.Float64)), list(limits.values())
 
@@ -273,12 +265,15 @@ def _balance(rows: pl.DataFrame, factor: str, unit: str) -> Balance:
     A person who is shown in several groups keeps the places of these among their pictures: people are dealt, and not
     pictures. p counts the deal that was seen (Phipson and Smyth 2010).
     """
-    stated = rows.filter(pl.col(factor).is_not_null())
-    per_unit = stated.group_by(unit, maintain_order=True).agg(
-        pl.col(factor).first(),
-        pl.col(factor).n_unique().alias("levels"),
-        pl.col(ACCEPTED).sum().alias("s"),
-        pl.len().alias("n"),
+    per_unit = (
+        rows.drop_nulls(factor)
+        .group_by(unit, maintain_order=True)
+        .agg(
+            pl.col(factor).first(),
+            pl.col(factor).n_unique().alias("levels"),
+            pl.col(ACCEPTED).sum().alias("s"),
+            pl.len().alias("n"),
+        )
     )
     groups, codes = np.unique(per_unit[factor].to_numpy(), return_inverse=True)
     hits, sizes = per_unit["s"].to_numpy().astype(float), per_unit["n"].to_numpy().astype(float)
@@ -288,9 +283,9 @@ def _balance(rows: pl.DataFrame, factor: str, unit: str) -> Balance:
         shares = np.bincount(of, hits, groups.size) / np.maximum(counts, 1)
         return float(shares.max() - shares.min())
 
-    seen = spread(codes)
+    observed = spread(codes)
     if (per_unit["levels"] > 1).any() or groups.size == per_unit.height:
-        return Balance(factor, seen, None)
+        return Balance(factor, observed, None)
     rng = np.random.default_rng(0)
-    beyond = sum(spread(rng.permutation(codes)) >= seen - 1e-12 for _ in range(_DEALS))
-    return Balance(factor, seen, (beyond + 1) / (_DEALS + 1))
+    beyond = sum(spread(rng.permutation(codes)) >= observed - 1e-12 for _ in range(_DEALS))
+    return Balance(factor, observed, (beyond + 1) / (_DEALS + 1))

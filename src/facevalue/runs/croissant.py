@@ -226,13 +226,13 @@ def _rows(pictures: pl.DataFrame, file: ListFile) -> dict[str, Any]:
 def _pictures(pictures: pl.DataFrame, file: ListFile) -> dict[str, Any]:
     """Each picture with its row: files are joined with the list by their paths."""
     source = {"fileSet": {"@id": FILES}}
-    listed = {"fileObject": {"@id": file.name}, "extract": {"column": "path"}}
+    path_of_list = {"fileObject": {"@id": file.name}, "extract": {"column": "path"}}
     place = {**source, "extract": {"fileProperty": "fullpath"}, "transform": {"regex": "(.+)"}}
     fields: list[dict[str, Any]] = [
         {
             **_field(PICTURES, "path", "sc:Text", place),
             "description": "Where its file is.",
-            "references": listed,
+            "references": path_of_list,
         },
         {
             **_field(PICTURES, "content", "sc:ImageObject", {**source, "extract": {"fileProperty": "content"}}),

@@ -11,7 +11,7 @@ from facevalue.measures.estimates import FIXED, complete, label_columns, schema
 from facevalue.measures.former_labels import converted
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol.study import Study
-from facevalue.store.files import check_table, write_whole
+from facevalue.store.files import check_ending, write_whole
 
 VERSION = 3
 """Of the table: 3 has the interval at the page's level; 2 has the labels that the study declares, and a column for
@@ -28,7 +28,7 @@ def parquet(estimates: pl.DataFrame, metadata: Mapping[str, str] | None = None) 
 
 def write_estimates(estimates: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
     """Write a .parquet or .csv file that is whole or absent."""
-    check_table(path)
+    check_ending(path, ".csv", ".parquet")
     if path.suffix == ".parquet":
         write_whole(path, parquet(estimates, metadata))
         return

@@ -20,7 +20,7 @@ from facevalue.protocol.picture_rules import USUAL, PictureRule
 from facevalue.protocol.sets import OTHER_PATH
 from facevalue.runs.accepted import REASONS, Acceptance, accepted
 from facevalue.runs.begin import begin
-from facevalue.runs.inspections import Inspections
+from facevalue.runs.inspections import Inspections, joint_levels
 from facevalue.runs.known_pairs import Watched, rewritten_sources
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress
@@ -142,7 +142,7 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: P
             rows = {row[0]: row for row in read_table(path).filter(model=reader.model).select(COLUMNS).iter_rows()}
     groups = dict(zip(sources[PATH], _groups(sources), strict=True))
     persons = dict(sources.select(PATH, "identity").iter_rows())
-    chosen = []
+    rows_of_peers = []
     for name in watched(sources[PATH].to_list()):
         try:
             data = files.read(name)
@@ -154,10 +154,10 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: P
                 rows[digest] = (digest, "", "", face.embedding.tolist(), face_numbers(face), reader.model)
         except DataError:
             continue  # the inspection says that it cannot be read
-        chosen.append((digest, persons[name], groups[name], *rows[digest][3:]))
-    if not chosen:
+        rows_of_peers.append((digest, persons[name], groups[name], *rows[digest][3:]))
+    if not rows_of_peers:
         raise DataError("No face is seen in any picture without a source: there is nobody to compare an identity with.")
-    peers = pl.DataFrame(chosen, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True)
+    peers = pl.DataFrame(rows_of_peers, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, parquet_bytes(peers))
     return path
@@ -167,8 +167,7 @@ def _groups(sources: pl.DataFrame) -> list[str]:
     """The finest groups of people of which each has enough: of all factors, of fewer, of the first, or everybody."""
     factors = [name for name in GROUPS if name in sources.columns and sources[name].n_unique() > 1]
     for count in range(len(factors), 0, -1):
-        joint = sources.select(pl.concat_str([pl.col(name).fill_null("?") for name in factors[:count]], separator=", "))
-        people = pl.DataFrame({"group": joint.to_series(), "person": sources["identity"]})
+        people = pl.DataFrame({"group": joint_levels(sources, factors[:count]), "person": sources["identity"]})
         if (people.group_by("group").agg(pl.col("person").n_unique())["person"] >= LEAST_OTHERS).all():
             return people["group"].to_list()
     return ["everybody"] * sources.height

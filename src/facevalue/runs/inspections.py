@@ -1,5 +1,6 @@
 """What was found of pictures: a row per picture with its quantities, read from a run of inspection."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,14 @@ from facevalue.stimuli.images import ImageFiles, image_files
 from facevalue.stimuli.lookalikes import lookalikes
 from facevalue.stimuli.picture_facts import facts_of
 from facevalue.studies.declared.pictures import GROUPS, PROTOCOL
+
+
+def joint_levels(table: pl.DataFrame, factors: Sequence[str]) -> pl.Series:
+    """The group of each picture: its levels of these factors together."""
+    if not factors:
+        return pl.Series("group", [""]).new_from_index(0, table.height)
+    levels = pl.col(factors).fill_null("(not stated)")
+    return table.select(pl.concat_str(levels, separator=", ").alias("group")).to_series()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,16 @@ from facevalue.generators.checked import checked_picture
 from facevalue.given import read_file
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.places import MAKING_FOLDER
-from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, PicturePlan
+from facevalue.protocol.making import (
+    IMAGE,
+    PATH,
+    PICTURE_SEED,
+    PROMPT,
+    SOURCE,
+    PicturePlan,
+    existing_paths,
+    requested,
+)
 from facevalue.protocol.making_study import MADE_FOR, making_study
 from facevalue.runs.begin import begin
 from facevalue.runs.croissant import FILE as STATEMENT
@@ -67,10 +76,7 @@ class PreparedMaking:
     @cached_property
     def existing(self) -> dict[str, SourceOutcome]:
         """Pictures that are edited and need not be made, by id."""
-        if PATH not in self.plan.table.columns:
-            return {}
-        rows = self.plan.table.filter(pl.col(PROMPT).is_null()).select(IMAGE, PATH).rows()
-        return {name: _outcome(_picture(path)) for name, path in rows}
+        return {name: _outcome(_picture(path)) for name, path in existing_paths(self.plan.table).items()}
 
     def cost(self) -> str | None:
         """What all of it costs, for people; None where no price of a picture is known."""
@@ -124,16 +130,16 @@ def check_abilities(plan: PicturePlan, generator: PictureGenerator, editor: Pict
     ModelSpecError
         Says which option names another.
     """
-    wanted, edits = int(plan.table[PROMPT].is_not_null().sum()), plan.edits
+    count, edits = requested(plan.table).height, plan.edits
     if edits and not editor.capabilities.edits:
         option = "--editor" if editor is generator else "another --editor"
         raise ModelSpecError(
-            f"{editor.name} edits no pictures, and {edits:,} of {wanted:,} are edited from others: name {option}, such "
+            f"{editor.name} edits no pictures, and {edits:,} of {count:,} are edited from others: name {option}, such "
             "as http://HOST/v1#MODEL, diffusers/FOLDER_OR_ID or replay/PATH."
         )
-    if wanted > edits and not generator.capabilities.generates:
+    if count > edits and not generator.capabilities.generates:
         raise ModelSpecError(
-            f"{generator.name} edits pictures and makes none from texts alone, and {wanted - edits:,} of {wanted:,} "
+            f"{generator.name} edits pictures and makes none from texts alone, and {count - edits:,} of {count:,} "
             "are: name another --generator, and this one with --editor."
         )
     if not edits and editor is not generator:
@@ -152,8 +158,8 @@ def make(
     run, album = prepared.run, album_at(prepared.place)
 
     def stored() -> dict[str, SourceOutcome]:
-        for name, outcome in prepared.existing.items():
-            album.put(_picture(_path(prepared, name)), outcome.digest)
+        for name, path in existing_paths(prepared.plan.table).items():
+            album.put(_picture(path), prepared.existing[name].digest)
         return {**prepared.existing, **_made_before(run)}
 
     model = PictureModel(run.study.manifest, generator, editor, album, stored)
@@ -174,27 +180,24 @@ def make(
     return summary
 
 
-def list_made(prepared: PreparedMaking) -> int:
-    """Write the manifest of the pictures that are there, and their data statement; return how many these are."""
+def list_made(prepared: PreparedMaking) -> None:
+    """Write the manifest of the pictures that are there, and their data statement."""
     pictures = made_pictures(prepared)
     data = parquet_bytes(pictures)
-    before = stated_before(prepared.place)
-    statement = made_statement(_folder(prepared.run), pictures, data, before)
+    statement = made_statement(_folder(prepared.run), pictures, data, stated_before(prepared.place))
     for name, content in ((STIMULI, data), (STATEMENT, statement)):
         if isinstance(prepared.place, str):
             Objects.at(prepared.place, make=True).overwrite(name, content)
         else:
             write_whole(prepared.place / name, content)
-    return pictures.height
 
 
 def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
     """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom."""
     folder = _folder(prepared.run)
     table, settings = read_table(folder / STIMULI), read_manifest(folder).model_settings
-    wanted = table.filter(pl.col(PROMPT).is_not_null())
     records = stored_records(folder)
-    records = records.with_columns(wanted[IMAGE].gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
+    records = records.with_columns(requested(table)[IMAGE].gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
     existing = pl.DataFrame(
         [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
         schema=dict.fromkeys((IMAGE, "picture", "media_type"), pl.String()), orient="row",
@@ -218,17 +221,13 @@ def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
 def _made_before(run: Prepared) -> dict[str, SourceOutcome]:
     """What earlier sessions made and were refused, by id."""
     records = stored_records(_folder(run)).filter(pl.col("status").is_in([Status.OK.value, Status.REFUSED.value]))
-    names = run.study.manifest.filter(pl.col(PROMPT).is_not_null())[IMAGE].gather(records["trial"].cast(pl.Int64))
+    names = requested(run.study.manifest)[IMAGE].gather(records["trial"].cast(pl.Int64))
     columns = records.select("status", pl.col("picture", "media_type").fill_null("")).iter_rows()
     return {name: SourceOutcome(Status(status), *rest) for name, (status, *rest) in zip(names, columns, strict=True)}
 
 
 def _folder(run: Prepared) -> Path:
     return mirrored(run.folder) if isinstance(run.folder, str) else run.folder
-
-
-def _path(prepared: PreparedMaking, name: str) -> str:
-    return str(prepared.plan.table.filter(pl.col(IMAGE) == name)[PATH][0])
 
 
 def _picture(path: str) -> Image:

@@ -13,7 +13,7 @@ from facevalue.generators.base import GeneratedPicture, PictureGenerator, Pictur
 from facevalue.generators.checked import CheckedPicture, checked_picture
 from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.printable import quoted
-from facevalue.protocol.making import IMAGE, PICTURE_SEED, PROMPT, SOURCE
+from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, requested
 from facevalue.runs.picture_records import PictureRecord, checked_record_facts
 from facevalue.store.album import PictureAlbum
 from facevalue.types import Image, Request, Response, Status
@@ -65,9 +65,7 @@ class PictureModel:
         album: PictureAlbum,
         stored: Callable[[], Mapping[str, SourceOutcome]],
     ) -> None:
-        self._rows = table.filter(pl.col(PROMPT).is_not_null()).select(
-            IMAGE, SOURCE, pl.col(PICTURE_SEED).cast(pl.Int64)
-        )
+        self._rows = requested(table).select(IMAGE, SOURCE, pl.col(PICTURE_SEED).cast(pl.Int64))
         self._sources = set(self._rows[SOURCE].drop_nulls())
         self._generator, self._editor, self._album, self._stored = generator, editor, album, stored
         self._outcomes: dict[str, SourceOutcome] | None = None
@@ -155,13 +153,13 @@ class PictureModel:
                 -1, 0, Status.ERROR, error=f"{adapter.name} gave {quoted(picture)} for nothing it was asked"
             )
         if isinstance(picture, GeneratedPicture):
-            response, outcome = self._kept(adapter, picture, request)
+            response, outcome = self._judged(adapter, picture, request)
         else:
             response, outcome = _failed(request, f"{adapter.name} gave {quoted(picture)}"), SourceOutcome(Status.ERROR)
         desk.settle(request.trial, outcome)
         return response
 
-    def _kept(
+    def _judged(
         self, adapter: PictureGenerator, picture: GeneratedPicture, request: Request
     ) -> tuple[Response, SourceOutcome]:
         """Check what came and keep it, and only then say that it is there."""
@@ -243,15 +241,19 @@ class _Desk:
         yield from self.failures()
 
     def _next(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> PictureRequest | None:
+        while (request := self._taken(kinds)) is not None:
+            if (picture_request := self._with_source(request)) is not None:
+                flying[request.trial] = request
+                return picture_request
+        return None
+
+    def _taken(self, kinds: tuple[bool, ...]) -> Request | None:
+        """The next request that can be made now; None if there is none."""
         with self._lock:
             while not self._halted():
                 queue = next((self._ready[kind] for kind in kinds if self._ready[kind]), None)
                 if queue is not None:
-                    request = queue.popleft()
-                    if (wanted := self._wanted(request)) is not None:
-                        flying[request.trial] = request
-                        return wanted
-                    continue
+                    return queue.popleft()
                 if self._ended or any(len(waiting) >= _MOST_READY for waiting in self._ready.values()):
                     return None
                 upcoming = next(self._requests, None)
@@ -278,8 +280,8 @@ class _Desk:
         self._failures.append(Response(request.trial, request.repeat, outcome.status, error=error))
         self.settle(request.trial, outcome)
 
-    def _wanted(self, request: Request) -> PictureRequest | None:
-        """What the adapter is asked; None where the picture to be edited cannot be read."""
+    def _with_source(self, request: Request) -> PictureRequest | None:
+        """What the adapter is asked, outside the lock; None where the picture to be edited cannot be read."""
         _, source, seed = self._rows.row(request.trial)
         image: Image | None = None
         if source is not None:

@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
-from facevalue.protocol.making import PROMPT, SOURCE
+from facevalue.protocol.making import SOURCE, requested
 from facevalue.protocol.making_study import MADE_FOR
 from facevalue.runs.making import PreparedMaking
 
@@ -58,8 +55,8 @@ def making_plan(prepared: PreparedMaking, seconds: float | None = None, rpm: flo
         Most pictures a minute.
     """
     study, settings = prepared.run.study, prepared.run.settings
-    wanted = study.manifest.filter(pl.col(PROMPT).is_not_null())
-    rows = wanted if settings.sample is None else wanted[study.sample(settings.sample, settings.seed, 1)]
+    everything = requested(study.manifest)
+    rows = everything if settings.sample is None else everything[study.sample(settings.sample, settings.seed, 1)]
     edits = rows.height - rows[SOURCE].null_count()
     paces = [pace for pace in (seconds, 60.0 / rpm if rpm else None) if pace is not None]
     return MakingPlan(
@@ -67,8 +64,8 @@ def making_plan(prepared: PreparedMaking, seconds: float | None = None, rpm: flo
         pictures=rows.height,
         from_texts=rows.height - edits,
         edits=edits,
-        existing=int(np.count_nonzero(study.manifest[PROMPT].is_null())),
-        whole=wanted.height,
+        existing=study.manifest.height - everything.height,
+        whole=everything.height,
         groups={
             name: dict(rows.group_by(name, maintain_order=True).len().drop_nulls().iter_rows())
             for name in prepared.plan.groups

@@ -74,7 +74,7 @@ def unwritable(path: Path, error: OSError) -> RunError:
     return RunError(f"Cannot write {path}: {error.strerror or error}. Everything stored before is kept.")
 
 
-def check_table(path: Path) -> None:
-    """Raise a `SettingError` unless its ending says how to write a table."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise SettingError(f"{path.name} is neither .csv nor .parquet: the file's ending chooses the format.")
+def check_ending(path: Path, first: str, second: str) -> None:
+    """Raise a `SettingError` unless its ending is one of two formats in which it may be written."""
+    if path.suffix not in (first, second):
+        raise SettingError(f"{path.name} is neither {first} nor {second}: the file's ending chooses the format.")

@@ -98,8 +98,8 @@ class DiffusersGenerator:
             facts |= stated_facts(type(first), self._chosen)
             for editor in self._pipelines.all[1:]:
                 facts["editor"] = type(editor).__name__
-                stated = stated_facts(type(editor), self._chosen)
-                facts |= {f"edit_{name}": value for name, value in stated.items() if facts.get(name) != value}
+                edit_facts = stated_facts(type(editor), self._chosen)
+                facts |= {f"edit_{name}": value for name, value in edit_facts.items() if facts.get(name) != value}
             self._settings = facts
         return self._settings
 

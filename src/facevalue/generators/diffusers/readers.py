@@ -20,7 +20,7 @@ class PromptReading(NamedTuple):
     tokenizer: str
     text: str
     tokens: int
-    cut: str
+    excess: str
 
     def about(self, prompt: str) -> bool:
         """Whether the text has a prompt in it: some pipelines put it in lower case, or take blanks away around it."""
@@ -70,8 +70,8 @@ class PromptReaders:
 
     def partly(self, prompt: str) -> str:
         """Return which encoders did not read a prompt to its end, and what they left out; empty if none."""
-        cuts = {reading.tokenizer: reading.cut for reading in self._about(prompt) if reading.cut}
-        return "; ".join(f"{name} left out {_shown(cut)}" for name, cut in cuts.items())
+        excesses = {reading.tokenizer: reading.excess for reading in self._about(prompt) if reading.excess}
+        return "; ".join(f"{name} left out {_shown(excess)}" for name, excess in excesses.items())
 
     def tokens(self, prompt: str) -> int | None:
         """Return how many tokens the encoder with the longest text read of a prompt; None if none did."""
@@ -103,20 +103,20 @@ class PromptReaders:
         stray = [reading for reading in self._readings if not any(map(reading.about, self._prompts))]
         for name, readings in (("", self._about(prompt)), ("negative or rewritten ", stray)):
             # A tokenizer that cuts may be asked again without a limit, for a warning.
-            cuts = [reading for reading in readings if reading.cut]
+            cuts = [reading for reading in readings if reading.excess]
             if cuts and {reading.tokenizer for reading in readings} == {reading.tokenizer for reading in cuts}:
                 longest = max(cuts, key=lambda reading: reading.tokens)
                 return (
                     f"The {name}prompt is too long: its encoder reads {longest.tokens} tokens and would cut "
-                    f"{_shown(longest.cut)}"
+                    f"{_shown(longest.excess)}"
                 )
         if self._slice is None:
             return ""
         for tokenizer in self._tokenizers.values():
             ids = _ids(tokenizer, prompt)
             if len(ids) > self._slice:
-                cut = tokenizer.decode(ids[self._slice :])
-                return f"The prompt is too long: the pipeline takes {self._slice} tokens and would cut {_shown(cut)}"
+                excess = tokenizer.decode(ids[self._slice :])
+                return f"The prompt is too long: the pipeline takes {self._slice} tokens and would cut {_shown(excess)}"
         return ""
 
 
@@ -140,8 +140,8 @@ def _reading(tokenizer: Any, name: str, text: str, options: dict[str, Any]) -> P
     room = limit - special if options.get("truncation") and limit < _UNLIMITED else len(ids)
     if len(ids) <= room:
         return PromptReading(name, text, len(ids) + special, "")
-    cut = ids[:-room] if tokenizer.truncation_side == "left" else ids[room:]
-    return PromptReading(name, text, limit, tokenizer.decode(cut))
+    excess = ids[:-room] if tokenizer.truncation_side == "left" else ids[room:]
+    return PromptReading(name, text, limit, tokenizer.decode(excess))
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:

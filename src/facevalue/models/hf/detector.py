@@ -5,8 +5,8 @@ from pathlib import Path
 
 from PIL.Image import Image
 
-from facevalue.errors import DependencyError, ModelError, UnknownNameError
-from facevalue.models.hf.folders import check_weights
+from facevalue.errors import ModelError, UnknownNameError
+from facevalue.models.hf.folders import LOCAL, check_complete, check_weights, configuration, packages
 from facevalue.models.hf.loaded import silence
 from facevalue.models.hf.processors import first_line
 
@@ -21,32 +21,24 @@ class HFDetector:
     """
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import torch  # noqa: PLC0415
-            import transformers  # noqa: PLC0415
-            from transformers.models.auto import modeling_auto  # noqa: PLC0415
-        except ImportError as error:
-            raise DependencyError("torch with transformers", "hf") from error
+        torch, transformers = packages()
+        from transformers.models.auto import modeling_auto  # noqa: PLC0415
+
         _check(folder)
-        place, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
         with silence():
-            try:
-                config = transformers.AutoConfig.from_pretrained(place, **local)
-            except Exception as error:  # transformers raises many kinds
-                raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
+            config = configuration(folder)
             if config.model_type not in modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
                 raise ModelError(f"{folder} is a model of type {config.model_type!r}, which detects no objects.")
             if getattr(config, "use_pretrained_backbone", False):
                 config.use_pretrained_backbone = False  # all weights are in the folder; others would be downloaded
             try:
-                self._processor = transformers.AutoImageProcessor.from_pretrained(place, backend="pil", **local)
+                self._processor = transformers.AutoImageProcessor.from_pretrained(str(folder), backend="pil", **LOCAL)
                 model, loading = transformers.AutoModelForObjectDetection.from_pretrained(
-                    place, config=config, use_safetensors=True, output_loading_info=True, **local
+                    str(folder), config=config, use_safetensors=True, output_loading_info=True, **LOCAL
                 )
             except Exception as error:  # a missing package of a backbone, damaged weights, a strange processor
                 raise ModelError(f"The detector in {folder} cannot be loaded: {first_line(error)}") from error
-        if missing := sorted(loading["missing_keys"]):  # random numbers would stand in for them
-            raise ModelError(f"{folder} lacks {len(missing)} of the detector's weights, such as {missing[0]}.")
+        check_complete(folder, "detector", loading["missing_keys"])
         labels = {int(number): str(label) for number, label in config.id2label.items()}
         self._person = {number for number, label in labels.items() if label.strip().lower() == PERSON}
         if not self._person:

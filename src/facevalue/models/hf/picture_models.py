@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL.Image import Image
 
-from facevalue.errors import DependencyError, ModelError
+from facevalue.errors import ModelError
 from facevalue.models.hf.adapter import fingerprint
-from facevalue.models.hf.folders import check_weights
+from facevalue.models.hf.folders import LOCAL, check_complete, check_weights, configuration, packages
 from facevalue.models.hf.loaded import silence
 from facevalue.models.hf.processors import first_line
 
@@ -24,29 +24,21 @@ class _Loaded:
     """What such a model is, for people."""
 
     def __init__(self, folder: Path, device: str | None = None) -> None:
-        try:
-            import torch  # noqa: PLC0415
-            import transformers  # noqa: PLC0415
-        except ImportError as error:
-            raise DependencyError("torch with transformers", "hf") from error
+        torch, transformers = packages()
         check_weights(folder, self.kind)
-        place, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        place = str(folder)
         with silence():
+            config = configuration(folder)
             try:
-                config = transformers.AutoConfig.from_pretrained(place, **local)
-            except Exception as error:  # transformers raises many kinds
-                raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
-            try:
-                self._prepare = transformers.AutoImageProcessor.from_pretrained(place, backend="pil", **local)
+                self._prepare = transformers.AutoImageProcessor.from_pretrained(place, backend="pil", **LOCAL)
                 model, loading = self._class(transformers, config, folder).from_pretrained(
-                    place, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+                    place, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **LOCAL
                 )
             except ModelError:
                 raise
             except Exception as error:  # damaged weights, a strange processor
                 raise ModelError(f"The {self.kind} in {folder} cannot be loaded: {first_line(error)}") from error
-        if missing := sorted(name for name in loading["missing_keys"] if "pooler" not in name):
-            raise ModelError(f"{folder} lacks {len(missing)} of the {self.kind}'s weights, such as {missing[0]}.")
+        check_complete(folder, self.kind, [name for name in loading["missing_keys"] if "pooler" not in name])
         usual = "cuda" if torch.cuda.is_available() else "cpu"
         self._model = model.eval().to(device or usual)
         self._pools = not loading["missing_keys"]
@@ -125,9 +117,7 @@ class HFPictureText(_Loaded):
 
         with silence():
             try:
-                self._tokenizer: Callable[..., Any] = transformers.AutoTokenizer.from_pretrained(
-                    str(folder), local_files_only=True, trust_remote_code=False
-                )
+                self._tokenizer: Callable[..., Any] = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
             except Exception as error:  # that of tokenizers is a bare Exception
                 raise ModelError(f"The tokenizer of {folder} cannot be loaded: {first_line(error)}") from error
         text = getattr(self.config, "text_config", None)

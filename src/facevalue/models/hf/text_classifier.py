@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.errors import DependencyError, ModelError
+from facevalue.errors import ModelError
 from facevalue.models.classifiers import Classified
 from facevalue.models.hf.adapter import fingerprint
-from facevalue.models.hf.folders import check_weights
+from facevalue.models.hf.folders import LOCAL, check_complete, check_weights, configuration, packages
 from facevalue.models.hf.loaded import silence
 from facevalue.models.hf.processors import first_line
 
@@ -35,30 +35,23 @@ class HFTextClassifier:
     """
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import torch  # noqa: PLC0415
-            import transformers  # noqa: PLC0415
-            from transformers.models.auto import modeling_auto  # noqa: PLC0415
-        except ImportError as error:
-            raise DependencyError("torch with transformers", "hf") from error
+        torch, transformers = packages()
+        from transformers.models.auto import modeling_auto  # noqa: PLC0415
+
         check_weights(folder, "text classifier")
-        place, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        place = str(folder)
         with silence():
-            try:
-                config = transformers.AutoConfig.from_pretrained(place, **local)
-            except Exception as error:  # transformers raises many kinds
-                raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
+            config = configuration(folder)
             if config.model_type not in modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES:
                 raise ModelError(f"{folder} is a model of type {config.model_type!r}, which classifies no texts.")
             try:
-                self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, **local)
+                self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, **LOCAL)
                 model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
-                    place, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+                    place, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **LOCAL
                 )
             except Exception as error:  # a missing package, damaged weights, a strange tokenizer
                 raise ModelError(f"The text classifier in {folder} cannot be loaded: {first_line(error)}") from error
-        if missing := sorted(loading["missing_keys"]):  # random numbers would stand in for them
-            raise ModelError(f"{folder} lacks {len(missing)} of the classifier's weights, such as {missing[0]}.")
+        check_complete(folder, "classifier", loading["missing_keys"])
         if not self._tokenizer.is_fast:
             raise ModelError(f"{folder} has no tokenizer.json, without which long texts cannot be cut into pieces.")
         self.labels = tuple(str(config.id2label[at]) for at in range(config.num_labels))

@@ -51,13 +51,13 @@ CHANGE = "change"
 
 def _printed() -> Mapping[str, Sequence[str]]:
     """Occupations of each subset that the paper names (section A.2)."""
-    listed: Mapping[str, Sequence[str]] = shipped(__package__, "tables", "published.toml")["gpt_4o"]
-    return listed
+    occupations: Mapping[str, Sequence[str]] = shipped(__package__, "tables", "published.toml")["gpt_4o"]
+    return occupations
 
 
 def _occupations() -> list[str]:
     """Occupations that the paper names."""
-    return list(dict.fromkeys(name for listed in _printed().values() for name in listed))
+    return list(dict.fromkeys(name for occupations in _printed().values() for name in occupations))
 
 
 SETTINGS = (
@@ -91,7 +91,7 @@ def making() -> Making:
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """Sets by subset; each base, and after it the people who are edited in."""
     subsets = chosen("subset", names(options, "subset"), tuple(SUBSETS)) or tuple(SUBSETS)
-    levels = {name: chosen(name, names(options, name), listed) or listed for name, listed in ATTRIBUTES.items()}
+    levels = {name: chosen(name, names(options, name), of_name) or of_name for name, of_name in ATTRIBUTES.items()}
     draws, existing_bases = whole(options, "draws", 1, MOST_DRAWS), _sources(options) if options["sources"] else None
     tables = []
     for subset in subsets:

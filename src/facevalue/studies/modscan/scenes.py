@@ -75,8 +75,8 @@ def list_scenes(options: Options, chosen: Selection, columns: Sequence[Column]) 
 
 def _most(options: Options, chosen: Selection, scenes: pl.DataFrame) -> int:
     """Scenes of a persona at most: as many as were asked for; else the paper's of the user's own."""
-    own = scenes.height and scenes["path"].null_count() < scenes.height
-    return whole(options, "per_persona", 0) or (SCENES if own else chosen.scenes)
+    has_files = scenes.height and scenes["path"].null_count() < scenes.height
+    return whole(options, "per_persona", 0) or (SCENES if has_files else chosen.scenes)
 
 
 def _place(options: Options) -> Path:
@@ -124,18 +124,16 @@ def _listed_scenes(
     return clear.table.rename({"scene": PERSONA}).with_columns(pl.lit(text).alias(name) for name, text in seals.items())
 
 
-def _persona_names(written: pl.Series) -> pl.Series:
+def _persona_names(spellings: pl.Series) -> pl.Series:
     """Personas in the names of Table 2, however they are spelled."""
-    known = [instance.name for instance in instances(PERSONA)]
-    spelled = {name: matching("persona trait", [name], known)[0] for name in written.unique()}
-    return written.replace_strict(spelled, return_dtype=pl.String)
+    personas = [instance.name for instance in instances(PERSONA)]
+    meant = {name: matching("persona trait", [name], personas)[0] for name in spellings.unique()}
+    return spellings.replace_strict(meant, return_dtype=pl.String)
 
 
 def lacking(options: Options, chosen: Selection, scenes: pl.DataFrame) -> tuple[LeftOut, ...]:
     """Personas of which there are fewer scenes than were asked for."""
-    counts, wanted = Counter(scenes[PERSONA]), _most(options, chosen, scenes)
+    counts, most = Counter(scenes[PERSONA]), _most(options, chosen, scenes)
     return tuple(
-        LeftOut(f"scenes of {name}", f"{counts[name]} of {wanted}.")
-        for name in _personas(chosen)
-        if counts[name] < wanted
+        LeftOut(f"scenes of {name}", f"{counts[name]} of {most}.") for name in _personas(chosen) if counts[name] < most
     )

@@ -133,16 +133,16 @@ def _sources(options: Options) -> pl.DataFrame:
 def _edits(gender: str | None, options: Options) -> pl.DataFrame:
     """What is changed of faces of a gender, or of one that is not known: `gender`, `edit`, cues and `prompt`."""
     fates = ("kept",) if options["grid"] == "kept" else ("kept", "plausibility", "curation")
-    listed = [] if options["grid"] == "none" else [v for v in grid() if _fates(v, gender).intersection(fates)]
+    variations = [] if options["grid"] == "none" else [v for v in grid() if _fates(v, gender).intersection(fates)]
     for name, level in (("attribute", "attribute"), ("variation", "name")):
         levels_chosen = names(options, f"{name}s")
         levels = [getattr(variation, level) for variation in grid()]
         for text in levels_chosen:
             if text not in levels:
                 raise UnknownNameError(name, text, dict.fromkeys(levels))
-        listed = [v for v in listed if not levels_chosen or getattr(v, level) in levels_chosen]
-    rows = [(gender, f"{v.attribute}={v.name}", v.attribute, v.name, prompt_of(v, gender)) for v in listed]
-    if options["fashion_base"] == "full-body" and any(v.attribute == "fashion_style" for v in listed):
+        variations = [v for v in variations if not levels_chosen or getattr(v, level) in levels_chosen]
+    rows = [(gender, f"{v.attribute}={v.name}", v.attribute, v.name, prompt_of(v, gender)) for v in variations]
+    if options["fashion_base"] == "full-body" and any(v.attribute == "fashion_style" for v in variations):
         prompt = CLOTHING_VARIATION.format(gender=gender or "person", fashion_style=PLAIN)
         rows.append((gender, "=".join(CONTROL), *CONTROL, prompt))
     return pl.DataFrame(rows, dict.fromkeys(("gender", EDIT, *_CUE, "prompt"), pl.String), orient="row")

@@ -56,12 +56,12 @@ def making() -> Making:
 
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The pictures, by gender, dimension, identity and activity in the order of the tables."""
-    none: Mapping[str, OptionValue] = {setting.name: setting.default for setting in RUN}
-    chosen = selection({**none, **{name: options[name] for name in ("contrast", *_NARROWED)}})
+    whole_study: Mapping[str, OptionValue] = {setting.name: setting.default for setting in RUN}
+    narrowed = selection({**whole_study, **{name: options[name] for name in ("contrast", *_NARROWED)}})
     count = whole(options, "people", 1, MOST_PEOPLE)
-    portraits = not chosen.contrasts or "portrait" in chosen.contrasts
-    engaged = chosen.contrasts != ("portrait",)
-    table = everyone(chosen).filter(
+    portraits = not narrowed.contrasts or "portrait" in narrowed.contrasts
+    engaged = narrowed.contrasts != ("portrait",)
+    table = everyone(narrowed).filter(
         pl.col("activity").is_null() & portraits | pl.col("activity").is_not_null() & engaged
     )
     if not table.height:
@@ -87,8 +87,7 @@ def _worded(table: pl.DataFrame) -> pl.DataFrame:
         for person in [with_article(word)]
     ]
     place = pl.concat_str(*_WHO, pl.col("activity").fill_null("portrait"), separator="/").str.replace_all(" ", "-")
-    called = worded["word"].alias(CALLED)
-    return table.with_columns(called, pl.Series("prompt", prompts, pl.String), image=place)
+    return table.with_columns(worded["word"].alias(CALLED), pl.Series("prompt", prompts, pl.String), image=place)
 
 
 def _drawn(table: pl.DataFrame) -> DrawnImages:
