@@ -1,4 +1,4 @@
-"""`facevalue status`: how far a run is, from any machine."""
+"""`facevalue status`: how far a run or an audit is, from any machine."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ import polars as pl
 from facevalue.cli.output import Document, Output
 from facevalue.errors import RunError
 from facevalue.places import run_of
+from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit
 from facevalue.runs.rich_progress import duration
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
@@ -60,10 +61,54 @@ class StatusDocument(Document):
     """Units whose worker was lost."""
 
 
-def status(run: Path | str) -> Output[StatusDocument]:
-    """Say how far a run is."""
-    document = _of_objects(*run_under(run)) if isinstance(run, str) else _of_folder(run_of(run))
+@dataclass(frozen=True)
+class AuditStatusDocument(Document):
+    """How far an audit is."""
+
+    FORMAT: ClassVar[str] = "audit-status"
+    audit: str
+    """Folder or URL."""
+    model: str
+    """As it was asked for."""
+    planned: bool
+    """Whether the plan is made: until then, only pilots are asked."""
+    completed_at: datetime | None
+    """When all was asked; null until then."""
+    runs: tuple[StatusDocument, ...]
+    """Runs that have begun."""
+    waiting: tuple[str, ...]
+    """Studies of which none has."""
+
+
+def status(run: Path | str) -> Output[StatusDocument | AuditStatusDocument]:
+    """Say how far a run is, or an audit."""
+    if is_audit(run):
+        audit = _of_audit(run)
+        return Output(audit, _audit_lines(audit))
+    document = _of_run(run)
     return Output(document, _lines(document))
+
+
+def _of_run(run: Path | str) -> StatusDocument:
+    return _of_objects(*run_under(run)) if isinstance(run, str) else _of_folder(run_of(run))
+
+
+def _of_audit(audit: Path | str) -> AuditStatusDocument:
+    record = read_audit(audit)
+    begun = begun_runs(audit, record)
+    waiting = tuple(study.name for study in record.studies if study.name not in begun)
+    runs = tuple(map(_of_run, begun.values()))
+    return AuditStatusDocument(str(audit), record.model, record.planned, record.ended, runs, waiting)
+
+
+def _audit_lines(status: AuditStatusDocument) -> Iterator[str]:
+    yield f"{status.audit}: an audit of {status.model}"
+    for run in status.runs:
+        yield from _lines(run)
+    if status.waiting:
+        yield f"Not begun: {', '.join(status.waiting)}"
+    if status.completed_at is not None:
+        yield f"Complete since {status.completed_at:%Y-%m-%d %H:%M} UTC."
 
 
 def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:

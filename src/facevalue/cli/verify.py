@@ -1,4 +1,4 @@
-"""`facevalue verify`: integrity of run folders."""
+"""`facevalue verify`: integrity of run folders, and of those of an audit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,9 @@ from typing import ClassVar, Literal
 
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
+from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError
+from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.mirror import mirrored
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify as check
@@ -39,16 +41,25 @@ class VerifyDocument(Document):
 
     FORMAT: ClassVar[str] = "verify"
     runs: tuple[VerifiedRun, ...]
-    """Each run, in the order given."""
+    """Each run, in the order given; of an audit those that have begun."""
 
 
 def verify(runs: Sequence[Path | str]) -> Output[VerifyDocument]:
-    """Check runs, each to its end or to the first file that is damaged."""
-    verified = tuple(map(_verified, runs))
+    """Check runs and those of audits, each to its end or to the first file that is damaged."""
+    verified = tuple(verified for place in runs for verified in _below(place))
     warnings = [f"{line} `facevalue run` sets them aside and asks again." for run in verified for line in run.odd]
     warnings += [run.fault for run in verified if run.fault]
     status = Exit.DONE if all(run.state == "sound" for run in verified) else Exit.REFUSED
     return Output(VerifyDocument(verified), _lines(verified), status, warnings)
+
+
+def _below(place: Path | str) -> Iterator[VerifiedRun]:
+    try:
+        below = runs_of(place)
+    except RunError as error:
+        yield VerifiedRun(str(place), "damaged", None, None, None, fault=str(error))
+        return
+    yield from (_verified(place_of(run)) for run in below)
 
 
 def _verified(run: Path | str) -> VerifiedRun:

@@ -72,8 +72,8 @@ run = StudyGroup(
 status = Printing(
     "status",
     "status:status",
-    (click.Argument(["run"], type=RunPlace()),),
-    "Show how far RUN is: what is done, how fast, what failed where, and which process runs it.",
+    (click.Argument(["run"], metavar="RUN|AUDIT", type=RunPlace()),),
+    "Show how far a run is, or each of an audit: what is done, how fast, what failed where, which process runs it.",
 )
 
 fetch = Printing(

@@ -10,8 +10,8 @@ from facevalue.cli.params import AUDITED_MODEL, RunPlace, StudyName
 verify = Printing(
     "verify",
     "verify:verify",
-    (click.Argument(["runs"], nargs=-1, required=True, type=RunPlace()),),
-    """Check RUNS: settings, table of pictures and every shard by its digest, every row by the design.
+    (click.Argument(["runs"], nargs=-1, required=True, metavar="RUN|AUDIT...", type=RunPlace()),),
+    """Check runs and audits: settings, table of pictures and every shard by its digest, every row by the design.
 
     Names of each run the first file that is missing, damaged, or of another run.
     """,

@@ -1,0 +1,288 @@
+"""Folder of an audit: `audit.toml`, which says what is asked of one model, and a run folder for each study."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from facevalue.errors import DataError, RunError
+from facevalue.given import read_file, to_toml
+from facevalue.places import is_url
+from facevalue.protocol.study import LeftOut
+from facevalue.seals import sealed, unsealed
+from facevalue.store.files import MANIFEST, make_folder, write_whole
+from facevalue.store.manifest import MAX_BYTES
+from facevalue.store.objects import Objects
+from facevalue.store.remote import read_run
+from facevalue.types import OptionValue
+
+AUDIT = "audit.toml"
+RUNS = "runs"
+"""Folder of an audit's runs."""
+FORMAT, VERSION = "facevalue-audit", 1
+_ENDS = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedStudy:
+    """A study of an audit.
+
+    Attributes
+    ----------
+    name:
+        Folder of its run, below `runs`.
+    study:
+        Its name, or the file of the user's own as it was typed.
+    options:
+        The settings that the audit chose; all others have their defaults.
+    pilot:
+        Requests that are asked first, to see how far answers spread.
+    sample:
+        Requests wanted in all; None while the plan is not made, and where there is no budget.
+    digest:
+        SHA-256 of the study's file; empty for a study that comes with FaceValue or another package.
+
+    Examples
+    --------
+    >>> AuditedStudy("visbias", "visbias", {}, pilot=200).asked
+    200
+    """
+
+    name: str
+    study: str
+    options: Mapping[str, OptionValue]
+    pilot: int
+    sample: int | None = None
+    digest: str = ""
+
+    @property
+    def asked(self) -> int:
+        """Requests wanted as far as the plan is made: those of the pilot, or all."""
+        return self.pilot if self.sample is None else self.sample
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """What `audit.toml` holds. No secret is among it.
+
+    Attributes
+    ----------
+    model:
+        Its name, as the user typed it.
+    studies:
+        What is asked, in order.
+    left_out:
+        Studies that are not asked, and why.
+    settings:
+        What else decides what is asked, by the name of the option.
+    budget:
+        As it was typed; empty where there is none, and only a pilot is taken.
+    started:
+        When the audit began, in UTC.
+    planned:
+        Whether the plan is made: what each study is asked in all.
+    ended:
+        When all was asked; None until then.
+
+    Examples
+    --------
+    >>> record = AuditRecord("reference", (AuditedStudy("visbias", "visbias", {}, 200),))
+    >>> record.planned, record.studies[0].asked
+    (False, 200)
+    """
+
+    model: str
+    studies: tuple[AuditedStudy, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    settings: Mapping[str, OptionValue] = field(default_factory=dict)
+    budget: str = ""
+    started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
+    planned: bool = False
+    ended: datetime | None = None
+
+
+def is_audit(place: Path | str) -> bool:
+    """Return whether a folder or URL holds an audit.
+
+    Examples
+    --------
+    >>> is_audit(Path("no-such-folder"))
+    False
+    """
+    if not isinstance(place, str) or not is_url(place):
+        return (Path(place) / AUDIT).is_file() and not (Path(place) / MANIFEST).exists()
+    with suppress(RunError):  # a folder that is not there
+        return Objects.at(place).head(AUDIT) is not None
+    return False
+
+
+def runs_of(place: Path | str) -> list[str]:
+    """Runs of an audit that have begun, in its order; a run is itself.
+
+    Parameters
+    ----------
+    place:
+        The folder or URL of an audit or of a run.
+
+    Raises
+    ------
+    RunError
+        An audit of which no run has begun, or whose record was damaged.
+
+    Examples
+    --------
+    >>> runs_of("runs/first")
+    ['runs/first']
+    """
+    if not is_audit(place):
+        return [str(place)]
+    begun = begun_runs(place, read_audit(place))
+    if not begun:
+        raise RunError(f"{place} is an audit that has asked nothing yet: give its command again.")
+    return [str(run) for run in begun.values()]
+
+
+def begun_runs(audit: Path | str, record: AuditRecord) -> dict[str, Path | str]:
+    """Runs of an audit that have begun, by name."""
+    places = {study.name: run_place(audit, study.name) for study in record.studies}
+    return {name: place for name, place in places.items() if _has_begun(place)}
+
+
+def run_place(audit: Path | str, name: str) -> Path | str:
+    """Where the run of a study lies.
+
+    Examples
+    --------
+    >>> run_place("s3://bucket/audit", "visbias"), run_place(Path("audit"), "visbias").as_posix()
+    ('s3://bucket/audit/runs/visbias', 'audit/runs/visbias')
+    """
+    if isinstance(audit, str) and is_url(audit):
+        return f"{audit.rstrip('/')}/{RUNS}/{name}"
+    return Path(audit) / RUNS / name
+
+
+def _has_begun(run: Path | str) -> bool:
+    if isinstance(run, Path):
+        return (run / MANIFEST).is_file()
+    with suppress(RunError):  # a folder that is not there
+        return read_run(Objects.at(run), missing=True) is not None
+    return False
+
+
+def run_name(study: str) -> str:
+    """What the run of a study is called: its name, or that of its file.
+
+    Examples
+    --------
+    >>> run_name("visbias"), run_name("mine/hiring.toml")
+    ('visbias', 'hiring')
+    """
+    return Path(study).name.removesuffix(_ENDS)
+
+
+def write_audit(place: Path | str, record: AuditRecord) -> None:
+    """Write `audit.toml`, whole or not at all."""
+    data = sealed(tomli_w.dumps(_document(record)).encode())
+    if isinstance(place, str) and is_url(place):
+        Objects.at(place, make=True).overwrite(AUDIT, data)
+        return
+    make_folder(Path(place))
+    write_whole(Path(place) / AUDIT, data)
+
+
+def read_audit(place: Path | str) -> AuditRecord:
+    """Read `audit.toml`.
+
+    Raises
+    ------
+    RunError
+        There is none, it was damaged or edited, or another version of FaceValue wrote it.
+    """
+    name = f"{str(place).rstrip('/')}/{AUDIT}"
+    try:
+        data = _data(place, name)
+        rest = unsealed(data, name)
+        document = to_toml(rest, name)
+    except DataError as error:
+        raise RunError(str(error)) from None
+    if document.get("format") != FORMAT:
+        raise RunError(f"{name} is not the record of an audit, which FaceValue writes itself. Name another folder.")
+    if rest is data:
+        raise RunError(f"{name} lacks the digest in its first line: it was damaged or edited. Restore it from a copy.")
+    if document.get("version") != VERSION:
+        version = document.get("version")
+        raise RunError(f"{name} has version {version!r}; this FaceValue reads {VERSION}. Use the one that wrote it.")
+    try:
+        return _parsed(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"{name} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
+
+
+def _data(place: Path | str, name: str) -> bytes:
+    if not (isinstance(place, str) and is_url(place)):
+        return read_file(Path(place) / AUDIT, MAX_BYTES, "record of an audit")
+    stored = Objects.at(place).get(AUDIT)
+    if stored is None:
+        raise RunError(f"There is no {name}.")
+    return stored[0]
+
+
+def _document(record: AuditRecord) -> dict[str, Any]:
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": record.model,
+        "budget": record.budget,
+        "started": record.started,
+        "planned": record.planned,
+        "ended": record.ended,
+        "settings": dict(record.settings),
+        "study": [
+            {
+                "name": study.name,
+                "study": study.study,
+                "pilot": study.pilot,
+                **({} if study.sample is None else {"sample": study.sample}),
+                **({"digest": study.digest} if study.digest else {}),
+                "options": dict(study.options),
+            }
+            for study in record.studies
+        ],
+        "left_out": [{"study": omission.what, "why": omission.why} for omission in record.left_out],
+    }
+    return {name: value for name, value in document.items() if value is not None}  # TOML has no null
+
+
+def _parsed(document: Mapping[str, Any]) -> AuditRecord:
+    return AuditRecord(
+        model=str(document["model"]),
+        studies=tuple(map(_study, document.get("study", ()))),
+        left_out=tuple(LeftOut(str(table["study"]), str(table["why"])) for table in document.get("left_out", ())),
+        settings=dict(document["settings"]),
+        budget=str(document["budget"]),
+        started=_time(document["started"]),
+        planned=bool(document["planned"]),
+        ended=_time(document["ended"]) if "ended" in document else None,
+    )
+
+
+def _study(table: Mapping[str, Any]) -> AuditedStudy:
+    name = str(table["name"])
+    if name != run_name(name) or name in ("", ".", ".."):
+        raise ValueError(f"{name!r} is not the name of a run")
+    study = AuditedStudy(name, str(table["study"]), dict(table["options"]), int(table["pilot"]))
+    return replace(
+        study,
+        sample=int(table["sample"]) if "sample" in table else None,
+        digest=str(table.get("digest", "")),
+    )
+
+
+def _time(value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise TypeError(f"{value!r} is not a time")
+    return value.astimezone(UTC)
