@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.calls import model, open_run, run
     from facevalue.api.comparison import compare
+    from facevalue.api.inspection import Inspected, inspect_pictures
     from facevalue.api.making import Made, make
     from facevalue.api.outside import annotate, judge
     from facevalue.api.report import Report
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Capabilities",
     "Image",
+    "Inspected",
     "Intervention",
     "Kind",
     "Made",
@@ -52,6 +54,7 @@ __all__ = [
     "annotate",
     "compare",
     "errors",
+    "inspect_pictures",
     "judge",
     "make",
     "model",
@@ -65,6 +68,7 @@ _MODULES = {
     "facevalue.api.calls": ("model", "open_run", "run"),
     "facevalue.api.comparison": ("compare",),
     "facevalue.api.outside": ("annotate", "judge"),
+    "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
     "facevalue.api.making": ("Made", "make"),
     "facevalue.api.report": ("Report",),
     "facevalue.api.run": ("Run",),

@@ -98,7 +98,7 @@ def test_an_attribute_is_compared_with_a_picture_without_it(tmp_path: Path) -> N
     folder = write_clip(tmp_path)
     inspector = Inspector(f"inspect/agreement={folder}")
     numbers = inspector.inspected(GLASSES, SOURCE, Expectation(text="a person", attribute="sunglasses").prompt())
-    assert 0 < (numbers["attribute"] or 0) < 1
+    assert 0 < (numbers["shows_attribute"] or 0) < 1
     assert numbers["realised"] != 0
     assert -1 <= (numbers["text_agreement"] or -2) <= 1
     model = tf.CLIPModel.from_pretrained(folder).eval()
@@ -113,14 +113,14 @@ def test_an_attribute_is_compared_with_a_picture_without_it(tmp_path: Path) -> N
     )
     with torch.no_grad():
         logits = model(input_ids=texts["input_ids"], attention_mask=texts["attention_mask"], **pixels).logits_per_image
-    assert numbers["attribute"] == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=1e-4)
+    assert numbers["shows_attribute"] == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=1e-4)
 
 
 def test_a_text_that_the_model_would_cut_is_missing(tmp_path: Path) -> None:
     inspector = Inspector(f"inspect/agreement={write_clip(tmp_path)}")
     numbers = inspector.inspected(SOURCE, None, Expectation(text="a person " * 20, attribute="glasses").prompt())
     assert "text_agreement" not in numbers
-    assert numbers["attribute"] is not None
+    assert numbers["shows_attribute"] is not None
 
 
 def test_people_are_counted(tmp_path: Path) -> None:

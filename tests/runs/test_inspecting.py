@@ -93,7 +93,7 @@ def test_what_breaks_a_rule_says_so_and_what_cannot_be_opened_never_passes(outco
 
 
 def test_an_inspection_is_a_sound_run_that_goes_on_where_it_stopped(made: Path, outcome: InspectionOutcome) -> None:
-    run = StoredRun.open(outcome.folder)
+    run = StoredRun.open(outcome.place)
     assert verify(run).replies == 13
     again = inspect_pictures(made, {}, None, SilentProgress(), rules=())
     assert again.summary.asked == 0
@@ -114,8 +114,8 @@ def test_a_list_far_from_its_pictures_says_what_names_their_folder(made: Path, t
     with pytest.raises(DataError, match="--root says which folder"):
         inspect_pictures(tmp_path / "list.parquet", {}, None, SilentProgress())
     outcome = inspect_pictures(tmp_path / "list.parquet", {}, tmp_path / "c", SilentProgress(), root=str(made))
-    assert shown(StoredRun.open(outcome.folder), 0).why == NOT_NAMED
-    assert len(shown(StoredRun.open(outcome.folder, pictures=made), 0).images) == 1
+    assert shown(StoredRun.open(outcome.place), 0).why == NOT_NAMED
+    assert len(shown(StoredRun.open(outcome.place, pictures=made), 0).images) == 1
 
 
 def test_an_edit_that_is_a_copy_of_its_source_fails_and_a_null_edit_may_be_one(outcome: InspectionOutcome) -> None:
@@ -295,7 +295,7 @@ def test_a_run_leaves_out_what_failed_and_is_resumed(made: Path, outcome: Inspec
     study = fv.study(tmp_path / "hired.toml", manifest=listed, exclude=checks, outside=True)
     run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
     shown = run.answers()["image"].unique().cast(pl.String).to_list()
-    verdicts = dict(read_verdicts(made / "checks").iter_rows())
+    verdicts = dict(read_verdicts(made / "checks").select("image", "accepted").iter_rows())
     assert sorted(shown) == sorted(image for image in edits["image"] if verdicts[image])
     assert len(shown) == 6
     assert "exclude" in (tmp_path / "run" / "run.toml").read_text()
@@ -367,3 +367,44 @@ def test_a_list_whose_sources_make_no_sense_is_one_sentence(rows: dict[str, str]
         inspect_pictures(tmp_path / "nothing", {}, None, SilentProgress())
     with pytest.raises(DataError, match=r"holds no manifest\.parquet"):
         inspect_pictures(tmp_path, {}, None, SilentProgress())
+
+
+def test_pictures_in_object_storage_are_inspected_and_left_out_where_they_lie(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "store"
+    shutil.copytree(made, place, ignore=shutil.ignore_patterns("checks*"))
+    (place / "rules.toml").write_text('[[rule]]\nquantity = "skin_lightness_change"\nat_least = -2\nat_most = 2\n')
+    inspected = fv.inspect_pictures(place.as_uri(), rules=place / "rules.toml", progress=False)
+    assert inspected.place == f"{place.as_uri()}/checks"
+    assert (inspected.accepted.height, inspected.pictures.height) == (10, 13)
+    assert (place / "checks" / "accepted.toml").is_file()
+    assert inspected.run.study.name == "pictures"
+    again = fv.inspect_pictures(f"{place.as_uri()}/manifest.parquet", progress=False)
+    assert again.run.summary is not None
+    assert (again.run.summary.asked, again.accepted.height) == (0, 12)
+    listed = pl.read_parquet(place / "manifest.parquet").filter(pl.col("source").is_not_null()).drop("source")
+    listed.write_parquet(place / "edits.parquet")
+    (tmp_path / "hired.toml").write_text(STUDY)
+    fv.inspect_pictures(place.as_uri(), rules=place / "rules.toml", progress=False)
+    study = fv.study(
+        tmp_path / "hired.toml", manifest=f"{place.as_uri()}/edits.parquet", exclude=str(again.place), outside=True
+    )
+    run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
+    assert run.answers()["image"].n_unique() == 6
+
+
+def test_a_picture_that_is_called_by_its_digest_is_compared_with_it(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "store"
+    place.mkdir()
+    for name in ("b", "ab" * 32):
+        (place / f"{name}.png").write_bytes(next(made.glob("[!b]*.png")).read_bytes())
+    (place / "list.csv").write_text(f"image,path\na,{'ab' * 32}.png\nb,b.png\n")
+    outcome = inspect_pictures(f"{place.as_uri()}/list.csv", {}, tmp_path / "checks", SilentProgress())
+    assert outcome.summary.errors == 1
+    with pytest.raises(DataError, match=r"holds no manifest\.parquet"):
+        fv.inspect_pictures(place.as_uri(), progress=False)

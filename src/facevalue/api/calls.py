@@ -172,17 +172,14 @@ def run(
     declared = None if preregister is None else checked_path(preregister)
     prepared = prepare(chosen.compiled, spec, out, settings, interventions, declared)
     rehearse(chosen.protocol, prepared.study, exact=exact, declared=prepared.settings.preregistration)
-    if not isinstance(progress, bool):
-        check_progress(progress)
-    else:
-        progress = for_people() if progress else SilentProgress()
+    display = progress_of(progress)
     answering = load(spec) if ready is None else ready
     try:
         if warning := prepared.warning(answering.name):
-            progress.note(warning)
+            display.note(warning)
         if cost := prepared.cost():
-            progress.note(cost)
-        summary = begin(prepared, answering, progress)
+            display.note(cost)
+        summary = begin(prepared, answering, display)
     finally:
         if ready is None:
             answering.close()
@@ -238,6 +235,14 @@ def place_of(folder: str | PathLike[str]) -> Path | str:
     """A folder or URL as it was named."""
     name = fspath(folder)
     return name if is_url(name) else checked_path(name)
+
+
+def progress_of(progress: bool | Progress) -> Progress:
+    """What is told on the way: to people, to nobody, or to an object of the caller's own."""
+    if not isinstance(progress, bool):
+        check_progress(progress)
+        return progress
+    return for_people() if progress else SilentProgress()
 
 
 def _study(protocol: str | PathLike[str] | Protocol) -> Study:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.api.calls import place_of
+from facevalue.api.calls import place_of, progress_of
 from facevalue.api.run import Run
 from facevalue.arguments import checked
 from facevalue.errors import SettingError
@@ -18,8 +18,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import check_together, defaults
 from facevalue.runs.making import made_pictures, prepare_making
 from facevalue.runs.making import make as make_prepared
-from facevalue.runs.notebook_progress import progress as for_people
-from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import STIMULI
@@ -154,11 +153,7 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
         editing = making
         if editor is not None and (editor != generator or (editor_settings or {}) != (settings or {})):
             editing = _adapter(editor, replace(shared, settings=editor_settings or {}), plan, loaded)
-        if not isinstance(progress, bool):
-            check_progress(progress)
-        else:
-            progress = for_people() if progress else SilentProgress()
-        summary = make_prepared(prepared, making, editing, progress)
+        summary = make_prepared(prepared, making, editing, progress_of(progress))
     finally:
         for adapter in loaded:
             adapter.close()

@@ -6,7 +6,7 @@ from os import PathLike
 
 from facevalue.annotations.loading import load_scorer
 from facevalue.annotations.scorers import LEXICAL
-from facevalue.api.calls import open_run, own_model
+from facevalue.api.calls import open_run, own_model, progress_of
 from facevalue.api.run import Run
 from facevalue.arguments import checked, checked_path
 from facevalue.errors import ModelError, RunError
@@ -14,8 +14,7 @@ from facevalue.models.base import Model, ModelOptions
 from facevalue.models.registry import load
 from facevalue.runs.annotated import annotate_with
 from facevalue.runs.judging import judge as judge_run
-from facevalue.runs.notebook_progress import progress as for_people
-from facevalue.runs.progress import Progress, SilentProgress, check_progress
+from facevalue.runs.progress import Progress
 from facevalue.types import Question
 
 
@@ -72,14 +71,11 @@ def annotate(
     ['lexical']
     """
     path = None if rubric is None else checked_path(rubric)
-    if not isinstance(progress, bool):
-        check_progress(progress)
-    else:
-        progress = for_people() if progress else SilentProgress()
+    display = progress_of(progress)
     opened = _opened(run)
     options = ModelOptions(concurrency=concurrency)
     scored = annotate_with(
-        opened.stored, lambda: load_scorer(scorer, tuple(labels), path, options), progress, name or "", tuple(prompts)
+        opened.stored, lambda: load_scorer(scorer, tuple(labels), path, options), display, name or "", tuple(prompts)
     )
     if scored.outcome.unasked:
         raise ModelError(f"{scored.outcome.unasked:,} texts were not scored ({scored.outcome.why}): call again.")

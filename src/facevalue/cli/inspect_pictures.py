@@ -35,7 +35,7 @@ class InspectPicturesDocument(Document):
 
     FORMAT: ClassVar[str] = "inspect-pictures"
     run: str
-    """Folder of the run."""
+    """Folder or URL of the run."""
     complete: bool
     pictures: int
     failed: int
@@ -60,16 +60,16 @@ class InspectPicturesDocument(Document):
 
 
 def inspect(
-    place: Path,
+    place: Path | str,
     with_model: tuple[str, ...],
     rules: Path | None,
-    out: Path | None,
+    out: Path | str | None,
     root: str,
     cue: str,
     device: str | None,
 ) -> Output[InspectPicturesDocument]:
     """Inspect every picture of a list, and say which pass."""
-    if out is not None and out.suffix:
+    if isinstance(out, Path) and out.suffix:
         raise SettingError(f"{out} is no folder: an inspection is a run folder.")
     models = places_of(",".join(with_model)) if with_model else {}
     declared = read_rules(rules) if rules else USUAL
@@ -94,12 +94,12 @@ def _document(outcome: InspectionOutcome, rules: tuple[str, ...]) -> InspectPict
     inspections, acceptance = outcome.inspections, outcome.acceptance
     if inspections is None or acceptance is None:
         return InspectPicturesDocument(
-            str(outcome.folder), False, outcome.summary.requests, outcome.summary.errors, 0, 0, 0, 0, rules, (), (),
+            str(outcome.place), False, outcome.summary.requests, outcome.summary.errors, 0, 0, 0, 0, rules, (), (),
             (), (), "",
         )  # fmt: skip
     table = inspections.table
     return InspectPicturesDocument(
-        run=str(outcome.folder),
+        run=str(outcome.place),
         complete=True,
         pictures=table.height,
         failed=int(table["readable"].null_count()),
@@ -112,7 +112,7 @@ def _document(outcome: InspectionOutcome, rules: tuple[str, ...]) -> InspectPict
         limits=acceptance.limits,
         shares=acceptance.shares,
         balance=acceptance.balance,
-        file=str(outcome.folder / TABLE),
+        file=f"{outcome.place}/{TABLE}",
     )
 
 

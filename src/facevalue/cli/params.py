@@ -27,6 +27,16 @@ class RunPlace(click.ParamType[Path | str]):
         return completion.runs(incomplete)
 
 
+class PicturesPlace(RunPlace):
+    """Pictures: a folder or list, or its URL as it was typed."""
+
+    name = "pictures"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """Complete files and folders."""
+        return completion.files(incomplete)
+
+
 class RunFolder(RunPlace):
     """The folder of a run that is written into."""
 

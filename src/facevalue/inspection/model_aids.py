@@ -67,7 +67,7 @@ class AgreementAid:
             numbers["text_agreement"] = float(self._vector(picture) @ text)
         if expectation.attribute:
             chance = self._chance(picture, expectation.attribute)
-            numbers["attribute"] = chance
+            numbers["shows_attribute"] = chance
             if source is not None and chance is not None:
                 of_source = self._chance(source, expectation.attribute)
                 numbers["realised"] = None if of_source is None else chance - of_source

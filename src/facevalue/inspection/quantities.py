@@ -225,7 +225,7 @@ QUANTITIES = (
         "persons", "People", "count", 0, 1000, "Boxes labelled person with a score of .5 or more.", need=Need.OBJECTS,
     ),
     Quantity(
-        "attribute", "Probability of the attribute", "1", 0, 1,
+        "shows_attribute", "Probability of the attribute", "1", 0, 1,
         'Softmax of the agreement with "a picture of ATTRIBUTE" beside "a picture without ATTRIBUTE" (zero-shot as by '
         "Radford et al. 2021).",
         need=Need.AGREEMENT,

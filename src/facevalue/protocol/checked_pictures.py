@@ -10,14 +10,15 @@ from facevalue.given import read_file, to_toml
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.seals import sealed, unsealed
+from facevalue.store.objects import Objects
 
 TABLE, SEAL = "accepted.parquet", "accepted.toml"
 """Files of a folder of checks: a row per picture (`image`, `accepted`), and the digest of that with the rules."""
 _MOST_BYTES = 256 * 2**20
 
 
-def without_failed(table: pl.DataFrame, checks: Path) -> pl.DataFrame:
-    """A list of pictures without those that failed.
+def without_failed(table: pl.DataFrame, checks: Path | str) -> pl.DataFrame:
+    """A list of pictures without those that failed, by the checks in a folder or under a URL.
 
     Raises
     ------
@@ -37,19 +38,31 @@ def without_failed(table: pl.DataFrame, checks: Path) -> pl.DataFrame:
     return table.filter(passes)
 
 
-def read_verdicts(checks: Path) -> pl.DataFrame:
-    """Which pictures passed: `image` and `accepted`; errors as of `without_failed`."""
-    if not (checks / SEAL).is_file():
-        raise DataError(f"{checks} is no folder that facevalue inspect-pictures finished: it has no {SEAL}.")
-    text = unsealed(read_file(checks / SEAL, _MOST_BYTES, "checks of pictures"), SEAL)
-    facts = to_toml(text, SEAL)
-    data = read_file(checks / TABLE, _MOST_BYTES, "checks of pictures")
-    if facts.get("table") != hashlib.sha256(data).hexdigest():
-        raise DataError(f"{checks / TABLE} is not what was written: make it again with facevalue inspect-pictures.")
+def read_verdicts(checks: Path | str) -> pl.DataFrame:
+    """Which pictures passed, and why not: `image`, `accepted`, `reasons`; errors as of `without_failed`."""
+    seal = _content(checks, SEAL)
+    if seal is None:
+        kind = "place" if isinstance(checks, str) else "folder"
+        raise DataError(f"{checks} is no {kind} that facevalue inspect-pictures finished: it has no {SEAL}.")
+    facts = to_toml(unsealed(seal, SEAL), SEAL)
+    data = _content(checks, TABLE)
+    if data is None or facts.get("table") != hashlib.sha256(data).hexdigest():
+        raise DataError(f"{checks}/{TABLE} is not what was written: make it again with facevalue inspect-pictures.")
     try:
-        return read_table_of(data).select(pl.col("image").cast(pl.String), pl.col("accepted").cast(pl.Boolean))
+        return read_table_of(data).select(
+            pl.col("image").cast(pl.String), pl.col("accepted").cast(pl.Boolean), pl.col("reasons").cast(pl.String)
+        )
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{checks / TABLE} cannot be read: {first_line(error)}") from error
+        raise DataError(f"{checks}/{TABLE} cannot be read: {first_line(error)}") from error
+
+
+def _content(checks: Path | str, name: str) -> bytes | None:
+    """A file of checks; None if it is not there."""
+    if isinstance(checks, str):
+        content = Objects.at(checks).get(name)
+        return None if content is None else content[0]
+    path = checks / name
+    return read_file(path, _MOST_BYTES, "checks of pictures") if path.is_file() else None
 
 
 def sealed_verdicts(data: bytes, facts: str) -> bytes:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError, placed
+from facevalue.places import is_url
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import (
     EXCLUDE,
@@ -180,6 +181,10 @@ class Protocol:
             The pictures or settings don't make a study, or one of these has no effect beside the others.
         """
         options = self.options(given or {})
+        if manifest is None and is_url(options.get("manifest")):
+            from facevalue.store.remote_lists import brought_list  # noqa: PLC0415 - help needs nothing of it
+
+            options["manifest"] = str(brought_list(str(options["manifest"])))
         if manifest is not None:
             earlier = (s for s in self.settings if s.formerly is not None and s.name not in (given or {}))
             options |= {s.name: s.formerly for s in earlier if s.formerly is not None}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.places import is_url
 from facevalue.protocol.checked_pictures import without_failed
 from facevalue.protocol.making import IMAGE, PATH, SOURCE
 from facevalue.protocol.sets import OTHER_PATH
@@ -104,4 +105,4 @@ def own_manifest(
     folder = Path(str(options[root])) if options[root] else None
     table = read_manifest(Path(str(options[setting])), root=folder, columns=columns)
     checks = options.get(EXCLUDE) if setting == "manifest" else None
-    return without_failed(table, Path(str(checks))) if checks else table
+    return without_failed(table, str(checks) if is_url(checks) else Path(str(checks))) if checks else table

@@ -28,6 +28,8 @@ from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI, write_whole
+from facevalue.store.objects import Objects
+from facevalue.store.remote_lists import place_of_list
 from facevalue.studies.declared.pictures import GROUPS, MODELS, PROTOCOL
 from facevalue.types import Image
 
@@ -42,28 +44,30 @@ class InspectionOutcome:
 
     Attributes
     ----------
-    folder:
-        Of its run.
+    place:
+        Folder or URL of its run.
     summary:
         Of the session.
     inspections, acceptance:
         What was found, and what rules leave; None while the run isn't complete.
     """
 
-    folder: Path
+    place: Path | str
     summary: RunSummary
     inspections: Inspections | None = None
     acceptance: Acceptance | None = None
 
 
-def manifest_of(place: Path) -> Path:
-    """The list of pictures at a place: itself, or that of a folder that `make` filled.
+def list_at(place: Path | str) -> Path | str:
+    """The list of pictures at a place: itself, or that of a folder or URL that `make` filled.
 
     Raises
     ------
     DataError
         There is none.
     """
+    if isinstance(place, str):
+        return place
     if place.is_dir():
         if not (place / STIMULI).is_file():
             raise DataError(f"{place} holds no {STIMULI}: name a folder that make filled, or a list of pictures.")
@@ -74,9 +78,9 @@ def manifest_of(place: Path) -> Path:
 
 
 def inspect_pictures(
-    place: Path,
+    place: Path | str,
     models: Mapping[str, str],
-    out: Path | None,
+    out: Path | str | None,
     progress: Progress,
     *,
     rules: Sequence[PictureRule] = USUAL,
@@ -87,53 +91,56 @@ def inspect_pictures(
 ) -> InspectionOutcome:
     """Inspect each picture of a list once, or go on with that, and apply rules once all are.
 
-    `place`: as of `manifest_of`. `models`: places by what they are for (`Need`). `out`: folder of the run; `checks`
+    `place`: as of `list_at`. `models`: places by what they are for (`Need`). `out`: folder or URL of the run; `checks`
     beside the list by default. Other options as of the command.
     """
-    manifest = manifest_of(place)
-    folder = out or manifest.parent / CHECKS
+    listed = list_at(place)
+    run = out or (f"{place_of_list(listed)}/{CHECKS}" if isinstance(listed, str) else listed.parent / CHECKS)
     aids = [need.value for need in Need if need.value in models]
-    study = PROTOCOL.study({"manifest": str(manifest), "root": root, "cue": cue, MODELS: aids})
+    study = PROTOCOL.study({"manifest": str(listed), "root": root, "cue": cue, MODELS: aids})
+    pictures = Path(str(study.options["root"]))
     places = dict(models)
     if Need.IDENTITY.value in places and PEERS not in places:
-        places[PEERS] = str(_peers(study.manifest, Path(str(study.options["root"])), places, folder, watched))
-    prepared = prepare(study, name_of(places), folder, RunSettings())
-    pictures = Path(str(study.options["root"]))
+        peers = pictures / ".peers.parquet" if isinstance(run, str) else run.with_name(f"{run.name}-peers.parquet")
+        places[PEERS] = str(_peers(study.manifest, pictures, places, peers, watched))
+    prepared = prepare(study, name_of(places), run, RunSettings())
     inspector = Inspector(name_of(places), ModelOptions(device=device))
     try:
         summary = begin(prepared, inspector, progress)
         if not summary.complete or summary.interrupted:
-            return InspectionOutcome(folder, summary)
-        inspections = Inspections.of(StoredRun.open(folder, pictures=pictures, protocol=PROTOCOL))
+            return InspectionOutcome(run, summary)
+        inspections = Inspections.of(StoredRun.open(run, pictures=pictures, protocol=PROTOCOL))
         files = image_files(inspections.table, pictures)
         acceptance = accepted(
             inspections, rules, lambda group: rewritten_sources(inspections.table, group, files, inspector, watched)
         )
     finally:
         inspector.close()
-    write_verdicts(folder, inspections, acceptance, rules)
-    return InspectionOutcome(folder, summary, inspections, acceptance)
+    write_verdicts(run, inspections, acceptance, rules)
+    return InspectionOutcome(run, summary, inspections, acceptance)
 
 
 def write_verdicts(
-    folder: Path, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
+    place: Path | str, inspections: Inspections, acceptance: Acceptance, rules: Sequence[PictureRule]
 ) -> None:
-    """Keep what rules leave, sealed, in the folder of the run: every picture with its quantities and reasons."""
+    """Keep what rules leave, sealed, beside the run: every picture with its quantities and reasons."""
     rows = inspections.table.join(acceptance.table, on=IMAGE, how="left", maintain_order="left")
     data = parquet_bytes(rows.with_columns(pl.col(REASONS).list.join("; ")))
     limits = [asdict(limit) for limit in acceptance.limits]
     facts = tomli_w.dumps({"rules": [rule.text for rule in rules], "limits": limits})
-    write_whole(folder / TABLE, data)
-    write_whole(folder / SEAL, sealed_verdicts(data, facts))
+    for name, content in ((TABLE, data), (SEAL, sealed_verdicts(data, facts))):
+        if isinstance(place, str):
+            Objects.at(place).overwrite(name, content)
+        else:
+            write_whole(place / name, content)
 
 
-def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: Path, watched: Watched) -> Path:
-    """Embed the sources of a list, each once, beside the folder of the run; what an earlier call embedded stays."""
+def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], path: Path, watched: Watched) -> Path:
+    """Embed the sources of a list, each once, into a file; what an earlier call embedded stays."""
     from facevalue.inspection.faces import FaceReader  # noqa: PLC0415 - an extra
     from facevalue.inspection.identity import COLUMNS, face_numbers  # noqa: PLC0415
     from facevalue.inspection.views import PictureView  # noqa: PLC0415
 
-    path = folder.with_name(f"{folder.name}-peers.parquet")
     reader, files = FaceReader(places[Need.IDENTITY.value]), image_files(table, root)
     sources = table.filter(pl.col(OTHER_PATH).is_null())
     rows: dict[str, tuple[object, ...]] = {}
@@ -158,7 +165,7 @@ def _peers(table: pl.DataFrame, root: Path, places: Mapping[str, str], folder: P
     if not rows_of_peers:
         raise DataError("No face is seen in any picture without a source: there is nobody to compare an identity with.")
     peers = pl.DataFrame(rows_of_peers, schema=list(COLUMNS), orient="row").unique("digest", maintain_order=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, parquet_bytes(peers))
     return path
 

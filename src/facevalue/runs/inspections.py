@@ -62,7 +62,7 @@ class Inspections:
         names = [quantity.name for quantity in QUANTITIES]
         chunks = []
         for chunk in answers(run, failed=True):
-            present = [name for name in names if name in chunk.columns]
+            present = [name for name in names if name in chunk.columns and name not in run.study.manifest.columns]
             chunks.append(chunk.select(pl.col(IMAGE).cast(pl.String), *present))
         numbers = pl.concat(chunks, how="diagonal_relaxed").unique(IMAGE, keep="first")
         lacking = [pl.lit(None, pl.Float64).alias(name) for name in names if name not in numbers.columns]

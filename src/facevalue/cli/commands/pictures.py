@@ -6,7 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.options import PRICES, SAMPLE_SEED
-from facevalue.cli.params import GENERATOR, RunPlace
+from facevalue.cli.params import GENERATOR, PicturesPlace, RunPlace
 from facevalue.cli.study_command import StudyGroup
 
 
@@ -69,20 +69,20 @@ inspect_pictures = Printing(
     "inspect-pictures",
     "inspect_pictures:inspect",
     (
-        click.Argument(["place"], metavar="MADE|LIST", type=click.Path(path_type=Path)),
+        click.Argument(["place"], metavar="MADE|LIST", type=PicturesPlace()),
         click.Option(["--with-model"], multiple=True, metavar="KIND=PLACE",
                      help="A model on this machine: identity=dlib (or a file in ONNX), or a folder of transformers as "
                      "objects=, agreement=, structure=, age=, gender=, group= or unsafe=. May be given several times."),
         click.Option(["--rules"], type=click.Path(path_type=Path, dir_okay=False),
                      help="A TOML file of rules by which pictures pass; by default those that can be opened and show "
                      "something do."),
-        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False), metavar="RUN",
-                     help="The run's folder; checks beside the list by default. An existing one is resumed."),
+        click.Option(["--out"], type=RunPlace(), metavar="RUN",
+                     help="The run's folder or URL; checks beside the list by default. An existing one is resumed."),
         click.Option(["--root"], default="", help="The folder that paths are relative to; the list's by default."),
         click.Option(["--cue"], default="", metavar="COLUMN", help="The column that says what was edited."),
         click.Option(["--device"], help="Where models compute: cpu, cuda, cuda:1."),
     ),
-    """Inspect the pictures of MADE, a folder that make filled, or of a LIST of your own, each beside its source.
+    """Inspect the pictures of MADE, a folder or URL that make filled, or of a LIST of your own, each beside its source.
 
     \b
     facevalue inspect-pictures made --with-model identity=dlib --rules rules.toml
