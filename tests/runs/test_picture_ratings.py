@@ -16,7 +16,8 @@ from facevalue.annotations.picture_packets import MOST_ON_A_PAGE, view
 from facevalue.errors import DataError
 from facevalue.given import shipped
 from facevalue.protocol.picture_questions import USUAL, PictureQuestions
-from facevalue.runs.picture_ratings import ALL_FINE, PictureSet, looked_at, read_packets, write_packet
+from facevalue.runs.looked_at import ALL_FINE
+from facevalue.runs.picture_ratings import PacketSize, PictureSet, read_packets, write_packet
 from tests.browser import CHROMIUM, Browser, chromium
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
@@ -68,7 +69,7 @@ def test_samples_take_each_group_by_its_share_and_are_drawn_again_equal(tmp_path
 
 def test_a_sheet_lists_each_question_with_where_its_picture_is(tmp_path: Path) -> None:
     pictures = made(tmp_path)
-    assert write_packet(pictures, tmp_path / "looks.csv", 4, 1) == 4
+    assert write_packet(pictures, tmp_path / "looks.csv", 4, 1) == PacketSize(0, 4)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "looks.csv").read_text(encoding="utf-8-sig"))))
     assert {row["question"] for row in rows if row["source"]} == {q.text for q in USUAL.questions if q.of == "edited"}
     assert all((tmp_path / row["picture"]).is_file() for row in rows)
@@ -106,7 +107,7 @@ def test_a_group_whose_pictures_are_worse_is_seen(tmp_path: Path) -> None:
         rows.select(rater=pl.lit(name), item="item", rating=pl.Series(np.where(rng.random(len(fine)) < fine, 1, 2)))
         for name in ("ann", "bo")
     )
-    groups = {row["level"]: row for row in looked_at(pictures, ratings).groups.iter_rows(named=True)}
+    groups = {row["level"]: row for row in pictures.looked_at(ratings).groups.iter_rows(named=True)}
     assert groups["male"]["high"] < groups["female"]["low"]
 
 
@@ -124,7 +125,7 @@ def test_what_was_not_answered_counts_in_no_share(tmp_path: Path) -> None:
     pictures = made(tmp_path)
     first, second = pictures.items.filter(question="realised")["item"].head(2)
     ratings = pl.DataFrame({"rater": ["ann", "bo"], "item": [first, second], "rating": [1, 2]})
-    people = looked_at(pictures, ratings)
+    people = pictures.looked_at(ratings)
     row = people.questions.filter(question="realised").row(0, named=True)
     assert (row["share"], row["answers"], row["kappa"], row["agreement"]) == (0.5, 2, None, None)
     assert ALL_FINE not in people.questions["question"].to_list()  # nobody answered all about a picture
@@ -193,7 +194,7 @@ def test_a_page_of_too_many_pictures_is_a_sheet(tmp_path: Path) -> None:
     pictures = made(tmp_path, faces=MOST_ON_A_PAGE // 2 + 1)
     with pytest.raises(DataError, match=f"holds {MOST_ON_A_PAGE} pictures at most, not 402"):
         write_packet(pictures, tmp_path / "looks.html", 1_000, 1)
-    assert write_packet(pictures, tmp_path / "looks.csv", 1_000, 1) == 402
+    assert write_packet(pictures, tmp_path / "looks.csv", 1_000, 1) == PacketSize(0, 402)
 
 
 def test_a_picture_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from facevalue.types import Image
 CHOICES = ("Yes", "No")
 """Answers, whose numbers are 1 and 2."""
 MOST_ON_A_PAGE = 400
-"""Pictures that a page holds at most, as it holds all of them itself."""
+"""Cards that a page holds at most, as it holds all pictures itself."""
 _SIDE, _BYTES, _QUALITY = 1024, 300_000, 90  # of a view: longest side, file that is shown as it is, JPEG's quality
-_SHEET = ("item", "picture", "source", "asked for", "question")
+_SHEET = ("item", "picture", "source", "beside", "asked for", "question", "answers")
 
 
 class ShownPicture(NamedTuple):
@@ -36,31 +36,42 @@ class ShownPicture(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CardQuestion:
-    """A question about a picture: the item that it is, or the items that can be ticked, each with a name."""
+    """A question about a picture: the item that it is, or the items that can be ticked, each with a name; answers."""
 
     text: str
     item: str = ""
     several: tuple[tuple[str, str], ...] = ()
+    choices: tuple[str, ...] = CHOICES
 
 
 @dataclass(frozen=True, slots=True)
 class PictureCard:
-    """A picture that people look at.
+    """A picture that people look at, or a pair of them.
 
     Attributes
     ----------
     path, source:
         Where it and the picture that it was edited from are, as the list has it; `source` is "" where there is none.
     prompt:
-        What was asked for.
+        What was asked for; "" where people are not told.
     questions:
         What is asked about it.
+    beside:
+        The other picture of a pair; "" where there is none.
     """
 
     path: str
     source: str
     prompt: str
     questions: tuple[CardQuestion, ...]
+    beside: str = ""
+
+    @property
+    def views(self) -> tuple[tuple[str, str], ...]:
+        """Pictures as they are shown, from left to right: path and label."""
+        if self.beside:
+            return (self.path, "A"), (self.beside, "B")
+        return ((self.source, "Before"), (self.path, "After")) if self.source else ((self.path, ""),)
 
 
 def picture_item(path: str, source: str, prompt: str, question: str) -> str:
@@ -99,21 +110,30 @@ def _address(media_type: str, data: bytes) -> str:
 def write_packet_page(cards: Sequence[tuple[PictureCard, Sequence[ShownPicture]]], note: str, path: Path) -> None:
     """Write a page that holds the pictures and saves answers as a file for `ratings.read_ratings`.
 
-    `cards`: pictures with their views, the source first. `note`: what readers should be prepared to see; "" if nothing.
+    `cards`: pictures with their views, from left to right. `note`: what readers should be prepared to see; "" if
+    nothing.
     """
-    entries = [{"views": views, "prompt": card.prompt, "questions": card.questions} for card, views in cards]
-    count = "this picture" if len(entries) == 1 else f"these {len(entries):,} pictures"
-    write_filled("facevalue.annotations", "pictures.html", path, cards=entries, note=note, count=count, scale=CHOICES)
+    kinds = [("Pair", [entry for entry in cards if entry[0].beside])]
+    kinds += [("Picture", [entry for entry in cards if not entry[0].beside])]
+    entries = [
+        {"kind": kind, "place": place, "of": len(of_kind), "views": views, "card": card}
+        for kind, of_kind in kinds
+        for place, (card, views) in enumerate(of_kind, start=1)
+    ]
+    shown = sum(len(views) for _, views in cards)
+    count = "this picture" if shown == 1 else f"these {shown:,} pictures"
+    write_filled("facevalue.annotations", "pictures.html", path, cards=entries, note=note, count=count)
 
 
 def write_packet_sheet(cards: Iterable[PictureCard], path: Path) -> None:
-    """Write a CSV sheet, a row per answer with where its picture is, and `rating` to be filled in with yes or no."""
+    """Write a CSV sheet, a row per answer with where its picture is, and `rating` to be filled in with an answer."""
     rows = [
-        (item, card.path, card.source, card.prompt, f"{question.text} {thing}".strip())
+        (item, card.path, card.source, card.beside, card.prompt, f"{question.text} {thing}".strip(),
+         ", ".join(question.choices))
         for card in cards
         for question in card.questions
         for item, thing in question.several or ((question.item, ""),)
-    ]
+    ]  # fmt: skip
     sheet = pl.DataFrame(rows, schema=dict.fromkeys(_SHEET, pl.String()), orient="row")
     filled_in = sheet.select(pl.lit("").alias("rater"), *_SHEET, pl.lit("").alias("rating"))
     write_whole(path, codecs.BOM_UTF8 + csv_bytes(filled_in))  # a mark, by which spreadsheets know UTF-8

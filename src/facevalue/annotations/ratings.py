@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +22,10 @@ _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
-def read_ratings(paths: Sequence[Path], items: Iterable[str], choices: Sequence[str] = ()) -> pl.DataFrame:
-    """Read what raters chose: a number from 1 to 5 or, of `choices`, one of these or its number."""
-    numbers = {name.casefold(): number for number, name in enumerate(choices, start=1)}
-    numbers |= {str(number): number for number in numbers.values()}
-    allowed = ", ".join(choices) if choices else "1, 2, 3, 4, 5"
-    known_items = set(items)
+def read_ratings(
+    paths: Sequence[Path], items: Container[str], choices: Sequence[str] | Callable[[str], Sequence[str]] = ()
+) -> pl.DataFrame:
+    """Read what raters chose: a number from 1 to 5 or, of `choices` (of an item), one of these or its number."""
     seen: dict[tuple[str, str], str] = {}
     rows: list[tuple[str, str, int, float | None]] = []
     for path in paths:
@@ -35,14 +33,11 @@ def read_ratings(paths: Sequence[Path], items: Iterable[str], choices: Sequence[
         took: dict[str, float] = {}
         for line, rater, item, rating, duration in _table(path):
             place = f"{path.name}: line {line}"
-            if item not in known_items:
+            if item not in items:
                 raise DataError(f"{place}: {item[:60]!r} is not an item of this questionnaire.")
             if not rating:
                 continue
-            match = _RATING.fullmatch(rating)
-            value = numbers.get(rating.casefold()) if choices else match and int(match[1])
-            if value is None:
-                raise DataError(f"{place}: a rating is {allowed} or empty, not {rating[:60]!r}.")
+            value = _number(rating, choices(item) if callable(choices) else choices, place)
             if (rater, item) in seen:
                 raise DataError(f"{place}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
             seen[rater, item] = place
@@ -108,6 +103,18 @@ def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
     """
     raters = ratings.group_by("rater").agg(pl.len(), different=pl.col("rating").n_unique())
     return tuple(raters.filter((pl.col("len") > 1) & (pl.col("different") == 1))["rater"].sort())
+
+
+def _number(rating: str, choices: Sequence[str], place: str) -> int:
+    """Number of a rating."""
+    names = [name.casefold() for name in choices] or ["1", "2", "3", "4", "5"]
+    numbers = {name: number for number, name in enumerate(names, start=1)}
+    numbers |= {str(number): number for number in numbers.values()}
+    match = None if choices else _RATING.fullmatch(rating)
+    value = numbers.get(match[1] if match else rating.casefold())
+    if value is None:
+        raise DataError(f"{place}: a rating is {', '.join(choices or names)} or empty, not {rating[:60]!r}.")
+    return value
 
 
 def _seconds(text: str, place: str) -> float | None:

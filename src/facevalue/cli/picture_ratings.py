@@ -1,9 +1,9 @@
 """`facevalue questionnaire MADE`: pictures that were made, for people to look at, and what they say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 import polars as pl
@@ -17,7 +17,8 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import FaceValueError, SettingError
 from facevalue.places import run_of
 from facevalue.protocol.making_study import MAKING
-from facevalue.runs.picture_ratings import MOST, LookedAt, PictureSet, read_packets, write_packet
+from facevalue.runs.looked_at import LookedAt
+from facevalue.runs.picture_ratings import MOST, PictureSet, read_packets, write_packet
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import check_ending, write_whole
@@ -36,7 +37,7 @@ class LookedAtDocument(Document):
     questions: Sequence[Row]
     """Each question with the share of answers that speak for a picture, how far raters agree, and what was printed."""
     groups: Sequence[Row]
-    """The same share by each factor that says who is shown, with its interval over units."""
+    """The same share by each factor that says who is shown, with its interval over units; of pairs, agreement too."""
     source: str
     """Where the printed numbers are from; empty where there are none."""
     folder: str
@@ -67,12 +68,12 @@ def look(
         raise click.UsageError("Say where the pictures go (--out FILE.html), or give --ratings.")
     check_ending(out, ".html", ".csv")
     pictures = PictureSet.of(StoredRun.open(run))
-    count = write_packet(pictures, out, most or MOST, seed)
+    packet = write_packet(pictures, out, most or MOST, seed)
     then = f"facevalue questionnaire {run} --ratings FILE --ratings FILE"
-    line = (
-        f"{count:,} of {pictures.pictures.height:,} pictures, each group by its share: {out}. Two people or more look:"
-    )
-    return Output(WrittenFiles((str(out),), count, then), [line, then])
+    pairs = f" and {packet.pairs:,} pairs" if packet.pairs else ""
+    shown = f"{packet.pictures:,} of {pictures.pictures.height:,} pictures{pairs}"
+    line = f"{shown}, each group by its share: {out}. Two people or more look:"
+    return Output(WrittenFiles((str(out),), packet.pictures + packet.pairs, then), [line, then])
 
 
 def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenFiles | LookedAtDocument]:
@@ -93,37 +94,43 @@ def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenF
     )
 
     def text() -> Iterator[RenderableType]:
-        yield from _text(looked_at, pictures.questions.source)
+        yield from _text(looked_at, pictures.questions.source, pictures.unit)
         yield f"Kept in {making.folder / FOLDER}{instead}."
 
     return Output(document, text())
 
 
-def _text(looked_at: LookedAt, source: str) -> Iterator[RenderableType]:
+def _text(looked_at: LookedAt, source: str, unit: str) -> Iterator[RenderableType]:
     """Shares and agreement for people."""
     count = looked_at.ratings.height
     yield Text(f"{_people(looked_at.raters)} gave {count:,} answers.")
     table = _table("question", "fine", "interval", "pictures", "kappa", "interval", "printed")
     for row in looked_at.questions.iter_rows(named=True):
-        printed = [f"{row['printed_share']:.0%}"] if row["printed_share"] is not None else []
-        printed += [f"kappa {row['printed_kappa']:.2f}"] if row["printed_kappa"] is not None else []
         table.add_row(
             row["question"] + _COUNTED[row["fine"]], _percent(row["share"]), _interval(row["low"], row["high"], 100),
             f"{row['pictures']:,}", _number(row["kappa"]), _interval(row["kappa_low"], row["kappa_high"]),
-            ", ".join(printed) or "-",
+            _printed(row),
         )  # fmt: skip
     yield table
     if source:
         yield Text(f"Printed: {source}.")
-    groups = looked_at.groups.filter(pl.col("level").is_not_null())
+    levels = looked_at.groups.filter(pl.col("level").is_not_null())
+    groups = levels.filter(pl.col("low").is_not_null())
     if groups.height:
-        by_group = _table("question", "factor", "level", "fine", "interval", "answers")
+        agreed = groups["kappa"].count() + groups["printed_share"].count() > 0
+        by_group = _table(
+            "question", "factor", "level", "fine", "interval", "answers", *(("kappa", "printed") if agreed else ())
+        )
         for row in groups.iter_rows(named=True):
             by_group.add_row(
                 row["question"], row["factor"], row["level"], _percent(row["share"]),
                 _interval(row["low"], row["high"], 100), f"{row['answers']:,}",
+                *((_number(row["kappa"]), _printed(row)) if agreed else ()),
             )  # fmt: skip
         yield by_group
+    if left_out := levels.height - groups.height:
+        shares = "1 share is" if left_out == 1 else f"{left_out:,} shares are"
+        yield Text(f"{shares} of one {unit} alone, without an interval: --json and --out FILE.csv have them.")
     if looked_at.raters < 2:
         yield Text("How far people agree takes another's file.")
 
@@ -134,6 +141,12 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, justify="left" if heading in words else "right", no_wrap=heading not in words)
     return table
+
+
+def _printed(row: Mapping[str, Any]) -> str:
+    printed = [f"{row['printed_share']:.0%}"] if row["printed_share"] is not None else []
+    printed += [f"kappa {row['printed_kappa']:.2f}"] if row["printed_kappa"] is not None else []
+    return ", ".join(printed) or "-"
 
 
 def _people(count: int) -> str:

@@ -1,7 +1,7 @@
 """Questions to people who look at pictures that were made: is that what was asked for, and nothing else?"""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from facevalue.given import records
@@ -54,6 +54,41 @@ class PictureQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairedPictures:
+    """A question about two pictures side by side, of two groups: which one shows whom?
+
+    Attributes
+    ----------
+    text:
+        The question; `{target}` and `{other}` are what the two are called.
+    called:
+        Column of what the person shown is called; two of a pair are called differently.
+    same:
+        Columns that the two have alike.
+    by:
+        Those of them by which shares are told.
+    printed:
+        As the paper prints them, by levels of the first of `by`: the share of pairs that were distinguishable, in
+        [0, 1], and the agreement of its two raters; of "" over all pairs.
+
+    Examples
+    --------
+    >>> PairedPictures(text="Who is {target}, not {other}?", called="age", same=("gender",)).lacking(["gender"])
+    ['age']
+    """
+
+    text: str
+    called: str
+    same: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    printed: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def lacking(self, columns: Collection[str]) -> list[str]:
+        """Columns that pictures need to be paired, and have not."""
+        return [name for name in (self.called, *self.same) if name not in columns]
+
+
+@dataclass(frozen=True, kw_only=True)
 class PictureQuestions:
     """What people are asked of a sample of pictures.
 
@@ -65,19 +100,24 @@ class PictureQuestions:
         Where the paper says that people were asked; "" for questions of ours.
     all_fine:
         As the paper prints it, in [0, 1]: the share of pictures of which every answer is fine.
+    pairs:
+        What is asked of two pictures side by side; None if nothing is.
     """
 
     questions: tuple[PictureQuestion, ...]
     source: str = ""
     all_fine: float | None = None
+    pairs: PairedPictures | None = None
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "PictureQuestions":
-        """Read a shipped table: `source`, `all_fine`, and `question` as a list of tables."""
+        """Read a shipped table: `source`, `all_fine`, `question` as a list of tables, and `pairs` as a table."""
+        pairs = records(PairedPictures, [table["pairs"]] if "pairs" in table else [])
         return cls(
             questions=records(PictureQuestion, table["question"]),
             source=table.get("source", ""),
             all_fine=table.get("all_fine"),
+            pairs=next(iter(pairs), None),
         )
 
 

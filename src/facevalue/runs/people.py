@@ -81,7 +81,7 @@ def keep(folder: Path, name: str, paths: Sequence[Path]) -> tuple[int, int]:
     sorting = sorting_of(StoredRun.open(folder), name)
     items = drawn(folder, name, 2**31)
     choices = (*sorting.categories, OPEN)
-    rated = read_ratings(paths, items["item"], choices).join(items, on="item", how="left", maintain_order="left")
+    rated = read_ratings(paths, set(items["item"]), choices).join(items, on="item", how="left", maintain_order="left")
     place = folder / FOLDER
     with RunLock(folder):
         before, files = read_rows(place, SCHEMA), parts(place)

@@ -1,9 +1,10 @@
-"""Pictures that were made, before people: a sample drawn for them, and how many are fine, of whom, and who agrees."""
+"""Pictures that were made, before people: what is asked of whom, samples of them, and what people said."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,6 @@ from facevalue.annotations.picture_packets import (
     MOST_ON_A_PAGE,
     CardQuestion,
     PictureCard,
-    ShownPicture,
     picture_item,
     view,
     write_packet_page,
@@ -21,52 +21,26 @@ from facevalue.annotations.picture_packets import (
 )
 from facevalue.annotations.ratings import read_ratings
 from facevalue.errors import DataError
-from facevalue.measures.cohen import cohen_kappa
-from facevalue.measures.group_shares import group_shares
-from facevalue.measures.rater_agreement import alpha
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
 from facevalue.protocol.making_study import MAKING, picture_plan
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
+from facevalue.runs.looked_at import LookedAt, PictureAnswers, looked_at
 from facevalue.runs.made_statement import offer_of
+from facevalue.runs.picture_pairs import SIDES, PairItems, pair_answers, pair_cards
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
 
 MOST = 100
 """Pictures of a packet, unless more are wanted."""
-ALL_FINE = "all of these"
-"""Name of what is fine where every answer about a picture is."""
-_SEED = 1
-"""Of the bootstrap of agreement."""
 
 
-@dataclass(frozen=True)
-class LookedAt:
-    """What people say of pictures.
+class PacketSize(NamedTuple):
+    """How many pictures, and pairs of these, people look at."""
 
-    Attributes
-    ----------
-    ratings:
-        As the raters' files have them: `rater`, `item`, `rating`, `duration`.
-    questions:
-        A row per question: `question`, `fine` (the answer that speaks for a picture), `share` of answers that do (or
-        of yes, where none does) with `low` and `high` over units, `answers`, `pictures`, `raters`, `agreement` (share
-        of pictures, rated by several, on which all agree), `kappa` with `kappa_low` and `kappa_high`, `method`; and as
-        the paper prints them, `printed_share` and `printed_kappa`.
-    groups:
-        A row per question that has a fine answer, factor and level: `question`, `factor`, `level`, `share`, `low`,
-        `high`, `answers`, `units`.
-    """
-
-    ratings: pl.DataFrame
-    questions: pl.DataFrame
-    groups: pl.DataFrame
-
-    @property
-    def raters(self) -> int:
-        """How many people looked."""
-        return self.ratings["rater"].n_unique()
+    pairs: int
+    pictures: int
 
 
 @dataclass(frozen=True)
@@ -139,6 +113,30 @@ class PictureSet:
                 )
         return pl.concat(frames).unique("item", keep="first", maintain_order=True)
 
+    @cached_property
+    def pair_items(self) -> PairItems:
+        """Items that pairs of pictures are."""
+        return PairItems(self.pictures, self.questions.pairs)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an item is of this set."""
+        return item in self._names or item in self.pair_items
+
+    @cached_property
+    def _names(self) -> set[str]:
+        return set(self.items["item"])
+
+    def choices(self, item: str) -> Sequence[str]:
+        """Answers that there are to an item."""
+        return SIDES if item in self.pair_items else CHOICES
+
+    def looked_at(self, ratings: pl.DataFrame) -> LookedAt:
+        """What ratings of these pictures, and of pairs of them, say."""
+        answers = PictureAnswers.of(ratings, self.items, self.unit, self.groups)
+        question = self.questions.pairs
+        pairs = None if question is None else pair_answers(ratings, self.pictures, question)
+        return looked_at(ratings, answers, pairs, self.questions)
+
     def sample(self, size: int, seed: int) -> pl.DataFrame:
         """Draw pictures, each group by its share: the same ones each time."""
         edited = pl.col(SOURCE).is_not_null().alias("_edited")
@@ -176,29 +174,32 @@ def _listed(path: Path) -> pl.DataFrame:
         ) from None
 
 
-def write_packet(pictures: PictureSet, path: Path, size: int, seed: int) -> int:
-    """Write a packet of a sample of pictures, a page (.html) or a sheet (.csv); returns how many these are.
+def write_packet(pictures: PictureSet, path: Path, size: int, seed: int) -> PacketSize:
+    """Write a packet of a sample of pictures, and of as many pairs; a page (.html) or a sheet (.csv).
+
+    Pairs stand first: whoever has seen what was asked for could tell them by that.
 
     Raises
     ------
     DataError
         More than a page holds, or a picture that is missing or cannot be read.
     """
-    cards = list(pictures.cards(pictures.sample(size, seed)))
+    pairs = pictures.questions.pairs
+    cards = [] if pairs is None else list(pair_cards(pictures.pictures, pairs, size, seed))
+    counted = PacketSize(pairs=len(cards), pictures=-len(cards))
+    cards += pictures.cards(pictures.sample(size, seed))
+    counted = counted._replace(pictures=counted.pictures + len(cards))
     if path.suffix == ".csv":
         write_packet_sheet(cards, path)
-        return len(cards)
+        return counted
     if len(cards) > MOST_ON_A_PAGE:
-        limit = f"{MOST_ON_A_PAGE} pictures at most, not {len(cards):,}"
+        things = "pictures and pairs" if counted.pairs else "pictures"
+        limit = f"{MOST_ON_A_PAGE} {things} at most, not {len(cards):,}"
         raise DataError(f"A page holds {limit}: write a sheet (.csv), or ask about fewer (--most).")
     files = image_files(pictures.pictures, pictures.root)
-
-    def views(card: PictureCard) -> tuple[ShownPicture, ...]:
-        labelled = ((card.source, "Before"), (card.path, "After")) if card.source else ((card.path, ""),)
-        return tuple(view(files.read(name), name, label) for name, label in labelled)
-
-    write_packet_page([(card, views(card)) for card in cards], pictures.note, path)
-    return len(cards)
+    shown = [(card, [view(files.read(name), name, label) for name, label in card.views]) for card in cards]
+    write_packet_page(shown, pictures.note, path)
+    return counted
 
 
 def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> LookedAt:
@@ -209,38 +210,7 @@ def read_packets(pictures: PictureSet, paths: Sequence[Path]) -> LookedAt:
     DataError
         A file holds no answers about these pictures, and where.
     """
-    return looked_at(pictures, read_ratings(paths, pictures.items["item"], CHOICES))
-
-
-def looked_at(pictures: PictureSet, ratings: pl.DataFrame) -> LookedAt:
-    """Shares of answers that speak for pictures, by question and by group, and how far raters agree."""
-    answers = ratings.join(pictures.items, on="item", how="inner", maintain_order="left")
-    answers = answers.with_columns(yes=pl.col("rating") == 1).with_columns(
-        counts=pl.when(pl.col("fine") == "").then(pl.col("yes")).otherwise(pl.col("yes") == (pl.col("fine") == "yes"))
-    )
-    rows, groups = [], []
-    printed = {
-        name: (question.share[place] if place < len(question.share) else None, question.kappa)
-        for question in pictures.questions.questions
-        for place, name in enumerate(question.items)
-    }
-    together = _all_fine(pictures, answers)
-    printed[ALL_FINE] = (pictures.questions.all_fine, None)
-    tables = [(name, answers.filter(pl.col("question") == name)) for name in printed if name != ALL_FINE]
-    for name, table in [*tables, (ALL_FINE, together)]:
-        if table.height:
-            rows.append(
-                {
-                    "question": name,
-                    "fine": table["fine"][0],
-                    **_row(table, pictures.unit),
-                    "printed_share": printed[name][0],
-                    "printed_kappa": printed[name][1],
-                }
-            )
-            if table["fine"][0]:
-                groups += [_by_group(table, name, factor, pictures.unit) for factor in pictures.groups]
-    return LookedAt(ratings, pl.DataFrame(rows, infer_schema_length=None), pl.concat(groups))
+    return pictures.looked_at(read_ratings(paths, pictures, pictures.choices))
 
 
 def _asked(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:
@@ -256,53 +226,3 @@ def _card_question(question: PictureQuestion, path: str, source: str, prompt: st
     if not question.several:
         return CardQuestion(question.text, items[0])
     return CardQuestion(question.text, several=tuple(zip(items, question.several, strict=True)))
-
-
-def _all_fine(pictures: PictureSet, answers: pl.DataFrame) -> pl.DataFrame:
-    """Whether every answer of a rater about a picture speaks for it; only of pictures of which they answered all."""
-    counted = answers.filter(pl.col("fine") != "")
-    needed = pictures.items.filter(pl.col("fine") != "").group_by(IMAGE).agg(needed=pl.len())
-    columns = dict.fromkeys((IMAGE, pictures.unit, *pictures.groups))
-    complete = counted.group_by("rater", *columns, maintain_order=True).agg(
-        answered=pl.len(), counts=pl.col("counts").all()
-    )
-    complete = complete.join(needed, on=IMAGE, maintain_order="left").filter(pl.col("answered") == pl.col("needed"))
-    return complete.with_columns(fine=pl.lit("yes"), yes=pl.col("counts"))
-
-
-def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
-    """What people say in answer to one question, and how far they agree."""
-    share, low, high, count = group_shares(answers, "counts", [], unit).select("share", "low", "high", "n").row(0)
-    several = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
-    agreement = several["agreed"].mean()
-    kappa = _agreement(answers, unit)
-    return {
-        "share": share, "low": low, "high": high, "answers": count, "pictures": answers[IMAGE].n_unique(),
-        "raters": answers["rater"].n_unique(),
-        "agreement": agreement if isinstance(agreement, float) else None, **kappa,
-    }  # fmt: skip
-
-
-def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None]:
-    """Cohen's kappa of two raters; Krippendorff's alpha, nominal, of more."""
-    table = answers.pivot("rater", index=[*dict.fromkeys((IMAGE, unit))], values="yes", maintain_order=True)
-    raters = [name for name in table.columns if name not in (IMAGE, unit)]
-    if len(raters) < 2:
-        return {"kappa": None, "kappa_low": None, "kappa_high": None, "method": "one rater"}
-    values = table.select(pl.col(raters).cast(pl.Float64).fill_null(float("nan"))).to_numpy().T
-    if len(raters) == 2:
-        estimate = cohen_kappa(values, _SEED, table[unit].rank("dense").to_numpy().astype(np.int64))
-        name = "Cohen's kappa"
-    else:
-        estimate, name = alpha(values, _SEED, "nominal"), "Krippendorff's alpha, nominal"
-    numbers = (("kappa", estimate.value), ("kappa_low", estimate.low), ("kappa_high", estimate.high))
-    finite = {key: float(value[0]) if np.isfinite(value[0]) else None for key, value in numbers}
-    return {**finite, "method": f"{name}; {estimate.method[0]}"}
-
-
-def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> pl.DataFrame:
-    shares = group_shares(answers, "counts", [factor], unit)
-    return shares.select(
-        pl.lit(question).alias("question"), pl.lit(factor).alias("factor"),
-        pl.col(factor).cast(pl.String).alias("level"), "share", "low", "high", pl.col("n").alias("answers"), "units",
-    )  # fmt: skip

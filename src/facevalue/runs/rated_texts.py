@@ -82,7 +82,7 @@ def drawn(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
 
 def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> RaterAgreement:
     """What people's files say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
-    ratings = read_ratings(paths, texts["item"])
+    ratings = read_ratings(paths, set(texts["item"]))
     wrong = ratings.filter(pl.col("rating") > len(SCALE))
     if wrong.height:
         rater, item, rating = wrong.row(0)[:3]

@@ -155,7 +155,7 @@ def export(words: pl.DataFrame, to: Path, limit: float | None, count: int | None
 
 def read(words: pl.DataFrame, paths: Sequence[Path]) -> Rated:
     """Read what people said of words: of three or more, the majority counts."""
-    ratings = read_ratings(paths, words["item"])
+    ratings = read_ratings(paths, set(words["item"]))
     wrong = ratings.filter(pl.col("rating") > len(SCALE))
     if wrong.height:
         rater, item, rating = wrong.row(0)[:3]

@@ -153,7 +153,7 @@ def export(graph: pl.DataFrame, to: Path, limit: float | None, count: int | None
 def read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
     """Read what people said of associations."""
     items_asked = items(graph)
-    ratings = read_ratings(paths, items_asked["item"])
+    ratings = read_ratings(paths, set(items_asked["item"]))
     counts = counted(ratings)
     ratings_kept = counts.ratings
     if ratings_kept.height == 0:

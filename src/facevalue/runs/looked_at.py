@@ -1,0 +1,202 @@
+"""What people say of pictures that were made: how many answers speak for them, of whom, and how far people agree."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.cohen import cohen_kappa
+from facevalue.measures.group_shares import group_shares
+from facevalue.measures.rater_agreement import alpha
+from facevalue.protocol.making import IMAGE
+from facevalue.protocol.picture_questions import PictureQuestions
+from facevalue.runs.picture_pairs import DISTINGUISHABLE, MATCHED
+
+ALL_FINE = "all of these"
+"""Name of what is fine where every answer about a picture is."""
+_SEED = 1
+"""Of the bootstrap of agreement."""
+_PRINTED = ("printed_share", "printed_kappa")
+_KAPPA = ("kappa", "kappa_low", "kappa_high")
+_GROUPS = pl.Schema(
+    {
+        **dict.fromkeys(("question", "factor", "level"), pl.String()),
+        **dict.fromkeys(("share", "low", "high"), pl.Float64()),
+        **dict.fromkeys(("answers", "units"), pl.Int64()),
+        **dict.fromkeys((*_KAPPA, *_PRINTED), pl.Float64()),
+    }
+)
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """What people say of pictures.
+
+    Attributes
+    ----------
+    ratings:
+        As the raters' files have them: `rater`, `item`, `rating`, `duration`.
+    questions:
+        A row per question: `question`, `fine` (the answer that speaks for a picture), `share` of answers that do (or
+        of yes, where none does) with `low` and `high` over units, `answers`, `pictures` (or pairs of these), `raters`,
+        `agreement` (share of pictures, rated by several, on which all agree), `kappa` with `kappa_low` and
+        `kappa_high`, `method`; and as the paper prints them, `printed_share` and `printed_kappa`.
+    groups:
+        A row per question that has a fine answer, factor and level: `question`, `factor`, `level`, `share`, `low`,
+        `high`, `answers`, `units`, and `kappa` to `printed_kappa` as above.
+    """
+
+    ratings: pl.DataFrame
+    questions: pl.DataFrame
+    groups: pl.DataFrame
+
+    @property
+    def raters(self) -> int:
+        """How many people looked."""
+        return self.ratings["rater"].n_unique()
+
+
+@dataclass(frozen=True)
+class PictureAnswers:
+    """Answers about single pictures.
+
+    Attributes
+    ----------
+    items:
+        A row per answer that there can be: `item`, `question`, `fine`, and the picture's id, unit and groups.
+    answers:
+        Those that there are, with `rater`, `yes` and `counts`: whether it speaks for the picture (or is a yes, where
+        no answer does).
+    unit, groups:
+        Columns of what was sampled, and of who is shown.
+    """
+
+    items: pl.DataFrame
+    answers: pl.DataFrame
+    unit: str
+    groups: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ratings: pl.DataFrame, items: pl.DataFrame, unit: str, groups: tuple[str, ...]) -> "PictureAnswers":
+        """Find those of ratings that are about these items."""
+        yes = pl.col("yes")
+        answers = ratings.join(items, on="item", how="inner", maintain_order="left").with_columns(
+            yes=pl.col("rating") == 1
+        )
+        counts = pl.when(pl.col("fine") == "").then(yes).otherwise(yes == (pl.col("fine") == "yes"))
+        return cls(items, answers.with_columns(counts=counts), unit, groups)
+
+    @cached_property
+    def complete(self) -> pl.DataFrame:
+        """Whether all answers of a rater about a picture speak for it; only of pictures of which they answered all."""
+        counted = self.answers.filter(pl.col("fine") != "")
+        needed = self.items.filter(pl.col("fine") != "").group_by(IMAGE).agg(needed=pl.len())
+        columns = dict.fromkeys((IMAGE, self.unit, *self.groups))
+        complete = counted.group_by("rater", *columns, maintain_order=True).agg(
+            answered=pl.len(), counts=pl.col("counts").all()
+        )
+        complete = complete.join(needed, on=IMAGE, maintain_order="left").filter(pl.col("answered") == pl.col("needed"))
+        return complete.with_columns(fine=pl.lit("yes"), yes=pl.col("counts"))
+
+
+def looked_at(
+    ratings: pl.DataFrame, pictures: PictureAnswers, pairs: pl.DataFrame | None, questions: PictureQuestions
+) -> LookedAt:
+    """Shares of answers that speak for pictures, by question and by group, and how far raters agree.
+
+    Parameters
+    ----------
+    ratings:
+        As the raters' files have them.
+    pictures:
+        Those that are about single pictures.
+    pairs:
+        Those that are about pairs, as `picture_pairs.pair_answers` has them; None where the study asks about none.
+    questions:
+        What was asked, and what the paper prints of it.
+    """
+    rows, groups = [], []
+    for name, share, kappa in _printed(questions):
+        answers = pictures.complete if name == ALL_FINE else pictures.answers.filter(pl.col("question") == name)
+        if answers.height:
+            row = _row(answers, pictures.unit)
+            rows.append(
+                {"question": name, "fine": answers["fine"][0], **row, "printed_share": share, "printed_kappa": kappa}
+            )
+            if answers["fine"][0]:
+                groups += [_by_group(answers, name, factor, pictures.unit) for factor in pictures.groups]
+    for name in (DISTINGUISHABLE, MATCHED):
+        answers = pl.DataFrame() if pairs is None else pairs.filter(pl.col("question") == name)
+        if answers.height and questions.pairs is not None:
+            printed = questions.pairs.printed if name == DISTINGUISHABLE else {}
+            figures = dict(zip(_PRINTED, printed.get("", (None, None)), strict=True))
+            rows.append({"question": name, "fine": "yes", **_row(answers, IMAGE), **figures})
+            groups += [_of_pairs(answers, name, factor, printed) for factor in questions.pairs.by]
+    by_group = pl.concat([_GROUPS.to_frame(), *(table.select(_GROUPS.names()).cast(_GROUPS) for table in groups)])
+    return LookedAt(ratings, pl.DataFrame(rows, infer_schema_length=None), by_group)
+
+
+def _printed(questions: PictureQuestions) -> Iterator[tuple[str, float | None, float | None]]:
+    """Each question about pictures with the share and the kappa that the paper prints, that of all of them last."""
+    for question in questions.questions:
+        for place, name in enumerate(question.items):
+            yield name, question.share[place] if place < len(question.share) else None, question.kappa
+    yield ALL_FINE, questions.all_fine, None
+
+
+def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
+    """What people say in answer to one question, and how far they agree."""
+    share, low, high, count = group_shares(answers, "counts", [], unit).select("share", "low", "high", "n").row(0)
+    several = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
+    agreement = several["agreed"].mean()
+    kappa = _agreement(answers, unit)
+    return {
+        "share": share, "low": low, "high": high, "answers": count, "pictures": answers[IMAGE].n_unique(),
+        "raters": answers["rater"].n_unique(),
+        "agreement": agreement if isinstance(agreement, float) else None, **kappa,
+    }  # fmt: skip
+
+
+def _agreement(answers: pl.DataFrame, unit: str) -> dict[str, str | float | None]:
+    """Cohen's kappa of two raters; Krippendorff's alpha, nominal, of more."""
+    table = answers.pivot("rater", index=[*dict.fromkeys((IMAGE, unit))], values="yes", maintain_order=True)
+    raters = [name for name in table.columns if name not in (IMAGE, unit)]
+    if len(raters) < 2:
+        return {"kappa": None, "kappa_low": None, "kappa_high": None, "method": "one rater"}
+    values = table.select(pl.col(raters).cast(pl.Float64).fill_null(float("nan"))).to_numpy().T
+    if len(raters) == 2:
+        estimate = cohen_kappa(values, _SEED, table[unit].rank("dense").to_numpy().astype(np.int64))
+        name = "Cohen's kappa"
+    else:
+        estimate, name = alpha(values, _SEED, "nominal"), "Krippendorff's alpha, nominal"
+    numbers = (("kappa", estimate.value), ("kappa_low", estimate.low), ("kappa_high", estimate.high))
+    finite = {key: float(value[0]) if np.isfinite(value[0]) else None for key, value in numbers}
+    return {**finite, "method": f"{name}; {estimate.method[0]}"}
+
+
+def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> pl.DataFrame:
+    """Shares by the levels of a factor; agreement is that of all levels together."""
+    shares = group_shares(answers, "counts", [factor], unit)
+    return shares.select(
+        pl.lit(question).alias("question"), pl.lit(factor).alias("factor"),
+        pl.col(factor).cast(pl.String).alias("level"), "share", "low", "high", pl.col("n").alias("answers"), "units",
+        *(pl.lit(None, pl.Float64).alias(name) for name in (*_KAPPA, *_PRINTED)),
+    )  # fmt: skip
+
+
+def _of_pairs(
+    answers: pl.DataFrame, question: str, factor: str, printed: Mapping[str, tuple[float, float]]
+) -> pl.DataFrame:
+    """Shares of pairs by the levels of a factor, with agreement and what the paper prints."""
+    shares = _by_group(answers, question, factor, IMAGE)
+    kappas = [_agreement(answers.filter(pl.col(factor).eq_missing(level)), IMAGE) for level in shares["level"]]
+    figures = [printed.get(level, (None, None)) for level in shares["level"]]
+    return shares.with_columns(
+        *(pl.Series(name, [row[name] for row in kappas], pl.Float64) for name in _KAPPA),
+        *(
+            pl.Series(name, list(column), pl.Float64)
+            for name, column in zip(_PRINTED, zip(*figures, strict=True), strict=True)
+        ),
+    )
