@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from facevalue.measures.cluster_bootstrap import Array, Estimates, means
+from facevalue.measures.estimators import shares
 from facevalue.measures.proportions import effective_size, score_p, square_and_add, wilson
 
 MANY = 10**9  # degrees of freedom with which t is the normal
@@ -50,3 +52,26 @@ def test_differences_turn_round_with_their_sides(one: float, other: float, r: fl
     value, low, high = square_and_add(first, second, r)
     back, back_low, back_high = square_and_add(second, first, r)
     np.testing.assert_allclose([value, low, high], [-back, -back_high, -back_low], atol=1e-12)
+
+
+def replies_without_an_answer(share: float, units: int, replies: int, within: float, audits: int) -> list[Array]:
+    """Missing and all replies by unit, of so many audits; those of one unit are correlated by `within`."""
+    rng, size = np.random.default_rng(7), 1 / within - 1
+    of_units = rng.beta(share * size, (1 - share) * size, (units, audits))
+    missing = rng.binomial(replies, of_units).astype(np.float64)
+    return [missing, np.full(missing.shape, float(replies))]
+
+
+def covered(estimates: Estimates, share: float) -> float:
+    return float(np.mean((estimates.low <= share) & (share <= estimates.high)))
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.98, 0.995])
+@pytest.mark.parametrize(("units", "replies", "within"), [(40, 10, 0.1), (12, 10, 0.1), (100, 4, 0.2)])
+def test_shares_near_none_and_all_are_covered(share: float, units: int, replies: int, within: float) -> None:
+    assert covered(shares(*replies_without_an_answer(share, units, replies, within, 600)), share) > 0.9
+
+
+def test_a_bootstrap_of_rare_answers_has_nothing_to_draw_and_is_too_sure() -> None:
+    replies = replies_without_an_answer(0.005, 40, 10, 0.1, 100)
+    assert covered(means(*replies, seed=0, level=True), 0.005) < 0.85 < covered(shares(*replies), 0.005)

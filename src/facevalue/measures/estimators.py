@@ -16,6 +16,7 @@ from facevalue.measures import cluster_bootstrap, dyads, missing_data_bounds
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, ratio
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.interval_method import NONE
 from facevalue.measures.missing_data_bounds import Bounds, Replies, filled, phi_bounds, unbounded
 from facevalue.measures.proportions import effective_size, score_p, wilson
 from facevalue.measures.selection import to_array
@@ -189,7 +190,7 @@ def shares(hits: Array, size: Array) -> Estimates:
     total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
     value, se = ratio(hits.sum(axis=0), total), cluster_bootstrap.standard_error(hits, size)
     low, high = wilson(value, effective_size(value, se, clusters), clusters - 1)
-    method = np.full(value.size, WILSON, dtype=object)
+    method = np.where(clusters > 1, WILSON, NONE).astype(object)
     return Estimates(value, low, high, np.rint(total).astype(np.int64), clusters.astype(np.int64), method, se)
 
 

@@ -9,8 +9,6 @@ from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import cluster_sums
 from facevalue.measures.estimators import shares
 
-_ALONE = "no interval: one unit only"
-
 
 def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) -> pl.DataFrame:
     """Share of the things of each group of which something is true, with its interval over units.
@@ -72,6 +70,6 @@ def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) ->
         *(pl.Series(name, column, pl.Float64).fill_nan(None) for name, column in numbers),
         pl.Series("n", estimates.n, pl.Int64),
         pl.Series("units", estimates.clusters, pl.Int64),
-        pl.Series("method", np.where(estimates.clusters > 1, estimates.method, _ALONE).tolist(), pl.String),
+        pl.Series("method", estimates.method.tolist(), pl.String),
     ]
     return pl.DataFrame([*groups.select(by).get_columns(), *columns])

@@ -9,8 +9,9 @@ import polars as pl
 import scipy
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, means
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import Inference, shares
 from facevalue.measures.paired_changes import GROUPS, PREFIX, Change, interval
 from facevalue.measures.selection import to_array
 
@@ -119,11 +120,11 @@ def reading_share(unit: str) -> Measure:
     )
 
 
-def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str, seed: int) -> None:
-    """Add the share of each kind, with cluster intervals.
+def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str) -> None:
+    """Add the share of each kind, with Wilson's intervals over clusters.
 
     `counts`: replies by cluster and kind, shape (clusters, kinds).
     """
     replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
-    shares = means(100 * counts, replies, seed, level=True)
-    table.add(reading_share(unit), {"reading": list(kinds)}, shares)
+    percent = Inference(shares(counts, replies)).times(100)
+    table.add(reading_share(unit), {"reading": list(kinds)}, percent.estimates)

@@ -1,7 +1,6 @@
 """Checks of the instrument itself: place and letter of options, sides of pairs, replies without an answer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import shares
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.definitions import LETTERED, NA_RATE, NA_SPREAD, POSITION, REFUSALS, SIDE_BIAS, SIDE_SCORE
@@ -68,12 +68,17 @@ def _least(rates: Sequence[Array]) -> Array:
 def add_rates(
     table: EstimateTable, breakdown: Breakdown, measure: Measure, rate: Array, cuts: Sequence[Sequence[str]]
 ) -> None:
-    """Add a share of replies, of shape (stimuli, items), broken down by each of the cuts."""
+    """Add a share of replies, of shape (stimuli, items), broken down by each of the cuts.
+
+    Shares of replies may be near 0 or 1, where a bootstrap of the units that were seen is too narrow: few of them, or
+    none, differ from the others. Wilson's interval is not (`estimators.shares`).
+    """
     pictures = np.arange(breakdown.sets.manifest.height)
     for by in cuts:
         rows, columns = breakdown.rows(pictures, by), breakdown.columns(by)
         cells = shift.cells(rate, breakdown.sets.identity, rows, columns, len(breakdown.sets.identities))
-        add_levels(table, measure, replace(cells, labels=breakdown.labelled(cells.labels)))
+        labels = breakdown.labelled(cells.labels)
+        table.add(measure, labels, shares(cells.sums, cells.counts), keep=cells.shown > 0)
 
 
 def add_overall(table: EstimateTable, sets: Sets, measure: Measure, values: Array) -> None:

@@ -14,7 +14,7 @@ from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.paired_changes import ChangeSet, change_of, reduced
 from facevalue.prompts import caesar
 from facevalue.protocol.conditions import READING, Conditions
-from facevalue.protocol.kept_answers import MOST_ROWS, SEED, KeptAnswers, grouped, left_out
+from facevalue.protocol.kept_answers import MOST_ROWS, KeptAnswers, grouped, left_out
 from facevalue.protocol.sampled_units import COLUMNS, Groups, UnitNames
 
 _UNIT = COLUMNS[0]
@@ -129,4 +129,4 @@ def _add_readings(table: EstimateTable, answers: KeptAnswers, unit: str) -> None
     kind = counted[READING].cast(pl.Enum(kinds)).to_physical().to_numpy().astype(np.int64)
     counts = np.zeros((int(cluster.max()) + 1, len(kinds)))
     np.add.at(counts, (cluster, kind), counted["len"].to_numpy())
-    intervention_effects.add_readings(table, counts, kinds, unit, SEED)
+    intervention_effects.add_readings(table, counts, kinds, unit)
