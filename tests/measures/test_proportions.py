@@ -54,12 +54,14 @@ def test_differences_turn_round_with_their_sides(one: float, other: float, r: fl
     np.testing.assert_allclose([value, low, high], [-back, -back_high, -back_low], atol=1e-12)
 
 
-def replies_without_an_answer(share: float, units: int, replies: int, within: float, audits: int) -> list[Array]:
+def replies_without_an_answer(
+    share: float, units: int, replies: int, within: float, audits: int
+) -> tuple[Array, Array]:
     """Missing and all replies by unit, of so many audits; those of one unit are correlated by `within`."""
     rng, size = np.random.default_rng(7), 1 / within - 1
     of_units = rng.beta(share * size, (1 - share) * size, (units, audits))
     missing = rng.binomial(replies, of_units).astype(np.float64)
-    return [missing, np.full(missing.shape, float(replies))]
+    return missing, np.full(missing.shape, float(replies))
 
 
 def covered(estimates: Estimates, share: float) -> float:
@@ -73,5 +75,5 @@ def test_shares_near_none_and_all_are_covered(share: float, units: int, replies:
 
 
 def test_a_bootstrap_of_rare_answers_has_nothing_to_draw_and_is_too_sure() -> None:
-    replies = replies_without_an_answer(0.005, 40, 10, 0.1, 100)
-    assert covered(means(*replies, seed=0, level=True), 0.005) < 0.85 < covered(shares(*replies), 0.005)
+    missing, replies = replies_without_an_answer(0.005, 40, 10, 0.1, 100)
+    assert covered(means(missing, replies, seed=0, level=True), 0.005) < 0.85 < covered(shares(missing, replies), 0.005)
