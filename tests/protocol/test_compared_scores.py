@@ -15,7 +15,7 @@ from facevalue.measures.paired_changes import Deletion, reduced
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.outside_scores import JUDGED_BY
 from facevalue.runs.comparable import deepest
-from facevalue.runs.compared_cells import compare_estimates
+from facevalue.runs.judged_differences import compare_estimates
 from tests.protocol.conftest import Reader
 from tests.runs.left_out import GROUPS, UNITS, declared
 

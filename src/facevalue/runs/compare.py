@@ -22,14 +22,15 @@ from facevalue.protocol.sampled_units import UnitNames
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_changes import add_missing_change
 from facevalue.runs.compared_cells import (
+    Differences,
     RunAgreement,
     SharedUnits,
     cell_differences,
     check_margin,
     compared_measures,
-    judged_together,
 )
 from facevalue.runs.correlations import correlations
+from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.model_names import short_names
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
 from facevalue.store.files import LISTS, ROOTS
@@ -79,7 +80,29 @@ def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | Non
 def compare_with_first(
     models: Sequence[KeptAnswers], margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
 ) -> list[RunAgreement]:
-    """Compare each model's answers with those of the first one, all at the level of one page.
+    """Compare each model's answers with those of the first one, all at the level of one page; see `differences_of`."""
+    return judged_together(differences_of(models, with_first(len(models)), margin, estimates), margin)
+
+
+Pairs = Sequence[tuple[int, int]]
+"""Places of what is compared: the first of a pair, and what it is taken from."""
+
+
+def with_first(count: int) -> Pairs:
+    """Each of several with the first of them.
+
+    Examples
+    --------
+    >>> with_first(3)
+    [(0, 1), (0, 2)]
+    """
+    return [(0, at) for at in range(1, count)]
+
+
+def differences_of(
+    models: Sequence[KeptAnswers], pairs: Pairs, margin: float | None = None, estimates: Sequence[pl.DataFrame] = ()
+) -> list[Differences]:
+    """Take the differences of pairs of models' answers to one study, not judged yet.
 
     Parameters
     ----------
@@ -94,29 +117,27 @@ def compare_with_first(
     shared = reduce(np.intersect1d, used)
     paired = shared.size > 1 and all(_share_units(models[0], model) for model in models[1:])
     study = models[0].study
-    if paired and any(pairs.size > shared.size for pairs in used):
-        flags = np.zeros(int(max(pairs.max() for pairs in used)) + 1, dtype=np.bool_)
+    if paired and any(units.size > shared.size for units in used):
+        flags = np.zeros(int(max(units.max() for units in used)) + 1, dtype=np.bool_)
         flags[shared] = True
         models, estimates = [model.of_units(flags) for model in models], ()
     tables = list(estimates) or _estimates(models)
-    for table in tables[1:]:
-        check_margin(study, (tables[0], table), margin)
+    for first, second in pairs:
+        check_margin(study, (tables[first], tables[second]), margin)
     groups = grouped(models, paired=paired)
-    compared = {name for table in tables[1:] for name in compared_measures(study, (tables[0], table))}
+    compared = {name for a, b in pairs for name in compared_measures(study, (tables[a], tables[b]))}
     without = [list(model.without(groups, compared)) for model in models]
-    cells = []
-    for at in range(1, len(models)):
-        pair = models[0], models[at]
-        in_both = shared.size if paired else int(np.intersect1d(used[0], used[at]).size)
-        only = (used[side].size - in_both for side in (0, at))
+    out = []
+    for first, second in pairs:
+        pair = models[first], models[second]
+        in_both = shared.size if paired else int(np.intersect1d(used[first], used[second]).size)
+        only = (used[side].size - in_both for side in (first, second))
         units = SharedUnits(unit_of(study.estimates.measures), in_both, next(only), next(only), paired)
-        left = left_out(without[0], without[at], groups)
-        cells.append(cell_differences(study, (tables[0], tables[at]), left, units, *_missing(pair, study, units)))
-    agreements = judged_together(cells, margin)
-    return [
-        replace(agreement, further=correlations(tables[0], table, agreement.compared.correlated))
-        for agreement, table in zip(agreements, tables[1:], strict=True)
-    ]
+        left = left_out(without[first], without[second], groups)
+        estimates_of = tables[first], tables[second]
+        difference = cell_differences(study, estimates_of, left, units, *_missing(pair, study, units))
+        out.append(replace(difference, offered=correlations(*estimates_of, difference.compared.correlated)))
+    return out
 
 
 def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:

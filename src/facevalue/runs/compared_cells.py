@@ -8,39 +8,15 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable, label_columns, stacked
-from facevalue.measures.judgment import judge
 from facevalue.measures.paired_changes import ChangeSet, Deletion, reduced
 from facevalue.measures.run_differences import MEAN, RMS, as_row, difference_of, mean_of, size_of, summaries
-from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import family_names
 from facevalue.measures.value_limits import check_margins
 from facevalue.protocol.offers import CellComparison, OfferedTable
 from facevalue.protocol.study import Study
 from facevalue.runs.comparable import cells_of, comparable, deepest, finest, rows_compared
-
-_NUMBERS = ("n", "clusters")
-_JUDGED = (
-    *(
-        "low",
-        "high",
-        "page_low",
-        "page_high",
-        "page_level",
-        "se",
-        "p",
-        "q",
-        "q_page",
-        "bound_low",
-        "bound_high",
-        "margin",
-        "mde",
-    ),
-    *("verdict", "why", "method"),
-)
-_VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,29 +126,14 @@ class Differences:
     """Measures that are compared besides."""
     further: tuple[Measure, ...]
     """Definitions of their differences, and of other rows."""
+    offered: Sequence[OfferedTable] = ()
+    """What the study compares besides, as tables for people."""
 
     @property
     def definitions(self) -> tuple[Measure, ...]:
         """Definitions of the measures of all rows."""
         kinds = (difference_of, mean_of, size_of)
         return (*(kind(measure) for measure in self.measures for kind in kinds), *self.further)
-
-
-def compare_estimates(
-    study: Study,
-    tables: tuple[pl.DataFrame, pl.DataFrame],
-    without: Iterable[Deletion],
-    units: SharedUnits,
-    margin: float | None = None,
-    besides: pl.DataFrame | None = None,
-    definitions: Sequence[Measure] = (),
-) -> RunAgreement:
-    """Compare two tables of estimates, and the same without groups of what was sampled.
-
-    `besides`: further rows for the page, and their `definitions`.
-    """
-    check_margin(study, tables, margin)  # before everything is taken again
-    return judged_together([cell_differences(study, tables, without, units, besides, definitions)], margin)[0]
 
 
 def compared_measures(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, ...]:
@@ -222,90 +183,19 @@ def cell_differences(
     norms = [name for name in (*names, *also) if definition_of[name].norm]
     changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
-    family = _family(measures)
+    family = family_of(measures)
     for measure in measures:
         _enter_cells(table, changes, measure, family, compared.within)
     for name in also:
-        _enter_cells(table, changes, definition_of[name], _family([definition_of[name]]))
-    overall = _overall(table, changes, measures, compared.within)
+        _enter_cells(table, changes, definition_of[name], family_of([definition_of[name]]))
+    overall = statistics_of(table, changes, measures, compared.within)
     rows = table.frame() if besides is None else stacked([table.frame(), besides])
     beside = tuple(definition_of[name] for name in also)
     further = (*map(difference_of, beside), *definitions)
     return Differences(study, measures, compared, units, changes, (alone[0], alone[1]), rows, overall, beside, further)
 
 
-def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[RunAgreement]:
-    """Judge the differences of one or several pairs of runs at the level of one page.
-
-    Cells of all pairs are one family, and so are their means, and their sizes.
-    """
-    definitions = {definition.name: definition for difference in differences for definition in difference.definitions}
-    rows = stacked([difference.rows for difference in differences])
-    if len(differences) > 1:
-        code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
-        q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
-        rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
-    compared = [
-        kind(measure).name
-        for difference in differences
-        for measure in difference.measures
-        for kind in (difference_of, mean_of)
-    ]
-    margins = {} if margin is None else dict.fromkeys(compared, margin)
-    lead = tuple(dict.fromkeys(_family(difference.measures) for difference in differences))
-    judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
-    out, start = [], 0
-    for difference in differences:
-        out.append(_agreement(difference, judged[start : start + difference.rows.height]))
-        start += difference.rows.height
-    return out
-
-
-def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
-    """Two runs' agreement from their differences, and these as they were judged."""
-    measures, compared = differences.measures, differences.compared
-    names, summaries_of = ([kind(m).name for m in measures for kind in kinds] for kinds in _KINDS)
-    without_level = differences.overall.clear()
-    if compared.beside:
-        without_level = _overall(None, differences.changes, measures, (*compared.within, compared.beside))
-    statistics = judged.filter(pl.col("measure").is_in(summaries_of))
-    return RunAgreement(
-        measures=measures,
-        compared=compared,
-        units=differences.units,
-        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences.changes, measures, compared),
-        only_first=differences.alone[0].select(compared.cells),
-        only_second=differences.alone[1].select(compared.cells),
-        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
-        beside=without_level,
-        also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
-        notes=_untested(judged, (*measures, *differences.beside)),
-        titles=differences.study.about.titles,
-    )
-
-
-def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
-    """Say which differences have an interval and no test, and why."""
-    tested = judged.filter(pl.col("p").is_not_null())["measure"].unique().to_list()
-    names = [
-        measure.name
-        for measure in measures
-        if not (measure.signed or measure.norm or difference_of(measure).name in tested)
-        and judged["measure"].is_in([difference_of(measure).name]).any()
-    ]
-    if not names:
-        return ()
-    return (
-        f"Not tested: {', '.join(names)}. Noise moves such a number, and may be more in one run than in the other: the "
-        "interval is of the difference as it is.",
-    )
-
-
-_KINDS = ((difference_of,), (mean_of, size_of))
-"""Measures of cells, and of all of them."""
-
-
-def _family(measures: Sequence[Measure]) -> str:
+def family_of(measures: Sequence[Measure]) -> str:
     """Name of the families of all cells: they lead the page together, one for each measure."""
     return f"differences in {measures[0].name if len(measures) == 1 else 'all scores'}"
 
@@ -326,7 +216,7 @@ def _enter_cells(
     )
 
 
-def _overall(
+def statistics_of(
     table: EstimateTable | None, changes: ChangeSet, measures: Sequence[Measure], within: Sequence[str]
 ) -> pl.DataFrame:
     """Statistics of all cells of each measure by level; means and root mean squares are entered into the table."""
@@ -356,37 +246,6 @@ _OVERALL: dict[str, pl.DataType] = {
     "clusters": pl.Int64(), "p": pl.Float64(), "floor": pl.Float64(), "floor_high": pl.Float64(),
     "method": pl.String(), "cells": pl.Int64(),
 }  # fmt: skip
-
-
-def _with_verdicts(
-    overall: pl.DataFrame, judged: pl.DataFrame, measures: Sequence[Measure], within: Sequence[str]
-) -> pl.DataFrame:
-    """Statistics with the verdicts of those that were judged."""
-    kinds = {kind(m).name: (name, m.name) for m in measures for name, kind in ((MEAN, mean_of), (RMS, size_of))}
-    of = [pl.col("measure").replace_strict({n: kinds[n][at] for n in kinds}, return_dtype=pl.String) for at in (0, 1)]
-    keys = ["statistic", *(["measure"] if len(measures) > 1 else []), *within]
-    verdicts = judged.select(of[0].alias("statistic"), of[1].alias("measure"), *within, *_VERDICTS)
-    return overall.join(
-        verdicts.select(*keys, *_VERDICTS), on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
-
-
-def _with_sides(
-    judged: pl.DataFrame, changes: ChangeSet, measures: Sequence[Measure], compared: CellComparison
-) -> pl.DataFrame:
-    """The cells with what either run measured."""
-    names = [measure.name for measure in measures]
-    frame = pl.concat([changes.frame.filter(measure=name) for name in names])
-    units = {measure.name: measure.unit for measure in measures}
-    sides = frame.select(
-        *compared.cells,
-        pl.col("value").alias("first"), pl.col("value (other)").alias("second"),
-        *([pl.col("measure").replace_strict(units).alias("unit")] if len(names) > 1 else []),
-        *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
-          for end, side in (("", "first"), (" (other)", "second"))),
-    )  # fmt: skip
-    rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
-    return pl.concat([sides, rows], how="horizontal")
 
 
 def _of(table: pl.DataFrame, compared: CellComparison, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,198 @@
+"""Differences between runs, of any studies, judged together at the level of one page."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.adjustment import within
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import stacked
+from facevalue.measures.judgment import judge
+from facevalue.measures.paired_changes import ChangeSet, Deletion
+from facevalue.measures.run_differences import MEAN, RMS, difference_of, mean_of, size_of
+from facevalue.measures.selection import to_array
+from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.study import Study
+from facevalue.runs.compared_cells import (
+    Differences,
+    RunAgreement,
+    SharedUnits,
+    cell_differences,
+    check_margin,
+    family_of,
+    statistics_of,
+)
+
+_NUMBERS = ("n", "clusters")
+_JUDGED = (
+    *(
+        "low",
+        "high",
+        "page_low",
+        "page_high",
+        "page_level",
+        "se",
+        "p",
+        "q",
+        "q_page",
+        "bound_low",
+        "bound_high",
+        "margin",
+        "mde",
+    ),
+    *("verdict", "why", "method"),
+)
+_VERDICTS = ("page_low", "page_high", "q_page", "verdict", "why")
+
+
+def compare_estimates(
+    study: Study,
+    tables: tuple[pl.DataFrame, pl.DataFrame],
+    without: Iterable[Deletion],
+    units: SharedUnits,
+    margin: float | None = None,
+    besides: pl.DataFrame | None = None,
+    definitions: Sequence[Measure] = (),
+) -> RunAgreement:
+    """Compare two tables of estimates, and the same without groups of what was sampled.
+
+    `besides`: further rows for the page, and their `definitions`.
+    """
+    check_margin(study, tables, margin)  # before everything is taken again
+    return judged_together([cell_differences(study, tables, without, units, besides, definitions)], margin)[0]
+
+
+def judged_together(differences: Sequence[Differences], margin: float | None = None) -> list[RunAgreement]:
+    """Judge the differences of one or several pairs of runs, of any studies, at the level of one page.
+
+    Cells of all pairs of a study are one family, and so are their means, and their sizes. Cells of all studies lead.
+    """
+    names = [_names_apart(differences, difference) for difference in differences]
+    definitions = {
+        apart[definition.name]: replace(definition, name=apart[definition.name])
+        for difference, apart in zip(differences, names, strict=True)
+        for definition in difference.definitions
+    }
+    leading = dict.fromkeys(family_of(difference.measures) for difference in differences)
+    lead = tuple(leading) if len(leading) == 1 else (_ALL,)
+    rows = stacked(
+        [
+            difference.rows.with_columns(
+                pl.col("measure").replace_strict(apart),
+                pl.when(_leads(difference) & (len(leading) > 1)).then(_ALL + " (" + pl.col("family") + ")")
+                .otherwise("family").alias("family"),
+            )
+            for difference, apart in zip(differences, names, strict=True)
+        ]
+    )  # fmt: skip
+    if len(differences) > 1:
+        code = rows.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy() - 1
+        q = within(to_array(rows["p"]), np.where(rows["family"].is_not_null().to_numpy(), code, -1))
+        rows = rows.with_columns(pl.Series("q", q).fill_nan(None), model=pl.lit("(differences)"))
+    compared = [
+        apart[kind(measure).name]
+        for difference, apart in zip(differences, names, strict=True)
+        for measure in difference.measures
+        for kind in (difference_of, mean_of)
+    ]
+    margins = {} if margin is None else dict.fromkeys(compared, margin)
+    judged = judge(rows, tuple(definitions.values()), margins=margins, lead=lead)
+    out, start = [], 0
+    for difference in differences:
+        taken = judged[start : start + difference.rows.height].select(difference.rows.columns)
+        out.append(_agreement(difference, taken.with_columns(difference.rows["measure"], difference.rows["family"])))
+        start += difference.rows.height
+    return out
+
+
+_ALL = "differences"
+"""What leads where families of several measures do."""
+
+
+def _names_apart(differences: Sequence[Differences], difference: Differences) -> dict[str, str]:
+    """Names of measures by which those of several studies are told apart."""
+    several = len({other.study.name for other in differences}) > 1
+    return {m.name: f"{difference.study.name}: {m.name}" if several else m.name for m in difference.definitions}
+
+
+def _leads(difference: Differences) -> pl.Expr:
+    """Whether a row is of the cells that are compared."""
+    return pl.col("family").str.starts_with(family_of(difference.measures)).fill_null(value=False)
+
+
+def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
+    """Two runs' agreement from their differences, and these as they were judged."""
+    measures, compared = differences.measures, differences.compared
+    names, summaries_of = ([kind(m).name for m in measures for kind in kinds] for kinds in _KINDS)
+    without_level = differences.overall.clear()
+    if compared.beside:
+        without_level = statistics_of(None, differences.changes, measures, (*compared.within, compared.beside))
+    statistics = judged.filter(pl.col("measure").is_in(summaries_of))
+    return RunAgreement(
+        measures=measures,
+        compared=compared,
+        units=differences.units,
+        cells=_with_sides(judged.filter(pl.col("measure").is_in(names)), differences.changes, measures, compared),
+        only_first=differences.alone[0].select(compared.cells),
+        only_second=differences.alone[1].select(compared.cells),
+        overall=_with_verdicts(differences.overall, statistics, measures, compared.within),
+        beside=without_level,
+        also=judged.filter(pl.col("measure").is_in([definition.name for definition in differences.further])),
+        notes=_untested(judged, (*measures, *differences.beside)),
+        titles=differences.study.about.titles,
+        further=differences.offered,
+    )
+
+
+def _untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
+    """Say which differences have an interval and no test, and why."""
+    tested = judged.filter(pl.col("p").is_not_null())["measure"].unique().to_list()
+    names = [
+        measure.name
+        for measure in measures
+        if not (measure.signed or measure.norm or difference_of(measure).name in tested)
+        and judged["measure"].is_in([difference_of(measure).name]).any()
+    ]
+    if not names:
+        return ()
+    return (
+        f"Not tested: {', '.join(names)}. Noise moves such a number, and may be more in one run than in the other: the "
+        "interval is of the difference as it is.",
+    )
+
+
+_KINDS = ((difference_of,), (mean_of, size_of))
+"""Measures of cells, and of all of them."""
+
+
+def _with_verdicts(
+    overall: pl.DataFrame, judged: pl.DataFrame, measures: Sequence[Measure], within: Sequence[str]
+) -> pl.DataFrame:
+    """Statistics with the verdicts of those that were judged."""
+    kinds = {kind(m).name: (name, m.name) for m in measures for name, kind in ((MEAN, mean_of), (RMS, size_of))}
+    of = [pl.col("measure").replace_strict({n: kinds[n][at] for n in kinds}, return_dtype=pl.String) for at in (0, 1)]
+    keys = ["statistic", *(["measure"] if len(measures) > 1 else []), *within]
+    verdicts = judged.select(of[0].alias("statistic"), of[1].alias("measure"), *within, *_VERDICTS)
+    return overall.join(
+        verdicts.select(*keys, *_VERDICTS), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
+
+
+def _with_sides(
+    judged: pl.DataFrame, changes: ChangeSet, measures: Sequence[Measure], compared: CellComparison
+) -> pl.DataFrame:
+    """The cells with what either run measured."""
+    names = [measure.name for measure in measures]
+    frame = pl.concat([changes.frame.filter(measure=name) for name in names])
+    units = {measure.name: measure.unit for measure in measures}
+    sides = frame.select(
+        *compared.cells,
+        pl.col("value").alias("first"), pl.col("value (other)").alias("second"),
+        *([pl.col("measure").replace_strict(units).alias("unit")] if len(names) > 1 else []),
+        *(pl.col(f"{name}{end}").alias(f"{name}_{side}") for name in _NUMBERS
+          for end, side in (("", "first"), (" (other)", "second"))),
+    )  # fmt: skip
+    rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
+    return pl.concat([sides, rows], how="horizontal")
