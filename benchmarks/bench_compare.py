@@ -38,7 +38,7 @@ def simulate(name: str, folder: str) -> float:
 
 def compare(folder: str) -> list[float]:
     """Seconds for the measures of one run, and for the comparison of both, imports not counted."""
-    from facevalue.runs.compare import compare_runs
+    from facevalue.runs.comparison import compare_all
     from facevalue.runs.joined import estimate
     from facevalue.runs.stored import StoredRun
 
@@ -47,7 +47,7 @@ def compare(folder: str) -> list[float]:
     start = process_time()
     estimate([one])
     measured = process_time()
-    compare_runs(one, two)
+    compare_all((one, two))
     return [measured - start, process_time() - measured]
 
 

@@ -1,11 +1,19 @@
 """Two models of the same bias are compared as two runs are, and whatever differs is false."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.comparisons import PAIRS, cells, compared
 from facevalue.calibration.declared import calibration_of
+from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sampled_units import UnitNames
+from facevalue.runs.compare import differences_of, with_first
+from facevalue.runs.judged_differences import judged_together
 
 
 def test_models_of_the_same_bias_are_compared_on_the_pictures_that_they_share(lab: Protocol) -> None:
@@ -29,3 +37,25 @@ def test_a_model_with_an_effect_of_its_own_differs(lab: Protocol) -> None:
     found = compared((own, own), replace(PAIRS[0], second=moved), 1, 1)
     assert found.differing["variation"].to_list() == ["cap"]
     assert cells(found)["any"].all()
+
+
+def _equal_models(protocols: Sequence[Protocol], models: int, repetition: int) -> bool:
+    """Whether anything is found between models of the same bias, several of each study, judged together."""
+    differences = []
+    for study, protocol in enumerate(protocols):
+        audits = Audits(protocol, calibration_of(protocol), 1)
+        names, answered = UnitNames(), []
+        for model in range(models):
+            answers = KeptAnswers(audits.study, f"planted {model}", names.of(audits.study), Path())
+            answers.add(audits.answers(PAIRS[0].first, repetition, 1000 * repetition + 10 * model + study))
+            answered.append(answers)
+        differences += differences_of(answered, with_first(models))
+    agreements = judged_together(differences)
+    return any(agreement.differing.height for agreement in agreements)
+
+
+@pytest.mark.slow
+def test_equal_models_of_several_studies_differ_in_at_most_one_of_twenty_comparisons(lab: Protocol) -> None:
+    other = replace(lab, name="other lab")
+    wrong = sum(_equal_models((lab, other), 4, repetition) for repetition in range(120))
+    assert wrong <= 11  # P(more | 5%) = 2%

@@ -19,6 +19,7 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import text
 from facevalue.measures.estimates import schema
+from facevalue.runs.comparison import ComparedPair, RunComparison
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
@@ -69,13 +70,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
     named = {name: SimpleNamespace(folder=Path(name), facts=SimpleNamespace(name="")) for name in tables}
     monkeypatch.setattr(command, "open_named", named.get)
-    monkeypatch.setattr(
-        command,
-        "compare_runs",
-        lambda a, b, margin: replace(
-            compared_tables(STUDY, tables[a.folder.name], tables[b.folder.name], margin), notes=("A note.",)
-        ),
-    )
+
+    def compared(runs: Any, margin: float | None, pairs: str) -> RunComparison:
+        names = tuple(run.folder.name for run in runs)
+        first, second = names
+        agreement = compared_tables(STUDY, tables[first], tables[second], margin)
+        pair = ComparedPair("vignette", first, second, replace(agreement, notes=("A note.",)))
+        return RunComparison((pair,), {"vignette": names}, {"vignette": {"temperature": [0.2, None]}})
+
+    monkeypatch.setattr(command, "compare_all", compared)
 
 
 @pytest.mark.usefixtures("runs")
@@ -83,6 +86,7 @@ def test_it_prints_the_papers_tables(facevalue: Command) -> None:
     status, out, _ = facevalue("compare", "real", "drawn")
     assert status == 0
     assert "A note." in out
+    assert re.search(r"temperature +0.2 +–", out)
     assert "Compared on the 20 units (picture) that both runs were asked about." in out
     assert "drawn differs from real in 1 of 8 cells." in out
     lines = out.splitlines()
@@ -98,8 +102,9 @@ def test_it_prints_the_papers_tables(facevalue: Command) -> None:
 def test_json_and_csv_have_every_cell(facevalue: Command) -> None:
     status, out, _ = facevalue("compare", "real", "drawn", "--json", "--out", "cells.csv")
     assert status == 0
-    said = json.loads(out)
+    (said,) = json.loads(out)["comparisons"]
     assert len(said["cells"]) == 8
+    assert said["became"] == {"lower": 1}
     written = pl.read_csv("cells.csv")
     assert written["delta"].to_list() == [cell["delta"] for cell in said["cells"]]
     assert {"dimension", "gender", "identity", "activity", "first", "second", "delta", "p", "q_page", "verdict"} <= set(
@@ -148,7 +153,7 @@ def test_runs_of_every_study_are_compared(
     assert status == 0, err
     assert "Over all: b minus a, points" in out
     assert shown in out
-    said = json.loads(facevalue("compare", "a", "b", "--json")[1])
+    (said,) = json.loads(facevalue("compare", "a", "b", "--json")[1])["comparisons"]
     assert list(said["measures"]) == [measure]
     cells = pl.read_csv("cells.csv")
     assert cells.height == said["cells_matched"] >= 2

@@ -99,7 +99,7 @@ def test_every_score_is_compared_by_name_in_its_own_unit(read: Reader, tmp_path:
     assert found.cells["unit"].unique().to_list() == ["points"]
     assert found.overall["measure"].n_unique() == 3
     assert found.cells["p"].null_count() == 0
-    assert json.dumps(found.json())
+    assert json.dumps(found.pairs[0].agreement.json())
 
 
 def test_what_has_no_direction_is_compared_without_a_mean(read: Reader, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_has_no_direction_is_compared_without_a_mean(read: Reader, tmp_path
     assert cells["spread"]["p"] is not None
     assert cells["flip"]["p"] is not None
     assert cells["tally"]["p"] is None
-    (note,) = (note for note in found.notes if "tally" in note)
+    (note,) = (note for note in found.pairs[0].agreement.notes if "tally" in note)
     assert "Noise" in note
 
 
@@ -123,7 +123,7 @@ def test_similarities_are_compared(read: Reader, tmp_path: Path) -> None:
 def test_beside_a_mean_they_stand_besides(read: Reader, tmp_path: Path) -> None:
     found = fv.compare(*two_runs(read, tmp_path, KINDS + '[[take]]\nmeasure = "mean"\nby = ["trait"]\n'))
     assert found.cells["trait"].to_list() == ["kind", "lazy", "rich"]
-    assert set(found.also["measure"]) >= {"change: spread", "change: tally", "change: flip"}
+    assert set(found.pairs[0].agreement.also["measure"]) >= {"change: spread", "change: tally", "change: flip"}
 
 
 MEASURES = tuple(

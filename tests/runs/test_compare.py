@@ -1,6 +1,6 @@
 """Two runs compared cell by cell, from their estimates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,12 +16,15 @@ from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.comparable import comparable
-from facevalue.runs.compare import _share_units, compare_runs, differences
+from facevalue.runs.compare import _share_units, check_comparable
 from facevalue.runs.compared_cells import RunAgreement
+from facevalue.runs.run_settings import differing_settings, models_note
 from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.base import Kind
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from facevalue.types import Sampling
 from tests.runs.left_out import compared_tables, declared
 
 STUDY = declared("vignette", VIGNETTE, COMPARED, LABELS)
@@ -143,6 +146,11 @@ class Facts:
     model: str
     sample: int | None = None
     seed: int = 0
+    exact: bool = False
+    sampling: Sampling = field(default_factory=lambda: Sampling(0.2))
+    seeds: tuple[int, ...] = (1,)
+    model_settings: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def run(
@@ -151,8 +159,11 @@ def run(
     """A run without answers."""
     estimates = SimpleNamespace(measures=(SimpleNamespace(name=measure),))
     listed = pl.DataFrame({"path": ["a.png"]})
-    declared = SimpleNamespace(name=study, estimates=estimates, options=options, version=1, manifest=listed)
-    made = SimpleNamespace(folder=Path(folder), study=declared, facts=Facts(model))
+    declared = SimpleNamespace(
+        name=study, estimates=estimates, options=options, version=1, manifest=listed,
+        source=SimpleNamespace(kind=Kind.UNSTATED),
+    )  # fmt: skip
+    made = SimpleNamespace(folder=Path(folder), place=folder, study=declared, facts=Facts(model))
     return cast(StoredRun, made)
 
 
@@ -160,28 +171,31 @@ def run(
     ("first", "second", "says"),
     [
         (run("a"), run("a"), "compared with itself"),
-        (run("a"), run("b", "stylisticbias"), "a is a run of vignette, b one of stylisticbias"),
+        (run("a"), run("b", "stylisticbias"), "a is a run of vignette, b one of stylisticbias: compare runs of one"),
     ],
 )
 def test_runs_that_cannot_be_compared_are_refused(first: StoredRun, second: StoredRun, says: str) -> None:
     with pytest.raises(RunError, match=says):
-        compare_runs(first, second)
+        check_comparable((first, second))
 
 
 def test_what_differs_besides_the_pictures_is_said() -> None:
     first, second = run("a", pata="list.txt"), run("b", model="n", pata="", seeds=["1"])
-    second.facts = replace(second.facts, sample=500)
-    models, settings = differences(first, second)
-    assert "m and n" in models
-    assert settings == "Settings that differ: pata, sample, seeds."
-    assert differences(first, run("b", pata="list.txt")) == ()
+    second.facts = replace(second.facts, sample=500, sampling=Sampling(0.7))
+    assert "m and n" in models_note(first, second)[0]
+    assert models_note(first, first) == ()
+    assert differing_settings((first, second)) == {
+        "model": ["m", "n"], "pata": ["list.txt", ""], "sample": [None, 500], "temperature": [0.2, 0.7],
+        "seeds": [[1], ["1"]],
+    }  # fmt: skip
+    assert differing_settings((first, run("b", pata="list.txt"))) == {}
 
 
 def test_where_the_same_pictures_lie_is_no_difference() -> None:
     first, second = run("a", manifest="a/m.csv", root="/a"), run("b", manifest="b/m.csv", root="/b")
-    assert differences(first, second) == ()
+    assert differing_settings((first, second)) == {}
     second.study.manifest = pl.DataFrame({"path": ["b.png"]})
-    assert differences(first, second) == ("Settings that differ: manifest.",)
+    assert differing_settings((first, second)) == {"manifest": ["a/m.csv", "b/m.csv"]}
 
 
 def measure(name: str, unit: str = "probability", **more: Any) -> Measure:

@@ -1,24 +1,35 @@
-"""Comparison of two runs in Python."""
+"""RunComparison of runs in Python."""
 
-from os import PathLike
+from os import PathLike, fspath
+from typing import Literal
 
 from facevalue.api.calls import open_run
 from facevalue.api.run import Run
 from facevalue.arguments import checked
-from facevalue.runs.compare import compare_runs
-from facevalue.runs.compared_cells import RunAgreement
+from facevalue.runs.audit_folder import runs_of
+from facevalue.runs.comparison import FIRST, RunComparison, compare_all
+from facevalue.runs.stored import StoredRun
 
 
 @checked
 def compare(
-    first: Run | str | PathLike[str], second: Run | str | PathLike[str], *, margin: float | None = None
-) -> RunAgreement:
-    """Compare two runs of one study cell by cell, second minus first: two models, or photographs and drawings.
+    first: Run | str | PathLike[str],
+    second: Run | str | PathLike[str],
+    *others: Run | str | PathLike[str],
+    margin: float | None = None,
+    pairs: Literal["first", "all"] = FIRST,
+) -> RunComparison:
+    """Compare runs of one or several studies cell by cell: models, versions, prompts, or photographs and drawings.
 
     Parameters
     ----------
+    first, second, others:
+        Runs, or their folders; the folder of an audit stands for all its runs. Runs are compared with others of their
+        study.
     margin:
         Largest difference that would not matter, in the unit of the measure.
+    pairs:
+        "first": each run less the first one of its study. "all": each with each.
 
     Raises
     ------
@@ -31,8 +42,14 @@ def compare(
     >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2)
     >>> one = fv.run(study, "sim/default", "runs/one", sample=200, progress=False)
     >>> two = fv.run(study, "sim/default", "runs/two", sample=200, seed=1, progress=False)
-    >>> fv.compare(one, two).overall.columns[:3]
-    ['paradigm', 'statistic', 'value']
+    >>> fv.compare(one, two).overall.columns[:6]
+    ['study', 'first_run', 'second_run', 'paradigm', 'statistic', 'value']
     """
-    run_1, run_2 = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
-    return compare_runs(run_1.stored, run_2.stored, margin)
+    runs = [stored for run in (first, second, *others) for stored in _stored(run)]
+    return compare_all(runs, margin, pairs)
+
+
+def _stored(run: Run | str | PathLike[str]) -> list[StoredRun]:
+    if isinstance(run, Run):
+        return [run.stored]
+    return [open_run(place).stored for place in runs_of(fspath(run))]

@@ -1,4 +1,4 @@
-"""`facevalue compare`: two runs of a study, cell by cell; real against synthetic pictures, or models."""
+"""`facevalue compare`: runs of a study, cell by cell; real against synthetic pictures, or models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.output import Document, Output
+from facevalue.cli.params import place
 from facevalue.cli.results import open_named
 from facevalue.cli.schema import Row
 from facevalue.cli.tables import rich_table
@@ -21,11 +22,14 @@ from facevalue.measures.base import written
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
+from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
-from facevalue.report.formatting import in_unit, number, writing
-from facevalue.runs.compare import compare_runs
+from facevalue.report.formatting import in_unit, number, shown_setting, writing
+from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
-from facevalue.runs.model_differences import answer
+from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
+from facevalue.runs.model_differences import answer, told
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 
 _TITLES = {
@@ -39,11 +43,22 @@ _LISTED = 20
 _NAMED = 5
 
 
-@dataclass(frozen=True)
-class CompareDocument(Document):
-    """Two runs compared cell by cell: the second minus the first."""
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """Runs of one study that are compared with each other."""
 
-    FORMAT: ClassVar[str] = "compare"
+    study: str
+    runs: tuple[str, ...]
+    """Their names."""
+    settings: Mapping[str, Sequence[str]]
+    """Settings in which they differ, each with its value in every run; "–" where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairDocument:
+    """Two runs of a study compared cell by cell: the second minus the first."""
+
+    study: str
     first: str
     second: str
     """Names of the runs."""
@@ -54,6 +69,9 @@ class CompareDocument(Document):
     """What else differs between the runs, and what is not tested."""
     cells_matched: int
     cells_that_differ: int
+    became: Mapping[str, int]
+    """What became of the cells that differ: numbers of them by "smaller effect", "larger effect", "turned round";
+    "higher", "lower" where what is measured has no zero."""
     only_first: Sequence[Row]
     only_second: Sequence[Row]
     """Labels of cells that only one of the two has a value for."""
@@ -63,31 +81,85 @@ class CompareDocument(Document):
     """Label by whose levels `overall` is taken apart in `by_level`; empty if by none."""
     by_level: Sequence[Row]
     cells: Sequence[Row]
-    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q and
-    `verdict`; docs/compare.md."""
+    """Labels of each cell (`measure` is one of several), `first`, `second`, `delta` with intervals, p, q, `verdict` and
+    `became`; docs/compare.md."""
     also: Sequence[Row]
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]
     """What the study compares besides, as tables for people."""
 
 
-def compare(first: str, second: str, margin: float | None, out: Path | None) -> Output[CompareDocument]:
-    """Compare two runs cell by cell: the second minus the first."""
+@dataclass(frozen=True)
+class CompareDocument(Document):
+    """Runs of one or several studies, compared cell by cell, all at one level."""
+
+    FORMAT: ClassVar[str] = "compare"
+    VERSION: ClassVar[int] = 2
+    studies: tuple[ComparedRuns, ...]
+    comparisons: tuple[PairDocument, ...]
+    left_out: tuple[str, ...]
+    """Runs and studies that could not be compared, and why, a sentence each."""
+
+
+def compare(runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None) -> Output[CompareDocument]:
+    """Compare runs cell by cell: each less the first one of its study."""
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
-    run_1, run_2 = open_named(first), open_named(second)
-    agreement = compare_runs(run_1, run_2, margin)
+    comparison = compare_all(_opened(runs), margin, pairs)
     if out is not None:
-        write_whole(out, csv_bytes(agreement.cells))
-    names = (run_1.facts.name or run_1.folder.name, run_2.facts.name or run_2.folder.name)
-    return Output(lambda: _document(agreement, names), text(agreement, names))
+        cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
+        write_whole(out, csv_bytes(cells))
+    return Output(lambda: _document(comparison), _text(comparison))
 
 
-def _document(agreement: RunAgreement, names: tuple[str, str]) -> CompareDocument:
-    values = agreement.json()
-    by = agreement.compared.beside
+def _opened(texts: Sequence[str]) -> list[StoredRun]:
+    """Open runs, those of an audit one by one, each by the label that its text has."""
+    out = []
+    for text_ in texts:
+        label, separator, named_place = text_.partition("=")
+        labelled = bool(separator) and not is_url(text_) and not Path(text_).exists()
+        for run in runs_of(place(named_place if labelled else text_)):
+            out.append(open_named(f"{label}={run}" if labelled else run))
+    return out
+
+
+def _document(comparison: RunComparison) -> CompareDocument:
+    studies = tuple(
+        ComparedRuns(study, comparison.names[study], _settings(settings))
+        for study, settings in comparison.settings.items()
+    )
+    return CompareDocument(studies, tuple(map(_pair, comparison.pairs)), comparison.left_out)
+
+
+def _settings(settings: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    return {name: [shown_setting(name, value) for value in values] for name, values in settings.items()}
+
+
+def _pair(pair: ComparedPair) -> PairDocument:
+    values = pair.agreement.json()
+    by = pair.agreement.compared.beside
     by_level, further = values.pop(f"by_{by}", ()), values.pop("further", ())
-    return CompareDocument(*names, **values, by=by, by_level=by_level, further=further)
+    return PairDocument(pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further)
+
+
+def _text(comparison: RunComparison) -> Iterator[RenderableType]:
+    """A comparison for people: what differs between the runs, and each pair."""
+    for sentence in comparison.left_out:
+        yield Text(sentence)
+    for study, settings in comparison.settings.items():
+        if settings and len(comparison.names[study]) > 1:
+            yield rich_table(_settings_table(study, comparison))
+    for pair in comparison.pairs:
+        if len(comparison.pairs) > 1:
+            yield Text(f"\n{pair.study}: {pair.second} minus {pair.first}", style="bold underline")
+        yield from text(pair.agreement, (pair.first, pair.second))
+
+
+def _settings_table(study: str, comparison: RunComparison) -> Shown:
+    """What differs between the runs of a study besides their answers."""
+    rows = [(name, *values) for name, values in _settings(comparison.settings[study]).items()]
+    title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
+    return Shown(title, ("setting", *comparison.names[study]), rows, boxed=False)
 
 
 def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[RenderableType]:
@@ -102,6 +174,8 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
             yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
     within, facet = list(agreement.within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
+    if agreement.became:
+        yield Text(told(agreement.became))
     units = [written(measure.unit, apart=True) for measure in agreement.measures]
     yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
     if agreement.beside.height:

@@ -1,12 +1,11 @@
-"""Comparison of two runs of one study on what both were asked about: models, versions, prompts, sets of pictures."""
+"""Comparison of models' answers to one study on what they all were asked about."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,45 +30,26 @@ from facevalue.runs.compared_cells import (
 )
 from facevalue.runs.correlations import correlations
 from facevalue.runs.judged_differences import judged_together
-from facevalue.runs.model_names import short_names
 from facevalue.runs.stored import ReplyTally, StoredRun, answers
-from facevalue.store.files import LISTS, ROOTS
 
 _FEWEST_SHARED = 0.5
 """Share of a block's units, of the run with fewer, that must be in both, for the comparison to be on these alone."""
 
 
-def compare_runs(first: StoredRun, second: StoredRun, margin: float | None = None) -> RunAgreement:
-    """Compare two runs cell by cell, second minus first, by the measure that their study declares.
-
-    Parameters
-    ----------
-    margin:
-        Largest difference that would not matter, in the unit of the measure: smaller ones may be shown equivalent.
-
-    Raises
-    ------
-    RunError
-        One run twice, runs of different studies, or a run without a valid answer.
-    DataError
-        No cell in common, or a margin that is not above zero.
-
-    Notes
-    -----
-    Both runs are taken again without groups of what was sampled, the same from both (`measures.paired_changes`). Units
-    are known by name (`protocol.sampled_units`). All cells, and what they amount to, are judged together at the level
-    of one page (`measures.judgment`).
-    """
-    if first.folder.resolve() == second.folder.resolve():
-        raise RunError(f"{first.folder} would be compared with itself: name two runs.")
-    if first.study.name != second.study.name:
-        raise RunError(
-            f"{first.folder} is a run of {first.study.name}, {second.folder} one of {second.study.name}: compare runs "
-            "of one study."
-        )
-    with kept_answers((first.plain(), second.plain())) as (kept_first, kept_second):
-        agreement = compare_answers((kept_first, kept_second), margin)
-        return replace(agreement, notes=(*differences(first, second), *agreement.notes))
+def check_comparable(runs: Sequence[StoredRun]) -> None:
+    """Refuse a run that is named twice, one run alone, and runs of which no two are of one study."""
+    folders: dict[Path, StoredRun] = {}
+    for run in runs:
+        if folders.setdefault(run.folder.resolve(), run) is not run:
+            raise RunError(f"{run.place} would be compared with itself: name two runs.")
+    studies = [run.study.name for run in runs]
+    if len(set(studies)) < len(runs):
+        return
+    if len(runs) == 1:
+        raise RunError(f"{runs[0].place} is one run: name another one of {studies[0]} to compare it with.")
+    first, *others = (f"{run.place} is a run of {run.study.name}" for run in runs)
+    rest = [text.replace(" is a run of ", " one of ") for text in others]
+    raise RunError(f"{', '.join([first, *rest])}: compare runs of one study.")
 
 
 def compare_answers(models: tuple[KeptAnswers, KeptAnswers], margin: float | None = None) -> RunAgreement:
@@ -104,12 +84,15 @@ def differences_of(
 ) -> list[Differences]:
     """Take the differences of pairs of models' answers to one study, not judged yet.
 
+    Both are taken again without groups of what was sampled, the same from both (`measures.paired_changes`). Units are
+    known by name (`protocol.sampled_units`).
+
     Parameters
     ----------
     models:
         Two or more. They are compared on the units that all of them share, if the first shares most with each.
     margin:
-        As for `compare_runs`.
+        As for `comparison.compare_all`.
     estimates:
         Of all answers of each model, if they have been taken already.
     """
@@ -192,24 +175,3 @@ def _missing(
     if units.paired:
         add_missing_change(table, *models, units.unit)
     return table.frame(), (intervention_effects.missing_change(units.unit),)
-
-
-def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
-    """What else differs between two runs, one sentence each; such differences are part of the deltas."""
-    out = []
-    first_model, second_model = first.facts.model, second.facts.model
-    if first_model != second_model:
-        names = short_names((first_model, second_model))
-        models = " and ".join(names.values())
-        out.append(f"The models differ: {models}. The deltas are those of models, too.")
-    settings: list[Mapping[str, Any]] = [
-        {**run.study.options, "sample": run.facts.sample, "sample seed": run.facts.seed, "version": run.study.version}
-        for run in (first, second)
-    ]
-    alike = first.study.manifest.equals(second.study.manifest)
-    places = {*ROOTS, *(LISTS if alike else ())}  # where pictures lie is no setting if they are the same
-    options = dict.fromkeys(name for name in (*settings[0], *settings[1]) if name not in places)
-    differing = [name for name in options if settings[0].get(name) != settings[1].get(name)]
-    if differing:
-        out.append(f"Settings that differ: {', '.join(differing)}.")
-    return tuple(out)

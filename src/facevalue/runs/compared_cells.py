@@ -43,6 +43,10 @@ class SharedUnits:
         return f"Compared on the {self.shared:,} units ({self.unit}) that both runs were asked about{rest}."
 
 
+BECAME = ("smaller effect", "larger effect", "turned round", "higher", "lower")
+"""What may become of a cell: of an effect, which is zero where there is none, and of any other number."""
+
+
 @dataclass(frozen=True)
 class RunAgreement:
     """Differences between two runs, judged."""
@@ -54,8 +58,8 @@ class RunAgreement:
     units: SharedUnits
     cells: pl.DataFrame
     """A row per cell that both measured: its labels, `first`, `second`, `delta` (second - first) with `low` and `high`,
-    the page's interval, `p`, `q`, `q_page`, `verdict` and `why`, `bound_low` and `bound_high`, and the numbers of
-    answers and units of either run."""
+    the page's interval, `p`, `q`, `q_page`, `verdict` and `why`, `bound_low` and `bound_high`, the numbers of answers
+    and units of either run, and `became` (of `BECAME`) where a difference was found."""
     only_first: pl.DataFrame
     only_second: pl.DataFrame
     """Labels of the cells that only one of the two has a value for."""
@@ -91,6 +95,12 @@ class RunAgreement:
         """Cells of which a difference was found."""
         return self.cells.filter(pl.col("verdict") == "difference found")
 
+    @property
+    def became(self) -> dict[str, int]:
+        """What became of the cells that differ: their numbers by `BECAME`."""
+        counts = dict(self.differing["became"].value_counts().iter_rows())
+        return {name: counts[name] for name in BECAME if name in counts}
+
     def json(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -99,6 +109,7 @@ class RunAgreement:
             "notes": list(self.notes),
             "cells_matched": self.cells.height,
             "cells_that_differ": self.differing.height,
+            "became": self.became,
             "only_first": self.only_first.to_dicts(),
             "only_second": self.only_second.to_dicts(),
             "overall": self.overall.to_dicts(),

@@ -16,6 +16,7 @@ from facevalue.measures.selection import to_array
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.compared_cells import (
+    BECAME,
     Differences,
     RunAgreement,
     SharedUnits,
@@ -195,4 +196,16 @@ def _with_sides(
           for end, side in (("", "first"), (" (other)", "second"))),
     )  # fmt: skip
     rows = judged.select(pl.col("value").alias("delta"), *_JUDGED)
-    return pl.concat([sides, rows], how="horizontal")
+    effects = [name for name, measure in zip(names, measures, strict=True) if measure.apart]
+    of = pl.concat([sides, rows, frame.select((pl.col("measure").is_in(effects)).alias("(effect)"))], how="horizontal")
+    return of.with_columns(became=pl.when(verdict="difference found").then(_became())).drop("(effect)")
+
+
+def _became() -> pl.Expr:
+    """What became of a number that differs; see `BECAME`."""
+    smaller, larger, turned, higher, lower = BECAME
+    first, second = pl.col("first"), pl.col("second")
+    level = pl.when(second > first).then(pl.lit(higher)).otherwise(pl.lit(lower))
+    size = pl.when(second.abs() < first.abs()).then(pl.lit(smaller)).otherwise(pl.lit(larger))
+    effect = pl.when(first * second < 0).then(pl.lit(turned)).otherwise(size)
+    return pl.when("(effect)").then(effect).otherwise(level)

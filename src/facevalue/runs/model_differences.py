@@ -112,3 +112,29 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     elif limits:
         sentence += f" None differs by more than {next(iter(limits.values()))[1]} (all of them together, 95%)."
     return sentence
+
+
+def told(became: Mapping[str, int]) -> str:
+    """What became of the cells that differ, in a sentence: effects that got smaller are better, larger ones worse.
+
+    Examples
+    --------
+    >>> told({"smaller effect": 3, "larger effect": 1, "turned round": 1})
+    'Better: 3 effects are smaller. Worse: 1 effect is larger. 1 effect turned round.'
+    >>> told({"higher": 2, "lower": 1})
+    '2 are higher, 1 is lower.'
+    """
+
+    def counted(name: str) -> str:
+        return f"{became[name]:,} effect{'s are' if became[name] > 1 else ' is'} {name.removesuffix(' effect')}."
+
+    parts = [
+        *(f"{word}: {counted(name)}" for word, name in _SIDES.items() if name in became),
+        *([counted("turned round").replace(" are ", " ").replace(" is ", " ")] if "turned round" in became else []),
+    ]
+    levels = [f"{count:,} {'are' if count > 1 else 'is'} {name}" for name, count in became.items() if name in _LEVELS]
+    return " ".join([*parts, *([f"{', '.join(levels)}."] if levels else [])])
+
+
+_SIDES = {"Better": "smaller effect", "Worse": "larger effect"}
+_LEVELS = ("higher", "lower")

@@ -19,7 +19,7 @@ from facevalue.models.sim import SimModel
 from facevalue.protocol import kept_answers
 from facevalue.report import of_runs
 from facevalue.runs.annotated import annotate
-from facevalue.runs.compare import compare_runs
+from facevalue.runs.comparison import compare_all
 from facevalue.runs.export import export
 from facevalue.runs.joined import estimate
 from facevalue.runs.progress import SilentProgress
@@ -106,7 +106,7 @@ def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_pat
 def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
     seen, told = ran(tmp_path / "seen", **KEYWORDS), ran(tmp_path / "told", **KEYWORDS, shown="text")
     assert seen.study.design.trials([0, 17])["image"].equals(told.study.design.trials([0, 17])["image"])
-    found = compare_runs(seen, told)
+    found = compare_all((seen, told)).pairs[0].agreement
     assert found.cells.height == 20
     assert any("shown" in note for note in found.notes)
 
@@ -250,7 +250,7 @@ def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> Non
 
 def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None:
     one, two = (ran(tmp_path / str(seed), f"sim/strong@{seed}", **KEYWORDS) for seed in (1, 2))
-    compared = compare_runs(one, two)
+    compared = compare_all((one, two)).pairs[0].agreement
     ranges = compared.also.filter(pl.col("measure").str.starts_with("change: max_score"))
     assert ranges["measure"].value_counts()["count"].to_list() == [2, 2]
     assert ranges["value"].null_count() == ranges.filter(measure="change: max_score")["low"].null_count() == 0
@@ -262,10 +262,10 @@ def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None
         low, high = map(float, interval.split(" to "))
         assert low < float(r) < high
         assert 0 < float(p) <= 1
-    same = compare_runs(one, ran(tmp_path / "same", "sim/strong@1", **KEYWORDS)).further[0]
+    same = compare_all((one, ran(tmp_path / "same", "sim/strong@1", **KEYWORDS))).pairs[0].agreement.further[0]
     assert {float(row[5]) for row in same.rows} == {1.0}
     silent = ran(tmp_path / "silent", scored=False, **KEYWORDS)
-    assert compare_runs(one, silent).further == ()
+    assert compare_all((one, silent)).pairs[0].agreement.further == ()
 
 
 def test_an_export_has_the_name_of_a_prompt_its_wording_and_every_reply(whole: StoredRun, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the VIGNETTE paper prints about real and synthetic pictures; what differs: docs/compare.md."""
+"""What the VIGNETTE paper prints about real and synthetic pictures; what differs: docs/vignette-comparisons.md."""
 
 from fractions import Fraction
 from math import floor

@@ -51,18 +51,20 @@ compare = Printing(
     "compare",
     "compare:compare",
     (
-        click.Argument(["first"], metavar="[LABEL=]FIRST", type=NamedRun()),
-        click.Argument(["second"], metavar="[LABEL=]SECOND", type=NamedRun()),
+        click.Argument(["runs"], metavar="[LABEL=]RUN...", nargs=-1, required=True, type=NamedRun()),
+        click.Option(["--pairs"], type=click.Choice(["first", "all"]), default="first", show_default=True,
+                     help="Each run less the first one of its study, or each with each."),
         click.Option(["--margin"], type=click.FloatRange(0, min_open=True),
                      help="Largest difference that would not matter, in the unit of the measure: smaller ones may be "
                      "called equivalent."),
         click.Option(["--out"], type=_FILE, help="Also write every cell here, as a .csv file."),
     ),
-    """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
+    """Compare RUNS cell by cell: each less the first one of its study, by the measure that the study declares.
 
-    The runs are of one study: of two models, before and after a change, or about other pictures. They are compared on
-    the people, pictures or sets that both were asked about. Mean |delta|, RMSE and largest |delta| are above zero even
-    if nothing differs: `chance` says how large.
+    RUNS are two or more, of one study or several: of models or versions, before and after a change, or about other
+    pictures; an audit stands for all its runs. They are compared on the people, pictures or sets that all runs of a
+    study were asked about, and all comparisons are judged together. Mean |delta|, RMSE and largest |delta| are above
+    zero even if nothing differs: `chance` says how large.
     """,
 )  # fmt: skip
 

@@ -1,0 +1,160 @@
+"""RunComparison of any number of runs of any studies: pairs of each study, all judged at one level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.places import is_url
+from facevalue.runs.audit_folder import RUNS
+from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
+from facevalue.runs.compared_cells import Differences, RunAgreement
+from facevalue.runs.judged_differences import judged_together
+from facevalue.runs.run_settings import differing_settings, models_note
+from facevalue.runs.stored import StoredRun
+
+FIRST: Final = "first"
+ALL: Final = "all"
+PAIRS = (FIRST, ALL)
+"""Which runs of a study are compared: each with the first one, or each with each."""
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two runs of a study, compared."""
+
+    study: str
+    first: str
+    second: str
+    """Names of the runs."""
+    agreement: RunAgreement
+    """Second minus first."""
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Runs of one or several studies, compared."""
+
+    pairs: tuple[ComparedPair, ...]
+    """In the order of the studies and runs that were named."""
+    names: Mapping[str, tuple[str, ...]]
+    """By study, names of the runs that are compared."""
+    settings: Mapping[str, Mapping[str, Sequence[Any]]]
+    """By study, settings in which its runs differ, each with its value in every run."""
+    left_out: tuple[str, ...] = field(default=())
+    """Runs and studies that could not be compared, and why, a sentence each."""
+
+    @property
+    def cells(self) -> pl.DataFrame:
+        """A row per cell of every pair, as `RunAgreement.cells`, after `study`, `first_run` and `second_run`."""
+        return self._stacked([pair.agreement.cells for pair in self.pairs])
+
+    @property
+    def overall(self) -> pl.DataFrame:
+        """Statistics of all cells of every pair, as `RunAgreement.overall`."""
+        return self._stacked([pair.agreement.overall for pair in self.pairs])
+
+    @property
+    def differing(self) -> pl.DataFrame:
+        """Cells of which a difference was found."""
+        return self.cells.filter(pl.col("verdict") == "difference found")
+
+    def _stacked(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        named = (
+            table.select(
+                pl.lit(pair.study).alias("study"), pl.lit(pair.first).alias("first_run"),
+                pl.lit(pair.second).alias("second_run"), pl.all(),
+            )
+            for pair, table in zip(self.pairs, tables, strict=True)
+        )  # fmt: skip
+        return pl.concat(named, how="diagonal_relaxed")
+
+
+def compare_all(runs: Sequence[StoredRun], margin: float | None = None, pairs: str = FIRST) -> RunComparison:
+    """Compare runs of each study, cell by cell, all pairs and studies at the level of one page.
+
+    Parameters
+    ----------
+    runs:
+        Two or more of one study at least. Each is compared with the first one of its study, or with every one.
+    margin:
+        Largest difference that would not matter, in the unit of the measure, where all studies have one unit.
+    pairs:
+        `FIRST` or `ALL`.
+
+    Raises
+    ------
+    RunError
+        A run named twice, no two runs of one study, or none with a valid answer.
+    DataError
+        Runs that share no cell, or a margin that is not above zero.
+    """
+    check_comparable(runs)
+    by_study: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        by_study.setdefault(run.study.name, []).append(run)
+    compared: list[tuple[StoredRun, StoredRun, Differences]] = []
+    left_out, refusals = [], []
+    for study, of_study in by_study.items():
+        if len(of_study) == 1:
+            left_out.append(f"{of_study[0].place} is the only run of {study}: it is compared with none.")
+            continue
+        places = with_first(len(of_study)) if pairs == FIRST else list(combinations(range(len(of_study)), 2))
+        try:
+            taken = _differences(of_study, places, margin)
+        except (DataError, RunError) as error:
+            refusals.append(error)
+            left_out.append(f"{study} is not compared. {error}")
+            continue
+        compared += [(of_study[a], of_study[b], taken[at]) for at, (a, b) in enumerate(places)]
+    if not compared:
+        raise refusals[0]
+    names = run_names(runs)
+    agreements = judged_together([difference for *_, difference in compared], margin)
+    return RunComparison(
+        tuple(
+            ComparedPair(first.study.name, names[first.folder], names[second.folder], _noted(agreement, first, second))
+            for (first, second, _), agreement in zip(compared, agreements, strict=True)
+        ),
+        {study: tuple(names[run.folder] for run in of_study) for study, of_study in by_study.items()},
+        {study: differing_settings(of_study) for study, of_study in by_study.items() if len(of_study) > 1},
+        tuple(left_out),
+    )
+
+
+def _differences(runs: Sequence[StoredRun], pairs: Pairs, margin: float | None) -> list[Differences]:
+    with kept_answers([run.plain() for run in runs]) as models:
+        return differences_of(models, pairs, margin)
+
+
+def _noted(agreement: RunAgreement, first: StoredRun, second: StoredRun) -> RunAgreement:
+    return replace(agreement, notes=(*models_note(first, second), *agreement.notes))
+
+
+def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:
+    """What runs are called beside each other, by folder: their own name, else that of their folder.
+
+    Runs of one study whose folders are called alike, as those of two audits are, have the audit's name.
+    """
+    out: dict[Path, str] = {}
+    for study in dict.fromkeys(run.study.name for run in runs):
+        of_study = [run for run in runs if run.study.name == study]
+        forms = [[form(run) for run in of_study] for form in (_short, _audit, lambda run: run.place)]
+        names = next((names for names in forms if len(set(names)) == len(names)), forms[-1])
+        out |= {run.folder: name for run, name in zip(of_study, names, strict=True)}
+    return out
+
+
+def _short(run: StoredRun) -> str:
+    return run.facts.name or run.folder.name
+
+
+def _audit(run: StoredRun) -> str:
+    """Name of the audit's folder, for a run of an audit."""
+    parts = [part for part in run.place.replace("\\", "/").split("/") if part]
+    is_of_audit = len(parts) > 2 and parts[-2] == RUNS and not (is_url(run.place) and len(parts) <= 4)
+    return run.facts.name or (parts[-3] if is_of_audit else "/".join(parts[-2:]))
