@@ -20,7 +20,8 @@ import polars as pl
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, PictureRequest
 from facevalue.protocol.making import PicturePlan
-from facevalue.runs.making import make, prepare_making
+from facevalue.runs.making import make
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.types import Image, Status
@@ -98,7 +99,7 @@ def made(pictures: int, side: int) -> tuple[float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         prepared = prepare_making(wanted, "bench", {}, Path(folder) / "made", RunSettings())
         wall, cpu = perf_counter(), process_time()
-        summary = make(prepared, generator, generator, SilentProgress())
+        summary = make(prepared, generator, generator, SilentProgress()).summary
         taken = perf_counter() - wall, process_time() - cpu
     assert summary.asked == pictures
     assert not summary.errors

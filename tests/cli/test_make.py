@@ -52,7 +52,7 @@ def test_pictures_are_made_listed_and_resumed(facevalue: Command, tmp_path: Path
     assert (document["asked"], document["skipped"], document["complete"], document["listed"]) == (0, 12, True, 12)
     other = facevalue("make", "hats", "--generator", "drawn", "--out", "made", "--faces", "5")
     assert other.status == 1
-    assert "begun with other settings: option choices" in other.err
+    assert "begun with other settings: option faces: 4 in the folder, 5 asked; trials" in other.err
 
 
 def test_an_editor_that_is_the_generator_changes_nothing(facevalue: Command) -> None:

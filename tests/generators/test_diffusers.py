@@ -17,7 +17,8 @@ from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.generators.base import GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.diffusers import adapter
 from facevalue.generators.diffusers.adapter import DiffusersGenerator
-from facevalue.runs.making import make, prepare_making
+from facevalue.runs.making import make
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.store.manifest import read_manifest
@@ -437,7 +438,7 @@ def test_a_making_by_two_pipelines_leaves_a_manifest_and_what_is_to_be_known_of_
     load: Any, tmp_path: Path
 ) -> None:
     prepared = prepare_making(plan(faces=2), "hiring", {}, tmp_path, RunSettings())
-    summary = make(prepared, load("sd"), load("pix2pix"), SilentProgress())
+    summary = make(prepared, load("sd"), load("pix2pix"), SilentProgress()).summary
     assert (summary.asked, summary.errors, summary.complete) == (4, 0, True)
     rows = pl.read_parquet(tmp_path / "manifest.parquet")
     assert rows["generator"].drop_nulls().unique().to_list() == [load("sd").name]

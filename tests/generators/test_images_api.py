@@ -319,6 +319,7 @@ def test_a_reply_without_a_picture_is_asked_for_again_and_else_an_error(
 ) -> None:
     openai.otherwise = reply(*entries)
     made = one(make(openai.spec, retries=1))
+    assert made.retries == 1
     assert (made.status, made.image, made.error) == (Status.ERROR, None, problem)
     assert len(openai.asked) == 2
     openai.script = [reply(*entries)]

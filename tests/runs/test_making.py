@@ -19,7 +19,9 @@ from facevalue import studies
 from facevalue.errors import DataError, FaceValueError, ModelError, ModelSpecError, RunError
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
 from facevalue.protocol.making import PicturePlan
-from facevalue.runs.making import make, prepare_making
+from facevalue.runs.making import make
+from facevalue.runs.picture_records import stored_records
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
@@ -40,7 +42,7 @@ def made(
 ) -> RunSummary:
     """Make the pictures of a plan in a folder."""
     prepared = prepare_making(pictures or plan(cues=CUES), "hiring", {"faces": 8}, folder, settings or RunSettings())
-    return make(prepared, generator, editor or generator, SilentProgress())
+    return make(prepared, generator, editor or generator, SilentProgress()).summary
 
 
 def listed(folder: Path) -> pl.DataFrame:
@@ -121,6 +123,29 @@ def test_refusals_and_failures_are_measured_by_group(tmp_path: Path) -> None:
     assert gap["p"][0] < 0.001
 
 
+def test_how_often_each_group_was_asked_for_is_measured_by_group(tmp_path: Path) -> None:
+    def answer(request: PictureRequest) -> GeneratedPicture | None:
+        if request.source is not None:
+            return None
+        return {
+            "f1": GeneratedPicture(request.number, Status.ERROR, error="no", retries=2),
+            "f3": GeneratedPicture(request.number, Status.REFUSED, error="no", retries=1),
+            "f5": GeneratedPicture(request.number, Status.OK, png("f5"), retries=3),
+        }.get(str(request.factors["image"]))
+
+    made(tmp_path, Maker(answer))
+    made(tmp_path, Maker())
+    estimates = fv.open_run(tmp_path).estimates().filter(pl.col("measure") == "mean_attempts")
+    by_group = {row["gender"]: row for row in estimates.iter_rows(named=True)}
+    assert by_group["men"]["value"] == 1.0
+    # f1: 3 in the first session and 1 in the second; f3: 2, and its edits were never asked for; f5: 4
+    assert by_group["women"]["value"] == pytest.approx((4 + 3 + 2 + 4 + 3 + 4) / 13)
+    assert (by_group["women"]["n"], by_group["women"]["clusters"]) == (13, 4)
+    assert by_group["women"]["low"] < by_group["women"]["value"] < by_group["women"]["high"]
+    records = stored_records(tmp_path / "making")
+    assert sorted(records["attempts"].to_list()) == [0] * 3 + [1] * 26 + [2, 4, 4]
+
+
 def test_a_group_that_is_refused_as_a_whole_is_found(tmp_path: Path) -> None:
     def answer(request: PictureRequest) -> GeneratedPicture | None:
         refused = request.factors["gender"] == "women"
@@ -168,9 +193,11 @@ def test_another_generator_setting_or_plan_does_not_go_on(tmp_path: Path) -> Non
             made(tmp_path, Maker(), pictures=PicturePlan(table=table.with_columns(change), groups=("gender",)))
 
 
-def test_a_folder_with_other_pictures_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "pictures").mkdir()
-    with pytest.raises(RunError, match="has pictures of something else"):
+@pytest.mark.parametrize("name", ["pictures", "manifest.parquet", "holiday.JPG", "b.webp"])
+def test_a_folder_with_other_pictures_is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir() if name == "pictures" else (tmp_path / name).write_bytes(b"")
+    (tmp_path / "notes.txt").write_text("are no picture")
+    with pytest.raises(RunError, match=f"has {name} of something else, which would be mixed up"):
         made(tmp_path, Maker())
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.runs.making import make, prepare_making
+from facevalue.cli.status import status
+from facevalue.runs.making import make
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
@@ -30,7 +32,7 @@ def test_kills_at_random_moments_cost_the_picture_that_is_being_made_at_most(tmp
     folder, draws, kills = tmp_path / "made", random.Random(7), 0
     for _ in range(8):
         before = len(asked(folder))
-        process = PROCESSES.Process(target=slow_making.main, args=(folder,), daemon=True)
+        process = PROCESSES.Process(target=slow_making.main, args=(folder, folder.with_suffix(".log")), daemon=True)
         process.start()
         deadline = time.monotonic() + 60
         while len(asked(folder)) == before and process.exitcode is None and time.monotonic() < deadline:
@@ -40,7 +42,11 @@ def test_kills_at_random_moments_cost_the_picture_that_is_being_made_at_most(tmp
             process.kill()
             kills += 1
         process.join()
-    slow_making.main(folder)
+        document = status(folder).document
+        assert not callable(document)
+        assert document.replies >= len(set(asked(folder))) - 1  # what waits in the journal counts as stored
+        assert document.replies <= len(set(asked(folder)))
+    slow_making.main(folder, folder.with_suffix(".log"))
     counts = Counter(asked(folder))
     pictures = plan(cues=slow_making.CUES).table["image"].to_list()
     assert kills >= 3

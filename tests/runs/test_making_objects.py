@@ -6,7 +6,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.making import made_pictures, make, prepare_making
+from facevalue.runs.made_list import made_pictures
+from facevalue.runs.making import make
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
@@ -26,7 +28,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def made(url: str, maker: Maker, **settings: int) -> RunSummary:
     """Make pictures under a URL."""
     prepared = prepare_making(plan(cues=CUES), "hiring", {}, url, RunSettings(**settings))  # type: ignore[arg-type]
-    return make(prepared, maker, maker, SilentProgress())
+    return make(prepared, maker, maker, SilentProgress()).summary
 
 
 def test_pictures_and_their_list_lie_under_the_url(url: str, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import facevalue as fv
 from facevalue.errors import ModelError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.images_api import ImagesServer
-from facevalue.runs.making import make, prepare_making
-from facevalue.runs.making_model import PictureModel
+from facevalue.runs.making import make
+from facevalue.runs.making_model import EarlierPictures, PictureModel
 from facevalue.runs.picture_records import stored_records
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored import StoredRun
@@ -44,7 +45,7 @@ def made(folder: Path, server: PicturesServer, faces: int = 8, **options: object
     prepared = prepare_making(plan(faces=faces), "hiring", {"faces": faces}, folder, RunSettings())
     settings = GeneratorOptions(concurrency=4, timeout=20, retries=0, **options)  # type: ignore[arg-type]
     generator = ImagesServer(server.spec, settings, waits=Waits(sleep=no_wait))
-    return make(prepared, generator, generator, SilentProgress())
+    return make(prepared, generator, generator, SilentProgress()).summary
 
 
 def listed(folder: Path) -> pl.DataFrame:
@@ -165,8 +166,8 @@ def test_what_a_server_does_not_take_is_said_before_it_is_asked(
     monkeypatch.setattr(omni, "get", lambda exchange: exchange.json(200, shown[exchange.handler.path]))
     summary = made(tmp_path, omni)
     assert summary.errors == 0
-    (note,) = PictureModel(
-        plan().table, generator := ImagesServer(omni.spec, GeneratorOptions()), generator, FolderAlbum(tmp_path), dict
-    ).notes
+    generator = ImagesServer(omni.spec, GeneratorOptions())
+    nothing = EarlierPictures({}, {})
+    (note,) = PictureModel(plan().table, generator, generator, FolderAlbum(tmp_path), lambda: nothing).notes
     assert "takes no seed" in note
     assert listed(tmp_path)["picture_seed"].null_count() == 16

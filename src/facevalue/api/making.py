@@ -16,8 +16,8 @@ from facevalue.generators.registry import checked_generator, load
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import check_together, defaults
-from facevalue.runs.making import made_pictures, prepare_making
 from facevalue.runs.making import make as make_prepared
+from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import StoredRun
@@ -79,6 +79,7 @@ def make(
     price_out: float | None = None,
     max_cost: float | None = None,
     concurrency: int = 4,
+    check_pictures: bool = False,
     name: str | None = None,
     progress: bool | Progress = True,
 ) -> Made:
@@ -106,6 +107,9 @@ def make(
         Stop when the pictures, earlier calls included, have cost this much; needs a price.
     concurrency:
         Pictures asked of a server at once.
+    check_pictures:
+        Whether to read every picture that is there, and to have those made anew that are damaged; those that are
+        missing always are.
     name:
         What the making is called beside others.
     progress:
@@ -153,13 +157,13 @@ drawn, http://HOST/v1#MODEL, openai/MODEL, replay/PATH, sim/NAME.
         editing = making
         if editor is not None and (editor != generator or (editor_settings or {}) != (settings or {})):
             editing = _adapter(editor, replace(shared, settings=editor_settings or {}), plan, loaded)
-        summary = make_prepared(prepared, making, editing, progress_of(progress))
+        outcome = make_prepared(prepared, making, editing, progress_of(progress), digests=check_pictures)
     finally:
         for adapter in loaded:
             adapter.close()
-    if summary.interrupted:
+    if outcome.summary.interrupted:
         raise KeyboardInterrupt(f"{place} holds what was made: the same call resumes.")
-    return Made(prepared.place, made_pictures(prepared), Run(StoredRun.open(prepared.run.folder), summary))
+    return Made(prepared.place, outcome.pictures, Run(StoredRun.open(prepared.run.folder), outcome.summary))
 
 
 def _planned(

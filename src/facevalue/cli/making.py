@@ -18,8 +18,9 @@ from facevalue.parquet import parquet_bytes
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.failures import quoted
-from facevalue.runs.making import PreparedMaking, made_pictures, make, prepare_making
+from facevalue.runs.making import make
 from facevalue.runs.making_plan import making_plan
+from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.store.files import check_ending, write_whole
@@ -85,6 +86,8 @@ class MadeDocument(Document):
     """Pictures asked for by this session."""
     skipped: int
     """Pictures that an earlier session made, or was refused."""
+    anew: int
+    """Pictures that had been made and were asked for anew: lost ones, and edits of one that is another by now."""
     errors: int
     """Of those asked: failed; the next session asks for them again."""
     refused: int
@@ -115,6 +118,7 @@ def make_pictures(
     size: str | None,
     settings: Sequence[str],
     editor_settings: Sequence[str],
+    check_pictures: bool,
     log: Path | None,
     **values: Any,
 ) -> Output[MadeDocument | MakingPlanDocument | WrittenFiles]:
@@ -153,7 +157,7 @@ def make_pictures(
             if editor is not None:
                 of_editor = _options(editor, generator, shared, editor_settings_of)
                 editing = load(editor, of_editor, pictures.drawn)
-            return _made(prepared, making, editing)
+            return _made(prepared, making, editing, check_pictures)
         finally:
             for adapter in dict.fromkeys((making, editing)):
                 adapter.close()
@@ -167,11 +171,14 @@ def _written(pictures: PicturePlan, path: Path) -> Output[Any]:
     return Output(WrittenFiles((str(path),), height), [f"{height:,} pictures with what would be told: {path}"])
 
 
-def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: PictureGenerator) -> Output[Any]:
+def _made(
+    prepared: PreparedMaking, generator: PictureGenerator, editor: PictureGenerator, digests: bool
+) -> Output[Any]:
     console = terminal(stderr=True)
     if cost := prepared.cost():
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
-    summary = make(prepared, generator, editor, RichProgress(console))
+    outcome = make(prepared, generator, editor, RichProgress(console), digests=digests)
+    summary = outcome.summary
     document = MadeDocument(
         place=str(prepared.place),
         manifest=prepared.manifest,
@@ -179,7 +186,8 @@ def _made(prepared: PreparedMaking, generator: PictureGenerator, editor: Picture
         study=prepared.made_for,
         generator=generator.name,
         editor=editor.name,
-        listed=made_pictures(prepared).height,
+        listed=outcome.pictures.height,
+        anew=outcome.anew,
         **{name: getattr(summary, name) for name in (
             "requests", "asked", "skipped", "errors", "refused", "seconds", "cost", "complete", "interrupted",
             "failure", "stopped",

@@ -14,11 +14,14 @@ from facevalue.errors import RunError
 from facevalue.places import run_of
 from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit
 from facevalue.runs.rich_progress import duration
+from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.journal import left_over
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_responses
 from facevalue.store.remote import STATUS, listed_units, run_under
+from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import shard_paths
 
 _SILENT = 60.0  # seconds after which a driver that writes its status every few seconds may be dead
@@ -175,10 +178,15 @@ def _of_folder(folder: Path) -> StatusDocument:
 
 
 def _replies(folder: Path, run: RunManifest) -> int:
+    """Requests with a reply, those included that a killed process left in its journal."""
     repeats = 1 if run.exact else len(run.seeds)
     answered = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
-    rows = scan_responses(folder).filter(answered).select(pl.len())
-    return int(collected(folder, rows).item()) if shard_paths(folder) else 0
+    keys = ["trial", "repeat"]
+    stored = collected(folder, scan_responses(folder).filter(answered).select(keys)) if shard_paths(folder) else None
+    journal = left_over(folder / RESPONSES_FOLDER, run.id, RESPONSES, TIMED)
+    waiting = None if journal is None else journal.filter(answered).select(keys)
+    rows = [frame for frame in (stored, waiting) if frame is not None]
+    return pl.concat(rows).unique().height if rows else 0
 
 
 def _lines(status: StatusDocument) -> Iterator[str]:

@@ -88,6 +88,8 @@ class GeneratedPicture(NamedTuple):
         Milliseconds from sending to the whole picture, retries not counted.
     facts:
         What else there is to record of this one picture, such as the batch it was in.
+    retries:
+        How often it was asked for again before this came.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class GeneratedPicture(NamedTuple):
     completion_tokens: int | None = None
     latency_ms: float = 0.0
     facts: Mapping[str, str | int | float | bool] = {}
+    retries: int = 0
 
 
 class PictureGenerator(Protocol):

@@ -146,7 +146,7 @@ class ImagesServer:
             status = Status.REFUSED if is_withheld(failure) else Status.ERROR
             if status is Status.ERROR and path_of(request) not in self._worked:
                 self._explain(path_of(request), failure)
-            picture = GeneratedPicture(request.number, status, error=failure.text)
+            picture = GeneratedPicture(request.number, status, error=failure.text, retries=failure.retries)
         self._outage.weigh(picture.status, picture.error)
         return picture
 
@@ -171,6 +171,7 @@ class ImagesServer:
                 if not self._reached or failure.code in _UNPAID:
                     raise ModelError(failure.text) from None
                 if not failure.transient or retry >= self._options.retries:
+                    failure.retries = retry
                     raise
                 _LOG.info("Picture %d is asked for again: %s", request.number, failure.text)
                 await self._waits.sleep(self._waits.before(retry, failure.retry_after))
@@ -182,7 +183,7 @@ class ImagesServer:
             self._worked.add(path)
             self._left_out[path] = left_out  # only what was seen to work is remembered
             seed = None if SEED in left_out else request.seed
-            return self._picture(request, reply, seed, settings, latency)
+            return self._picture(request, reply, seed, settings, latency)._replace(retries=retry)
 
     async def _reply(self, connections: Connections, request: PictureRequest, outgoing: SentRequest) -> PictureReply:
         raw = await self._server.fetch(connections, outgoing.path, outgoing.data, outgoing.media_type)

@@ -16,6 +16,7 @@ from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
 from facevalue.given import read_file
 from facevalue.measures.missing_by import MissingBy
+from facevalue.protocol.aggregate import counted_column
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.compiled import TAKEN
 from facevalue.protocol.making import (
@@ -49,14 +50,19 @@ MAKING = "making"
 """Name of the study whose trials are pictures that are made."""
 MADE_FOR, CHOICES, UNIT, GROUPS = "made_for", "choices", "unit", "groups"
 """Its options: the study that the pictures are for, what its user chose, the unit's column, and who is shown."""
-REFUSED, FAILED = "refused", "failed"
+REFUSED, FAILED, ATTEMPTS = "refused", "failed", "attempts"
 SHARES = (
     Score(REFUSED, "Share of pictures that were refused", "probability", 0.0, 1.0, quantity="refusals",
           moved=("refused {size} more often", "refused {size} less often")),
     Score(FAILED, "Share of pictures that failed", "probability", 0.0, 1.0, quantity="failures",
           moved=("failed {size} more often", "failed {size} less often")),
 )  # fmt: skip
-_TAKEN = TAKEN | {REFUSED, FAILED, ORDERING}
+REQUESTS = Score(
+    ATTEMPTS, "Requests until a picture came, or a refusal", "requests", 1.0, leaves_out=True, quantity="requests",
+)  # fmt: skip
+_RECORDED = r'"attempts": ?(\d{1,9})[,}]'
+"""How often a picture was asked for, in its record; quotes within a text of the record stand behind a backslash."""
+_TAKEN = TAKEN | {REFUSED, FAILED, ATTEMPTS, ORDERING}
 _TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)
 
 
@@ -113,7 +119,7 @@ def _built(options: Mapping[str, OptionValue], table: pl.DataFrame | None) -> St
         title=f"Picture-making: pictures for {options[MADE_FOR]}",
         stimuli=stimuli,
         ask=Ask(("Make this picture.",), MakingReply()),
-        takes=(Take("mean"), *(take for name in several for take in (Take("mean", by=(name,)), Take("gap", of=name)))),
+        takes=(Take("mean"), *(take for name in several for take in _by_group(name))),
     )
     study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *several))))
     prompts: dict[str, str] = dict(pictures.select(IMAGE, PROMPT).iter_rows())
@@ -200,20 +206,27 @@ class PlannedPictures:
         _ = self._digests
 
 
+def _by_group(name: str) -> tuple[Take, Take]:
+    """What is measured by a factor that says who is shown; how often was asked is described, and not tested."""
+    return Take("mean", by=(name,)), Take("gap", of=name, scores=(REFUSED, FAILED))
+
+
 @dataclass(frozen=True)
 class MakingReply(WrittenReply):
-    """Whether a picture was made, refused, or failed.
+    """Whether a picture was made, refused, or failed, and how often it was asked for.
 
     Examples
     --------
-    >>> MakingReply().read(pl.DataFrame({"status": ["ok", "refused"]}))["refused"].to_list()
-    [0.0, 1.0]
+    >>> texts = ['{"picture": "ab12", "attempts": 3}', None]
+    >>> read = MakingReply().read(pl.DataFrame({"status": ["ok", "refused"], "text": texts}))
+    >>> read["refused"].to_list(), read["attempts"].to_list()
+    ([0.0, 1.0], [3.0, 1.0])
     """
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Shares of those that were refused, and that failed."""
-        return SHARES
+        """Shares of those that were refused, and that failed; requests for each of the others."""
+        return (*SHARES, REQUESTS)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One of the three is the case: each has its scores, and what was not made is no answer either."""
@@ -222,6 +235,10 @@ class MakingReply(WrittenReply):
             (REFUSED, Status.REFUSED), (FAILED, Status.ERROR),
         )}  # fmt: skip
         na = status.replace_strict({Status.REFUSED: NA.REFUSED, Status.ERROR: NA.ERROR}, default=None)
+        requests = frame["text"].str.extract(_RECORDED).cast(pl.Float64).fill_null(1.0)
+        is_counted = (status != Status.ERROR) & (requests > 0)  # of a refused source nobody asked for an edit
+        scores[ATTEMPTS] = requests.set(~is_counted, None)
+        scores[counted_column(ATTEMPTS)] = is_counted.cast(pl.Float64)
         return pl.DataFrame(scores).with_columns(mass=pl.lit(1.0), na=na.cast(NA_DTYPE))
 
 

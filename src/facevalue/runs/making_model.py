@@ -1,35 +1,44 @@
 """Generators as models: a run asks for pictures as it asks for replies, and gets a record of each that was made."""
 
 import hashlib
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 import polars as pl
 
 from facevalue.errors import DataError, ModelError, RunError
-from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
+from facevalue.generators.base import GeneratedPicture, PictureGenerator
 from facevalue.generators.checked import CheckedPicture, checked_picture
+from facevalue.given import to_json
 from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.printable import quoted
 from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, requested
-from facevalue.runs.picture_records import PictureRecord, checked_record_facts
-from facevalue.store.album import PictureAlbum
-from facevalue.types import Image, Request, Response, Status
+from facevalue.runs.making_desk import PictureDesk, SourceOutcome
+from facevalue.runs.picture_records import PictureRecord, checked_record_facts, outcome_text
+from facevalue.store.album import PictureAlbum, path_of
+from facevalue.store.outcome_notes import OutcomeNotes
+from facevalue.types import Request, Response, Status
 
-_MOST_READY = 256
-"""Requests for one adapter that wait while the other works, before it is their turn."""
 _LONGEST = 32_000  # characters of a revised prompt
-_SEEDS = 2**31
+_MOST_RETRIES = 1_000
+_NOTED = ("status", "text", "prompt_tokens", "completion_tokens", "latency_ms", "error")
+"""Fields of a response that are written down at once."""
 
 
-class SourceOutcome(NamedTuple):
-    """What became of a picture that others are edited from."""
+class EarlierPictures(NamedTuple):
+    """What earlier sessions left of a making.
 
-    status: Status
-    digest: str = ""
-    media_type: str = ""
+    Attributes
+    ----------
+    outcomes:
+        What became of pictures that others are edited from, by id; those that existed included.
+    attempts:
+        How often pictures that are not there were asked for, by trial.
+    """
+
+    outcomes: Mapping[str, SourceOutcome]
+    attempts: Mapping[int, int]
 
 
 class PictureModel:
@@ -45,9 +54,10 @@ class PictureModel:
         Who makes pictures from texts, and who edits them.
     album:
         Where they are kept.
-    stored:
-        Gives what became of the sources that earlier sessions made, and of those that existed; called when the first
-        picture is asked for.
+    earlier:
+        Gives what earlier sessions left; called when the first picture is asked for.
+    notes:
+        Where each outcome is written down at once; None where the run does so by itself.
 
     Attributes
     ----------
@@ -63,12 +73,17 @@ class PictureModel:
         generator: PictureGenerator,
         editor: PictureGenerator,
         album: PictureAlbum,
-        stored: Callable[[], Mapping[str, SourceOutcome]],
+        earlier: Callable[[], EarlierPictures],
+        notes: OutcomeNotes | None = None,
     ) -> None:
         self._rows = requested(table).select(IMAGE, SOURCE, pl.col(PICTURE_SEED).cast(pl.Int64))
         self._sources = set(self._rows[SOURCE].drop_nulls())
-        self._generator, self._editor, self._album, self._stored = generator, editor, album, stored
-        self._outcomes: dict[str, SourceOutcome] | None = None
+        self._generator, self._editor, self._album = generator, editor, album
+        self._earlier, self._notes = earlier, notes
+        self._outcomes: dict[str, SourceOutcome] = {}
+        self._attempts: Mapping[int, int] | None = None
+        self._sizes: Mapping[str, int] | None = None
+        self._facts: dict[str, str | int | float | bool] = {}
         self._halted = False
         self.early = 0
         joint = generator is editor
@@ -106,9 +121,13 @@ class PictureModel:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Have each picture made once; edits of one that was not made fail as it did."""
-        if self._outcomes is None:
-            self._outcomes = {name: outcome for name, outcome in self._stored().items() if name in self._sources}
-        desk = _Desk(self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted)
+        if self._attempts is None:
+            self._facts = dict(self.settings())
+            outcomes, self._attempts = self._earlier()
+            self._outcomes.update({name: outcome for name, outcome in outcomes.items() if name in self._sources})
+        desk = PictureDesk(
+            self._rows, self._sources, self._outcomes, self._album, requests, lambda: self._halted, self._noted
+        )
         while desk.open():
             for adapter, kinds in self._adapters:
                 yield from self._asked(adapter, kinds, desk)
@@ -117,18 +136,18 @@ class PictureModel:
                 self.early += 1
                 yield response
 
-    def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: "_Desk") -> Iterator[Response]:
+    def _asked(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
         """What one adapter makes of what can be made now."""
         flying: dict[int, Request] = {}
         pictures = adapter.generate(desk.stream(kinds, flying))
         try:
             for picture in pictures:
                 yield self._response(adapter, picture, flying, desk)
-                yield from desk.failures()
+                yield from desk.settled()
         finally:
             if callable(close := getattr(pictures, "close", None)):
                 close()  # an adapter cancels what is on its way
-        yield from desk.failures()
+        yield from desk.settled()
 
     def halt(self) -> None:
         """Begin no picture that waits."""
@@ -141,7 +160,7 @@ class PictureModel:
             self._editor.close()
 
     def _response(
-        self, adapter: PictureGenerator, picture: object, flying: dict[int, Request], desk: "_Desk"
+        self, adapter: PictureGenerator, picture: object, flying: dict[int, Request], desk: PictureDesk
     ) -> Response:
         """The response to a request of what its adapter yielded; one to trial -1 where it answers none."""
         number = picture.number if isinstance(picture, GeneratedPicture) else None
@@ -155,7 +174,9 @@ class PictureModel:
         if isinstance(picture, GeneratedPicture):
             response, outcome = self._judged(adapter, picture, request)
         else:
-            response, outcome = _failed(request, f"{adapter.name} gave {quoted(picture)}"), SourceOutcome(Status.ERROR)
+            attempts = self._earlier_attempts(request) + 1
+            response = _failed(request, f"{adapter.name} gave {quoted(picture)}", attempts)
+            outcome = SourceOutcome(Status.ERROR)
         desk.settle(request.trial, outcome)
         return response
 
@@ -163,10 +184,11 @@ class PictureModel:
         self, adapter: PictureGenerator, picture: GeneratedPicture, request: Request
     ) -> tuple[Response, SourceOutcome]:
         """Check what came and keep it, and only then say that it is there."""
+        attempts = self._earlier_attempts(request) + 1 + _retries(picture)
         if picture.status not in (Status.OK, Status.REFUSED):
             reason = picture.error or f"{adapter.name} gave neither a picture nor a reason"
-            return _failed(request, reason), SourceOutcome(Status.ERROR)
-        text: str | None = None
+            return _failed(request, reason, attempts), SourceOutcome(Status.ERROR)
+        text = outcome_text(attempts)
         error: str | None = picture.error or "refused"
         outcome = SourceOutcome(Status.REFUSED)
         try:
@@ -174,130 +196,56 @@ class PictureModel:
                 checked = checked_picture(picture.image)
                 error = "The picture is black, as a filter leaves it."
                 if not checked.black:
-                    record = _record(adapter, checked, picture, request)
+                    record = _record(adapter, checked, picture, request, self._source_digest(request), attempts)
                     self._album.put(checked.image, record.picture)
                     text, error = record.text(), None
                     outcome = SourceOutcome(Status.OK, record.picture, record.media_type)
         except (DataError, ModelError) as problem:
-            return _failed(request, str(problem)), SourceOutcome(Status.ERROR)
+            return _failed(request, str(problem), attempts), SourceOutcome(Status.ERROR)
         response = Response(
             request.trial, request.repeat, outcome.status, text, None, picture.prompt_tokens,
             picture.completion_tokens, picture.latency_ms, error,
         )  # fmt: skip
+        if self._notes is not None:
+            self._notes.write(self._asking(request), {name: getattr(response, name) for name in _NOTED})
         return response, outcome
 
-
-class _Desk:
-    """Requests of one call of `respond`: those that can be made at once, and edits that wait for their sources.
-
-    Adapters may take requests in threads of their own, while pictures are kept in another.
-    """
-
-    def __init__(
-        self,
-        rows: pl.DataFrame,
-        sources: set[str],
-        outcomes: dict[str, SourceOutcome],
-        album: PictureAlbum,
-        requests: Iterable[Request],
-        halted: Callable[[], bool],
-    ) -> None:
-        self._rows, self._sources, self._outcomes, self._album = rows, sources, outcomes, album
-        self._requests, self._halted = iter(requests), halted
-        self._lock = threading.RLock()
-        self._ready: dict[bool, deque[Request]] = {True: deque(), False: deque()}  # edits, and pictures from texts
-        self._held: dict[str, list[Request]] = {}
-        self._failures: deque[Response] = deque()
-        self._ended = False
-
-    def open(self) -> bool:
-        """Whether there is anything to ask for."""
-        return not self._halted() and (not self._ended or any(self._ready.values()))
-
-    def stream(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> Iterator[PictureRequest]:
-        """What an adapter is asked now: edits (True), pictures from texts (False), or both; `flying` holds it."""
-        while (pair := self._next(kinds, flying)) is not None:
-            yield pair
-
-    def settle(self, trial: int, outcome: SourceOutcome) -> None:
-        """Let those begin that wait for a picture, or fail as it did."""
-        name = self._rows[IMAGE][trial]
-        if name not in self._sources:
-            return
-        with self._lock:
-            self._outcomes[name] = outcome
-            for request in self._held.pop(name, ()):
-                self._place(request)
-
-    def failures(self) -> Iterator[Response]:
-        """Edits that cannot be made."""
-        while self._failures:
-            yield self._failures.popleft()
-
-    def left(self) -> Iterator[Response]:
-        """Edits of pictures that nobody answered for, at the end of all requests."""
-        for request in [request for requests in self._held.values() for request in requests]:
-            self._fail(request, SourceOutcome(Status.ERROR))
-        yield from self.failures()
-
-    def _next(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> PictureRequest | None:
-        while (request := self._taken(kinds)) is not None:
-            if (picture_request := self._with_source(request)) is not None:
-                flying[request.trial] = request
-                return picture_request
+    def _noted(self, request: Request) -> tuple[Response, SourceOutcome] | None:
+        """What an earlier session noted of a request, where its picture is there."""
+        noted = None if self._notes is None else self._notes.read(self._asking(request))
+        if noted is None:
+            return None
+        response = Response(request.trial, request.repeat, **{name: noted.get(name) for name in _NOTED})  # type: ignore[arg-type]
+        if response.status == Status.REFUSED:
+            return response, SourceOutcome(Status.REFUSED)
+        if self._sizes is None:
+            self._sizes = self._album.sizes()
+        with suppress(DataError, RunError, TypeError, LookupError):
+            record = to_json(str(response.text).encode(), "a note")
+            outcome = SourceOutcome(Status.OK, str(record["picture"]), str(record["media_type"]))
+            if self._sizes.get(path_of(*outcome[1:])) == record["bytes"]:
+                return response, outcome
         return None
 
-    def _taken(self, kinds: tuple[bool, ...]) -> Request | None:
-        """The next request that can be made now; None if there is none."""
-        with self._lock:
-            while not self._halted():
-                queue = next((self._ready[kind] for kind in kinds if self._ready[kind]), None)
-                if queue is not None:
-                    return queue.popleft()
-                if self._ended or any(len(waiting) >= _MOST_READY for waiting in self._ready.values()):
-                    return None
-                upcoming = next(self._requests, None)
-                if upcoming is None:
-                    self._ended = True
-                    return None
-                self._place(upcoming)
-            return None
+    def _asking(self, request: Request) -> list[object]:
+        """All by which a request is known, as JSON can hold it."""
+        row = self._rows.row(request.trial)
+        digest = self._source_digest(request)
+        return [self._facts, request.trial, request.question.prompt, *row, digest, self._earlier_attempts(request)]
 
-    def _place(self, request: Request) -> None:
-        """Put a request where it belongs: it can be made, has to wait, or cannot be made at all."""
+    def _source_digest(self, request: Request) -> str | None:
+        """Digest of the picture that another is edited from."""
         source = self._rows[SOURCE][request.trial]
-        outcome = self._outcomes.get(source) if source is not None else SourceOutcome(Status.OK)
-        if outcome is None:
-            self._held.setdefault(source, []).append(request)
-        elif outcome.status is Status.OK:
-            self._ready[source is not None].append(request)
-        else:
-            self._fail(request, outcome)
+        return None if source is None else self._outcomes[source].digest
 
-    def _fail(self, request: Request, outcome: SourceOutcome) -> None:
-        refused = outcome.status is Status.REFUSED
-        error = f"Its source {self._rows[SOURCE][request.trial]} was {'refused' if refused else 'not made'}."
-        self._failures.append(Response(request.trial, request.repeat, outcome.status, error=error))
-        self.settle(request.trial, outcome)
-
-    def _with_source(self, request: Request) -> PictureRequest | None:
-        """What the adapter is asked, outside the lock; None where the picture to be edited cannot be read."""
-        _, source, seed = self._rows.row(request.trial)
-        image: Image | None = None
-        if source is not None:
-            outcome = self._outcomes[source]
-            try:
-                image = self._album.get(outcome.digest, outcome.media_type)
-            except RunError as error:
-                self._failures.append(_failed(request, f"Its source cannot be read: {error}"))
-                self.settle(request.trial, SourceOutcome(Status.ERROR))
-                return None
-        return PictureRequest(request.trial, request.question.prompt, seed % _SEEDS, image, request.stimulus.factors)
+    def _earlier_attempts(self, request: Request) -> int:
+        return 0 if self._attempts is None else self._attempts.get(request.trial, 0)
 
 
 def _record(
-    adapter: PictureGenerator, checked: CheckedPicture, picture: GeneratedPicture, request: Request
-) -> PictureRecord:
+    adapter: PictureGenerator, checked: CheckedPicture, picture: GeneratedPicture, request: Request,
+    edited_from: str | None, attempts: int,
+) -> PictureRecord:  # fmt: skip
     revised, seed = picture.revised_prompt, picture.seed if adapter.capabilities.seeds else None
     if revised is not None and not isinstance(revised, str):
         raise DataError(f"The revised prompt is {quoted(revised)}, not a text.")
@@ -308,9 +256,15 @@ def _record(
     return PictureRecord(
         hashlib.sha256(checked.image.data).hexdigest(), checked.image.media_type, checked.width, checked.height,
         len(checked.image.data), checked.stated or None, None if revised == request.question.prompt else revised, seed,
-        checked_record_facts(adapter, picture.facts),
+        edited_from, attempts, checked_record_facts(adapter, picture.facts),
     )  # fmt: skip
 
 
-def _failed(request: Request, reason: str) -> Response:
-    return Response(request.trial, request.repeat, Status.ERROR, error=str(reason))
+def _retries(picture: GeneratedPicture) -> int:
+    """How often a picture was asked for again, as far as its adapter says so in a number."""
+    retries = picture.retries
+    return retries if isinstance(retries, int) and 0 <= retries < _MOST_RETRIES else 0
+
+
+def _failed(request: Request, reason: str, attempts: int) -> Response:
+    return Response(request.trial, request.repeat, Status.ERROR, outcome_text(attempts), error=str(reason))

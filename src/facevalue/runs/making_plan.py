@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from facevalue.protocol.making import SOURCE, requested
 from facevalue.protocol.making_study import MADE_FOR
-from facevalue.runs.making import PreparedMaking
+from facevalue.runs.prepared_making import PreparedMaking
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.models.base import Called, checked_facts
 from facevalue.places import MAKING_FOLDER
+from facevalue.protocol.making import IMAGE, SOURCE
 from facevalue.runs.stored import StoredRun
-from facevalue.store.album import album_at
-from facevalue.store.reader import collected, scan_responses
+from facevalue.store.album import album_at, path_of
+from facevalue.store.reader import collected, scan_responses, scan_stored
 
 Fact = str | int | float | bool
 _MOST_FACTS, _LONGEST = 40, 20_000
 _SHOWN = 5  # pictures that an error names
 _COLUMNS = {
     "picture": pl.String(), "media_type": pl.String(), "width": pl.Int64(), "height": pl.Int64(), "bytes": pl.Int64(),
-    "stated": pl.String(), "revised_prompt": pl.String(), "seed": pl.Int64(),
+    "stated": pl.String(), "revised_prompt": pl.String(), "seed": pl.Int64(), "edited_from": pl.String(),
+    "attempts": pl.Int64(),
 }  # fmt: skip
 
 
@@ -39,6 +42,10 @@ class PictureRecord:
         The text it was made from, where that is another than the one sent.
     seed:
         The seed it was made with; None where the generator takes none.
+    edited_from:
+        SHA-256 of the picture that it was edited from; None where it was made from its text.
+    attempts:
+        How often it was asked for until it came, by all sessions.
     facts:
         What else the generator says of it.
     """
@@ -51,12 +58,19 @@ class PictureRecord:
     stated: str | None = None
     revised_prompt: str | None = None
     seed: int | None = None
+    edited_from: str | None = None
+    attempts: int = 1
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def text(self) -> str:
         """The record as it is stored; what is None is left out."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return json.dumps({name: value for name, value in values.items() if value not in (None, {})})
+
+
+def outcome_text(attempts: int) -> str:
+    """What is stored of a picture that was not made: how often it was asked for, by all sessions."""
+    return json.dumps({"attempts": attempts})
 
 
 def checked_record_facts(generator: Called, candidate: object) -> dict[str, Fact]:
@@ -69,28 +83,78 @@ def checked_record_facts(generator: Called, candidate: object) -> dict[str, Fact
 def stored_records(folder: Path) -> pl.DataFrame:
     """Pictures of a making run: `trial`, `status`, and the columns of their records, null where none was made."""
     rows = collected(folder, scan_responses(folder).select("trial", "status", "text"))
-    try:
-        records = rows["text"].str.json_decode(pl.Struct(_COLUMNS)).struct.unnest()
-    except pl.exceptions.PolarsError as error:
-        raise RunError(f"{folder} holds records of pictures that cannot be read: {error}.") from None
+    records = _recorded(folder, rows["text"])
     return pl.concat([rows.drop("text"), records], how="horizontal")
+
+
+def earlier_attempts(folder: Path) -> dict[int, int]:
+    """How often pictures that are not there were asked for, by trial; those never asked for are left out."""
+    rows = collected(folder, scan_stored(folder).select("trial", "repeat", "status", "text"))
+    settled = rows.filter(pl.col("status") != "error").select("trial")
+    failed = rows.join(settled, on="trial", how="anti")
+    if failed.is_empty():
+        return {}
+    counted = failed.with_columns(_recorded(folder, failed["text"])["attempts"])
+    attempts = pl.col("attempts").max().fill_null(0) + pl.col("attempts").is_null().sum()
+    return dict(counted.group_by("trial").agg(attempts).iter_rows())
+
+
+def outdated_edits(table: pl.DataFrame, records: pl.DataFrame) -> dict[str, int]:
+    """Edits of a picture that is another one by now, as it was made anew, or refused: their trials, by id.
+
+    `table`: the pictures of the plan; `records`: as of `stored_records`, with their ids.
+    """
+    settled = records.filter(pl.col("status").is_in(["ok", "refused"]))
+    origins = settled.select(pl.col(IMAGE).alias(SOURCE), pl.col("picture").fill_null("").alias("origin"))
+    edits = settled.filter(pl.col("edited_from").is_not_null()).select(IMAGE, "trial", "edited_from")
+    beside = edits.join(table.select(IMAGE, SOURCE), on=IMAGE).join(origins, on=SOURCE)
+    return dict(beside.filter(pl.col("origin") != pl.col("edited_from")).select(IMAGE, "trial").iter_rows())
+
+
+def picture_faults(folder: Path, place: Path | str, *, digests: bool) -> dict[int, str]:
+    """Say of each picture of a making that is missing or damaged what is wrong with it, by trial.
+
+    Parameters
+    ----------
+    folder:
+        Of the run.
+    place:
+        Folder or URL of the pictures.
+    digests:
+        Whether every picture is read and its digest compared; else their sizes are, which costs a listing.
+    """
+    album = album_at(place)
+    sizes = {} if digests else album.sizes()
+    out: dict[int, str] = {}
+    records = stored_records(folder).filter(pl.col("status") == "ok")
+    for trial, digest, kind, size in records.select("trial", "picture", "media_type", "bytes").iter_rows():
+        try:
+            if digests or sizes.get(path_of(digest, kind)) != size:
+                album.get(digest, kind)
+        except RunError as error:
+            out[trial] = str(error)
+    return out
 
 
 def faulty_pictures(run: StoredRun) -> str:
     """Say which pictures of a making are missing or damaged, by their digests; empty if none is."""
     place = run.url.rstrip("/").removesuffix(f"/{MAKING_FOLDER}") if run.url else run.folder.parent
-    album = album_at(place)
-    records = stored_records(run.folder).filter(pl.col("status") == "ok")
-    faults: dict[str, str] = {}
-    names = run.study.design.trials(records["trial"].cast(pl.Int64).to_numpy())["image"]
-    for name, digest, kind in zip(names, records["picture"], records["media_type"], strict=True):
-        try:
-            album.get(digest, kind)
-        except RunError as error:
-            faults[name] = str(error).removesuffix(" Restore it from a copy.")
+    faults = picture_faults(run.folder, place, digests=True)
     if not faults:
         return ""
-    some = "; ".join(f"{name} ({fault.rstrip('.')})" for name, fault in list(faults.items())[:_SHOWN])
+    names = run.study.design.trials(np.array([*faults][:_SHOWN], np.int64))[IMAGE]
+    some = "; ".join(f"{name} ({fault.rstrip('.')})" for name, fault in zip(names, faults.values(), strict=False))
     more = f"; and {len(faults) - _SHOWN:,} more" if len(faults) > _SHOWN else ""
-    count = f"{len(faults):,} of {records.height:,} pictures are missing or damaged"
-    return f"{count}: {some}{more}. Restore them from a copy."
+    made = int(collected(run.folder, scan_responses(run.folder).select((pl.col("status") == "ok").sum())).item())
+    return (
+        f"{len(faults):,} of {made:,} pictures are missing or damaged: {some}{more}. Restore them from a copy, or have "
+        "them made anew by the same `facevalue make` with --check-pictures."
+    )
+
+
+def _recorded(folder: Path, texts: pl.Series) -> pl.DataFrame:
+    """The columns of records."""
+    try:
+        return texts.str.json_decode(pl.Struct(_COLUMNS)).struct.unnest()
+    except pl.exceptions.PolarsError as error:
+        raise RunError(f"{folder} holds records of pictures that cannot be read: {error}.") from None

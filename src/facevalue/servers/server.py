@@ -60,7 +60,8 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
 
     `text`: what happened, for people; holds no secret. `status`: HTTP status, if the server answered. `code`: the
     server's own error code, if it gave one. `transient`: whether the same request may succeed later. `retry_after`:
-    seconds that the server asked to wait. `connected`: whether anything answered.
+    seconds that the server asked to wait. `connected`: whether anything answered. `retries`: how often the request was
+    sent again before, where whoever sends it says so.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
         self.transient = transient
         self.retry_after = retry_after
         self.connected = connected
+        self.retries = 0
 
 
 class Server:

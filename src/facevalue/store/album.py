@@ -29,6 +29,10 @@ class PictureAlbum(Protocol):
         """Make all that was kept safe from a power cut."""
         ...
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each picture that is there, by its path."""
+        ...
+
     def get(self, digest: str, media_type: str) -> Image:
         """A picture that was kept.
 
@@ -76,7 +80,8 @@ class FolderAlbum:
         if path.parent not in self._made:
             make_folder(path.parent)
             self._made.add(path.parent)
-        if not path.exists() or path.stat().st_size != len(image.data):
+        size = path.stat().st_size if path.exists() else -1
+        if size != len(image.data) or path.read_bytes() != image.data:
             write_whole(path, image.data, named=False)
             self._unnamed.add(path.parent)
         if time.monotonic() - self._synced > _NAMED:
@@ -88,11 +93,16 @@ class FolderAlbum:
             sync_folder(self._unnamed.pop())
         self._synced = time.monotonic()
 
+    def sizes(self) -> dict[str, int]:
+        """Look at every file."""
+        files = (self._folder / PICTURES).glob("??/*")
+        return {path.relative_to(self._folder).as_posix(): path.stat().st_size for path in files}
+
     def get(self, digest: str, media_type: str) -> Image:
         """Read a file, and compare its digest."""
         path = self._folder / path_of(digest, media_type)
         if not path.is_file():
-            raise RunError(f"{path} is missing. Restore it from a copy.")
+            raise RunError(f"{path} is missing.")
         try:
             data = read_file(path, MAX_BYTES, "picture")
         except DataError as error:
@@ -107,11 +117,19 @@ class RemoteAlbum:
         self._objects = objects
 
     def put(self, image: Image, digest: str) -> None:
-        """Create an object, unless it is there."""
-        self._objects.create(path_of(digest, image.media_type), image.data)
+        """Create an object; one that is there is written anew where it is damaged."""
+        key = path_of(digest, image.media_type)
+        if not self._objects.create(key, image.data):
+            stored = self._objects.get(key)
+            if stored is None or stored[0] != image.data:
+                self._objects.overwrite(key, image.data)
 
     def sync(self) -> None:
         """Objects are safe as soon as they are written."""
+
+    def sizes(self) -> dict[str, int]:
+        """List them."""
+        return {stored.key: stored.size for stored in self._objects.list(PICTURES)}
 
     def get(self, digest: str, media_type: str) -> Image:
         """Read an object, and compare its digest."""
@@ -119,7 +137,7 @@ class RemoteAlbum:
         place = self._objects.called(key)
         stored = self._objects.get(key, lambda data: _unchanged(data, digest, media_type, place))
         if stored is None:
-            raise RunError(f"{place} is missing. Restore it from a copy.")
+            raise RunError(f"{place} is missing.")
         return Image(stored[0], media_type)
 
 
@@ -130,5 +148,5 @@ def album_at(place: Path | str) -> PictureAlbum:
 
 def _unchanged(data: bytes, digest: str, media_type: str, place: str) -> Image:
     if hashlib.sha256(data).hexdigest() != digest:
-        raise RunError(f"{place} is not the picture that was made: its digest is another one. Restore it from a copy.")
+        raise RunError(f"{place} is not the picture that was made: its digest is another one.")
     return Image(data, media_type)

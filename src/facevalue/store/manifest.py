@@ -6,6 +6,7 @@ Its first line is the digest of all others, so that a flipped bit or a changed s
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -147,6 +148,9 @@ def differences(folder: RunManifest, request: RunManifest) -> list[str]:
     ...                   Counts(), ())
     >>> differences(old, replace(old, sampling=Sampling(0.7)))
     ['temperature: 0.2 in the folder, 0.7 asked']
+    >>> faces = [replace(old, options={"choices": [f"faces={count}", "seed=1"]}) for count in (2, 3)]
+    >>> differences(*faces)
+    ['option faces: 2 in the folder, 3 asked']
     """
     out = []
     stored, requested = dict(_settings(folder)), dict(_settings(request))
@@ -166,6 +170,11 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
             continue
         if name == STUDY_TEXT:
             yield "file of the study", f"one with the digest {hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
+            continue
+        if isinstance(value, list) and value and all(re.match(r"\w+=", str(text)) for text in value):
+            for text in value:  # settings within a setting, as of what a making makes
+                inner, _, chosen = str(text).partition("=")
+                yield f"option {inner}", chosen
             continue
         yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
     yield "model", manifest.model

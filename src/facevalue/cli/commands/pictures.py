@@ -51,6 +51,9 @@ def _make_options() -> tuple[click.Parameter, ...]:
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
                      help="diffusers/: number format."),
         click.Option(["--device"], help="diffusers/: cpu, cuda, cuda:1."),
+        click.Option(["--check-pictures"], is_flag=True,
+                     help="Read every picture that is there, and have those made anew that are damaged; missing ones "
+                     "always are."),
         click.Option(["--name"], metavar="LABEL", help="What to call the making beside others."),
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),

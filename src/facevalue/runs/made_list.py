@@ -1,0 +1,79 @@
+"""List of the pictures that a making made: its manifest, which studies read, and its data statement."""
+
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.parquet import parquet_bytes, read_table
+from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, requested
+from facevalue.runs.croissant import FILE as STATEMENT
+from facevalue.runs.made_statement import made_statement, stated_before
+from facevalue.runs.mirror import mirrored
+from facevalue.runs.picture_records import outdated_edits, stored_records
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.prepared_making import PreparedMaking
+from facevalue.store.album import path_of
+from facevalue.store.files import STIMULI, write_whole
+from facevalue.store.manifest import read_manifest
+from facevalue.store.objects import Objects
+
+
+def list_made(prepared: PreparedMaking) -> pl.DataFrame:
+    """Write the manifest of the pictures that are there, and their data statement; return the manifest."""
+    pictures = made_pictures(prepared)
+    data = parquet_bytes(pictures)
+    statement = made_statement(run_folder(prepared.run), pictures, data, stated_before(prepared.place))
+    for name, content in ((STIMULI, data), (STATEMENT, statement)):
+        if isinstance(prepared.place, str):
+            Objects.at(prepared.place, make=True).overwrite(name, content)
+        else:
+            write_whole(prepared.place / name, content)
+    return pictures
+
+
+def made_pictures(prepared: PreparedMaking) -> pl.DataFrame:
+    """A row per picture that is there: its id and path, what it shows, what it was made from, and by whom."""
+    folder = run_folder(prepared.run)
+    table, settings = read_table(folder / STIMULI), read_manifest(folder).model_settings
+    records = named_records(prepared)
+    made = records.filter(pl.col("status") == "ok", ~pl.col(IMAGE).is_in([*outdated_edits(table, records)]))
+    existing = pl.DataFrame(
+        [(name, outcome.digest, outcome.media_type) for name, outcome in prepared.existing.items()],
+        schema=dict.fromkeys((IMAGE, "picture", "media_type"), pl.String()), orient="row",
+    )  # fmt: skip
+    of_pictures = [IMAGE, "picture", "media_type", "width", "height", "revised_prompt", "seed"]
+    pictures = pl.concat([made.select(of_pictures), existing], how="diagonal")
+    edited, prompted = pl.col(SOURCE).is_not_null(), pl.col(PROMPT).is_not_null()
+    factors = [name for name in table.columns if name not in (IMAGE, SOURCE, PROMPT, PICTURE_SEED, PATH)]
+    rows = _beside_sources(table.join(pictures, on=IMAGE, how="inner", maintain_order="left"))
+    paths = [path_of(*pair) for pair in rows.select("picture", "media_type").iter_rows()]
+    by = {name: pl.lit(settings.get(name), pl.String) for name in ("generator", "editor")}
+    return rows.select(
+        IMAGE, pl.Series(PATH, paths, pl.String), *factors, SOURCE, PROMPT, "revised_prompt",
+        pl.col("seed").cast(pl.String).alias(PICTURE_SEED),
+        pl.when(prompted & ~edited).then(by["generator"]).alias("generator"),
+        pl.when(edited).then(by["editor"]).alias("editor"),
+        pl.col("width", "height").cast(pl.String),
+    )  # fmt: skip
+
+
+def _beside_sources(rows: pl.DataFrame) -> pl.DataFrame:
+    """Pictures whose source is there, too: one that was lost may be on its way."""
+    while True:
+        there = rows.filter(pl.col(SOURCE).is_null() | pl.col(SOURCE).is_in(rows[IMAGE].implode()))
+        if there.height == rows.height:
+            return rows
+        rows = there
+
+
+def named_records(prepared: PreparedMaking) -> pl.DataFrame:
+    """Records of the pictures that were asked for, as of `stored_records`, with their ids (`image`)."""
+    folder = run_folder(prepared.run)
+    records = stored_records(folder)
+    names = requested(read_table(folder / STIMULI))[IMAGE]
+    return records.with_columns(names.gather(records["trial"].cast(pl.Int64)).alias(IMAGE))
+
+
+def run_folder(run: Prepared) -> Path:
+    """Folder of a making's run; of one in object storage its mirror."""
+    return mirrored(run.folder) if isinstance(run.folder, str) else run.folder
