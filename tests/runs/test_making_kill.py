@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.cli.status import status
+from facevalue.cli.status import StatusDocument, status
 from facevalue.runs.making import make
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
@@ -43,7 +43,7 @@ def test_kills_at_random_moments_cost_the_picture_that_is_being_made_at_most(tmp
             kills += 1
         process.join()
         document = status(folder).document
-        assert not callable(document)
+        assert isinstance(document, StatusDocument)
         assert document.replies >= len(set(asked(folder))) - 1  # what waits in the journal counts as stored
         assert document.replies <= len(set(asked(folder)))
     slow_making.main(folder, folder.with_suffix(".log"))
