@@ -23,6 +23,7 @@ from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ROOTS
 from facevalue.types import Question
@@ -104,6 +105,7 @@ def run(
     price_out: float | None = None,
     max_cost: float | None = None,
     max_invalid: float | None = None,
+    stop_when: str | None = None,
     name: str | None = None,
     progress: bool | Progress = True,
 ) -> Run:
@@ -134,6 +136,10 @@ def run(
     max_invalid:
         Stop if more than this share of the first 200 or more replies have no valid answer. By default if most of them
         cannot be read; 1 goes on whatever they are.
+    stop_when:
+        Rule by which the run stops once enough is known: "decided" (each comparison that leads is found, or equivalent
+        within the declared margin) or "width<0.02" (their intervals are narrower). Its tests and intervals are then
+        those that hold however often one looks. `Run.summary.enough` says what was known.
     name:
         What the run is called beside others, such as "before"; the model's name by default. No answer hangs on it.
     progress:
@@ -167,6 +173,7 @@ def run(
         max_cost=max_cost,
         max_invalid=max_invalid,
         name=name,
+        stop_when=None if stop_when is None else StopRule.of(stop_when),
     )
     out = None if folder is None else place_of(folder)
     declared = None if preregister is None else checked_path(preregister)

@@ -20,6 +20,7 @@ from facevalue.runs import Progress, RichProgress, RunSettings, RunSummary
 from facevalue.runs.begin import begin
 from facevalue.runs.failures import failures
 from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -68,6 +69,8 @@ class RunDocument(Document):
     """Whether Ctrl-C or SIGTERM ended the session; the same command resumes the run."""
     failure: str
     """What most of those that failed failed with; empty if none did."""
+    enough: str
+    """What was known when the run's own rule (--stop-when) ended it; empty if it did not."""
     stopped: str
     """Which of the run's limits ended the session; empty if none did."""
     cached: float | None
@@ -87,7 +90,10 @@ def run(
     **values: Any,
 ) -> Output[RunDocument]:
     """Prepare, load, ask, and say how it went."""
-    settings = RunSettings(**{name: values.pop(name) for name in _OF_RUN})
+    rule = values.pop("stop_when")
+    settings = RunSettings(
+        **{name: values.pop(name) for name in _OF_RUN}, stop_when=None if rule is None else StopRule.of(rule)
+    )
     with logged(log):
         target = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)

@@ -44,6 +44,8 @@ class StatusDocument(Document):
     """Whether every request has been asked."""
     completed_at: datetime | None
     """When that was; null until then."""
+    enough: str
+    """What was known when the run's own rule (--stop-when) ended it; empty if it did not."""
     replies: int
     """Requests with a reply, valid or not."""
     requests: int
@@ -126,6 +128,7 @@ def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:
         state=state,
         complete=run.end is not None,
         completed_at=run.end,
+        enough=run.enough,
         replies=stored if answered is None else round(answered),
         requests=run.counts.requests,
         process=process,
@@ -171,6 +174,7 @@ def _of_folder(folder: Path) -> StatusDocument:
         state=state,
         complete=run.end is not None,
         completed_at=run.end,
+        enough=run.enough,
         replies=_replies(folder, run),
         requests=run.counts.requests,
         process=process,
@@ -194,6 +198,8 @@ def _lines(status: StatusDocument) -> Iterator[str]:
     share = status.replies / status.requests if status.requests else 1.0
     units = "" if status.units is None else f", {status.units:,} units stored"
     yield f"{status.replies:,}/{status.requests:,} requests ({share:.0%}){units}"
+    if status.enough:
+        yield status.enough
     if status.completed_at is not None:
         yield f"Complete since {status.completed_at:%Y-%m-%d %H:%M} UTC."
     if status.state != "stopped" and (rate := status.answers_per_second):

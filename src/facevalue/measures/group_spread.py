@@ -139,7 +139,8 @@ def spreads(
     def null(factor: Array, shares: Array) -> Array:
         """Spreads of noise with `factor` times the observed differences, one per estimate, by `shares` in the mean."""
         factors = (factor[:-1], factor[-1] * shares)
-        squares = [s * f**2 + 2 * f * shared + plain for f, (s, shared) in zip(factors, gains, strict=True)]
+        with np.errstate(invalid="ignore"):  # an infinite factor of a spread of zero is none
+            squares = [s * f**2 + 2 * f * shared + plain for f, (s, shared) in zip(factors, gains, strict=True)]
         alone, together = (np.sqrt(np.maximum(x, 0)) for x in squares)
         return np.concatenate([alone, _with_mean(together)[:, -1:]], axis=1)
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
+from facevalue.measures.any_time import any_time_p, at_any_time, single_look_level
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import NOT_MEASURABLE
@@ -18,7 +19,7 @@ from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.selection import to_array
 from facevalue.measures.unseen import SAME
-from facevalue.measures.value_limits import check_margins, largest_of, within_reach
+from facevalue.measures.value_limits import check_margins, largest_of, limits_of, within_reach
 from facevalue.measures.verdicts import NO_SPREAD, Verdict, tost, trusted_error, unseen, verdicts
 from facevalue.measures.worst_case import worst_tests
 
@@ -29,6 +30,8 @@ def judge(
     declared: Preregistration | None = None,
     margins: Mapping[str, float] | None = None,
     lead: Sequence[str] = (),
+    *,
+    any_time: bool = False,
 ) -> pl.DataFrame:
     """Complete a table of estimates: q and interval by page, detectable effect, margin, verdict and why.
 
@@ -42,6 +45,9 @@ def judge(
         Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands.
     lead:
         Families that the study's answer is about (`Estimated.lead`). Those that were declared before the run go first.
+    any_time:
+        Whether the run was looked at while it was asked, to stop once enough is known: p, q, intervals and detectable
+        effects are then those that hold at all looks together (`any_time`).
 
     Raises
     ------
@@ -76,8 +82,11 @@ def judge(
     out = estimates.with_columns(
         pl.when(pl.col("family").is_not_null()).then(pl.lit("exploratory")).otherwise(pl.col("kind")).alias("kind")
     )
+    df, single = degrees_of_freedom(out), out
+    if any_time:
+        out = at_any_time(out, df, measures)
     if declared is not None:
-        out = apply(declared.families, out)
+        out, single = (apply(declared.families, table) for table in (out, single))
     declared_margins = within_reach(declared.margins, measures) if declared is not None else {}
     limit = {**chosen, **declared_margins}
     out = out.with_columns(
@@ -92,11 +101,13 @@ def judge(
     out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared)
     level = of_family / tests
     column = {name: to_array(out[name]) for name in _NUMBERS}
-    df = degrees_of_freedom(out)
     floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
-    worst, *_ = _with_page(worst_tests(out, df, floored), is_compared, alpha, lead, declared)
+    worst = worst_tests(single, df, floored)
+    worst, *_ = _with_page(at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared)
     open_to_missing = ~(to_array(worst["q_page"]) < alpha)
     column["se"] = trusted_error(column["value"], column["se"])
+    if any_time:
+        level = single_look_level(level, df, column["clusters"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
     squared = out["measure"].is_in([m.name for m in measures if m.squared]).to_numpy()
     floor = column["floor"], column["floor_high"]
@@ -104,12 +115,8 @@ def judge(
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
     largest = largest_of(out, measures)
     effect = np.where((effect < largest) & ~unreachable, effect, np.nan)
-    equivalence = np.where(
-        squared, unsigned.equivalence(column["value"], *floor, column["margin"]), _equivalence(column, df)
-    )
     paired = out["measure"].is_in([m.name for m in measures if m.paired]).to_numpy()
-    far = unseen(column["value"], column["se"], column["clusters"], column["margin"], largest)
-    equivalence = np.maximum(equivalence, np.where(paired & np.isfinite(largest), far, 0.0))
+    equivalence = _equivalence(column, df, squared, np.where(paired, largest, np.inf), any_time=any_time)
     outcomes = verdicts(
         column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
         column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],
@@ -158,12 +165,20 @@ def _no_bounds(out: pl.DataFrame, measures: Sequence[Measure]) -> pl.Series:
     return out["measure"].replace_strict(reasons, default="", return_dtype=pl.String)
 
 
-def _equivalence(column: Mapping[str, np.ndarray], df: np.ndarray) -> np.ndarray:
+def _equivalence(
+    column: Mapping[str, np.ndarray], df: np.ndarray, squared: np.ndarray, largest: np.ndarray, *, any_time: bool
+) -> np.ndarray:
+    """P-value of each row's equivalence; `largest`: what a unit not seen can show, infinite where that is no matter."""
+    value, se, margin = column["value"], column["se"], column["margin"]
     out = np.full(df.shape, np.nan)
-    has = np.isfinite(column["margin"]) & (df > 0)
+    has = np.isfinite(margin) & (df > 0)
     if has.any():
-        out[has] = tost(column["value"][has], column["se"][has], df[has], column["margin"][has])
-    return out
+        out[has] = tost(value[has], se[has], df[has], margin[has])
+    out = np.where(squared, unsigned.equivalence(value, column["floor"], column["floor_high"], margin), out)
+    if any_time:
+        out = any_time_p(np.minimum(2 * out, 1.0), df, column["clusters"])
+    far = unseen(value, se, column["clusters"], margin, largest)
+    return np.maximum(out, np.where(np.isfinite(largest), far, 0.0))
 
 
 def _alphas(estimates: pl.DataFrame, declared: Preregistration | None) -> np.ndarray:
@@ -222,13 +237,7 @@ def _page_intervals(
     family_names = dict(rows.unique().iter_rows())
     rules = [methods.get(family_names[number], "bh") for number in range(len(family_names))]
     levels = row_levels(p, q, is_found, np.where(np.isfinite(q_page), code, -1), rules, of_family)
-    limits = {measure.name: measure.limits for measure in measures}
-    lowest, highest = (
-        out["measure"]
-        .replace_strict({n: float(limit[i]) for n, limit in limits.items()}, default=None, return_dtype=pl.Float64)
-        .to_numpy()
-        for i in (0, 1)
-    )
+    lowest, highest = limits_of(out, measures)
     ends = np.fmax(lowest, -largest), np.fmin(highest, largest)
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     null = np.where(unsigned & np.isfinite(lowest), lowest, 0.0)

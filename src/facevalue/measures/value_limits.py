@@ -69,6 +69,20 @@ def within_reach(margins: Mapping[str, float], measures: Sequence[Measure]) -> d
     return {name: margin for name, margin in margins.items() if margin < reach.get(name, math.inf)}
 
 
+def limits_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> tuple[Array, Array]:
+    """Smallest and largest possible value of each estimate, as its measure states them; NaN where none is known.
+
+    `estimates`: with `measure`. `measures`: definitions.
+    """
+    lowest, highest = (
+        estimates["measure"]
+        .replace_strict({m.name: float(m.limits[end]) for m in measures}, default=None, return_dtype=pl.Float64)
+        .to_numpy()
+        for end in (0, 1)
+    )
+    return lowest, highest
+
+
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     """Largest possible size of each estimate.
 

@@ -195,7 +195,7 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
         if run.complete is None:
             return "not recorded"
         if run.complete:
-            return "complete"
+            return "stopped as enough was known" if run.enough else "complete"
         answered = max((run.asked or 0) - (run.errors or 0), 0)
         return f"{count(answered)} of {count(run.planned)} requests"
 
@@ -207,6 +207,7 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
     note = f"{count(errors)} requests failed." if errors else "No request failed."
     if any(run.complete is False for run in runs):
         note += " Resume the run with the same command; the estimates cover what is there."
+    note += "".join(f" {run.enough}" for run in runs if run.enough)
     if sampled:
         note += " The trials asked are a sample of the design."
     value = texts[0] if len(set(texts)) == 1 else "differs between models"

@@ -113,6 +113,7 @@ def _facts(run: StoredRun, tally: ReplyTally, name: str) -> RunFacts:
         started=facts.start,
         ended=facts.end,
         versions=dict(facts.sessions[-1].versions) if facts.sessions else {},
+        enough=facts.enough,
         sample="" if facts.sample is None else f"{facts.sample:,} requests wanted, seed {facts.seed}",
         preregistration=facts.preregistration or "",
         families=declared.families if declared is not None else (),

@@ -104,6 +104,8 @@ class RunFacts:
     """When; `ended` is None for a run that has not come to its end."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Versions of everything that took part: package, model, server, renderer."""
+    enough: str = ""
+    """What was known when the run's own rule ended it, in sentences; empty if it did not."""
     sample: str = ""
     """Sample of trials that was asked, in words; empty if all of them were to be asked."""
     preregistration: str = ""
@@ -117,7 +119,9 @@ class RunFacts:
 
     @property
     def complete(self) -> bool | None:
-        """Whether all planned requests have got a reply; None if it can't be told."""
+        """Whether all requests that were to be made have got a reply; None if it can't be told."""
+        if self.enough:
+            return not self.errors
         if self.planned is None or self.asked is None:
             return None
         return self.asked - (self.errors or 0) >= self.planned

@@ -28,6 +28,8 @@ def _answers(run: RunFacts) -> str:
     questions = run.asked if run.planned is None else run.planned
     if run.valid is None or questions is None:
         text = "answers not counted"
+    elif run.enough:
+        text = f"{_many(run.valid, 'answer', 'answers')} until enough was known, of {questions:,} questions planned"
     else:
         text = f"{_many(run.valid, 'answer', 'answers')} to {_many(questions, 'question', 'questions')}"
     return f"{run.model}: {text}"

@@ -35,6 +35,7 @@ def asked_run(
         preregistration=settings.preregistration.sha256 if settings.preregistration else None,
         asked_of=model_hash(model, facts),
         name=settings.name or study.about.subject,
+        stop_when=settings.stop_when.text if settings.stop_when else "",
     )
 
 

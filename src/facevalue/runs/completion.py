@@ -113,13 +113,14 @@ class Completion:
         state = self._state[start:stop, : self.repeats]
         return (state == 0) | (state == _ERROR)
 
-    def wanted(self, positions: Index, again: int) -> npt.NDArray[np.bool_]:
+    def wanted(self, positions: Index, again: int, *, only_failed: bool = False) -> npt.NDArray[np.bool_]:
         """Which requests of these trials are still to be made in a round: positions x (repeats, those of re-asks).
 
-        Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer.
+        Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer. With
+        `only_failed` it is what failed of the first.
         """
         state = self._state[positions]
-        out = (state == 0) | (state == _ERROR)
+        out = (state == _ERROR) if only_failed and not again else (state == 0) | (state == _ERROR)
         columns = slice(again * self.repeats, (again + 1) * self.repeats)
         if again:
             out[:, columns] &= self._invalid[positions, (again - 1) * self.repeats : again * self.repeats]

@@ -175,4 +175,5 @@ def estimate(
     declared = first.declared()
     if declared is not None and first.facts.preregistration is None:  # the study's own families follow from its takes
         declared = declared.measured(estimates)
-    return judge(estimates, first.measures, declared, margins, first.study.estimates.lead), tallies
+    any_time = any(run.facts.stop_when for run in runs)
+    return judge(estimates, first.measures, declared, margins, first.study.estimates.lead, any_time=any_time), tallies

@@ -14,6 +14,7 @@ from facevalue.protocol.variant_trials import intervened
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.stopping import check_rule
 from facevalue.runs.stored import checked_name
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.lock import RunLock
@@ -68,6 +69,7 @@ def prepare(
 ) -> Prepared:
     """Put a run together, and raise now what would else be said after a model has been loaded, minutes later."""
     check_prices(settings)
+    check_rule(study, settings.stop_when)
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
     applied = chosen(interventions)

@@ -14,11 +14,13 @@ from facevalue.protocol.study import Study
 from facevalue.runs.asked import asked_run, utc_now
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.mirror import mirrored
 from facevalue.runs.progress import Progress
 from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.remote_start import put_declared, put_table
 from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stored import StoredRun
 from facevalue.runs.stored_units import StoredUnits
 from facevalue.runs.tally import Tally
 from facevalue.runs.unit_worker import Came
@@ -136,10 +138,11 @@ class _Driver(RunSession):
 
     def _round(self, again: int) -> None:
         """Hand out all that is open, and wait for it."""
-        for unit in self._units.open(again):
+        enough = self._enough
+        for unit in self._units.open(again, begun=bool(enough)):
             while not self._workers.room() and not self._stopping:
                 self._take()
-            if self._stopping:
+            if self._stopping or self._enough != enough:
                 break
             self._hand(unit)
         while self._way:
@@ -206,6 +209,8 @@ class _Driver(RunSession):
         self._came = max(self._came, tally.stored)
         self._limits.take_counts(facts)
         self._watch()
+        if self._look_due(answered := self._units.answered()):
+            self._look(StoredRun(mirrored(self._objects.url), self._run, self._study), answered)
         if time.monotonic() - self._saved > _SAVED and not self._stopping:
             self._save(replace(self._run, counts=self._counts()))
 

@@ -103,7 +103,7 @@ def concluded(summary: RunSummary) -> str:
         phrases.append(f"{summary.cached:.0%} of prompt tokens from the cache")
     if summary.cost is not None:
         phrases.append(f"cost {summary.cost:,.2f}")
-    return f"{head}: {', '.join(phrases)}."
+    return " ".join(filter(None, (f"{head}: {', '.join(phrases)}.", summary.enough)))
 
 
 def duration(seconds: float) -> str:

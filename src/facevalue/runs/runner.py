@@ -26,6 +26,7 @@ from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import missing_reasons
 from facevalue.runs.session import RunSession, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stored import StoredRun
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.trials import TrialNumbers
@@ -179,6 +180,7 @@ class _FolderSession(RunSession):
                 self._watch()
                 gate = Gate(self._model, self._warn)
                 for again in range(self._completion.width // self._completion.repeats):
+                    self._stream.stop, self._stream.only_failed = False, bool(self._enough)
                     self._ask_round(gate, again, writer, signals)
                     if self._stopping:
                         return
@@ -196,6 +198,10 @@ class _FolderSession(RunSession):
                 if self._came in (ENOUGH, LOOKED_AT):
                     writer.flush()  # so that it is known what they are
                 self._watch()
+                if self._look_due(answered := self._skipped + self._came):
+                    writer.flush()
+                    self._look(StoredRun(self._folder, self._manifest, self._study), answered)
+                    self._stream.stop |= bool(self._enough)
                 self._report()
         writer.flush()  # the next round reads what this one stored
         self._show(time.monotonic())

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from facevalue.errors import FaceValueError, RunError
 from facevalue.models.cached import cached_share
@@ -16,10 +17,14 @@ from facevalue.runs.limits import RunLimits
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stopping import Looks
 from facevalue.runs.tally import SessionCounts
 from facevalue.runs.units import Fact
 from facevalue.store.manifest import Counts, RunManifest, Session, differences
 from facevalue.studies import as_called_now
+
+if TYPE_CHECKING:
+    from facevalue.runs.stored import StoredRun
 
 _LOG = logging.getLogger(__name__)
 _UPDATE = 0.2  # seconds between reports
@@ -76,6 +81,8 @@ class RunSession(ABC):
         self._came = 0
         self._reported = 0.0
         self._stopped = ""  # by which limit
+        self._enough = before.enough
+        self._looks = Looks(settings.stop_when, counts.requests)
         self._stopping = self._interrupted = False
 
     @property
@@ -135,7 +142,7 @@ class RunSession(ABC):
         """
         began, before = time.monotonic(), self._before
         self._session = Session(utc_now(), None, 0, versions)
-        end = None if self._planned else before.end
+        end = None if self._planned and not self._enough else before.end
         self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, self._session)))
         self._progress.start(self._skipped, self._total)
         for note in notes:
@@ -152,7 +159,7 @@ class RunSession(ABC):
             self._progress.finish(None)
             raise
         signals.over()
-        silent = 0 if self._stopping else self._unanswered()
+        silent = 0 if self._stopping or self._enough else self._unanswered()
         self._session = replace(self._session, findings=self._findings())
         servers = other_server((*before.sessions, self._session)) or ""
         for warning in filter(None, (self._incomplete(silent), self._drawn(), servers)):
@@ -172,6 +179,16 @@ class RunSession(ABC):
             self._end(f"{reason} Stopping; what is on its way is stored.")
         elif not self._stopping and (doubt := self._limits.doubt(replies, invalid, self._tally.unparsed)):
             self._note(doubt)
+
+    def _look_due(self, answered: int) -> bool:
+        """Whether it is to be seen now if enough is known."""
+        return not (self._stopping or self._enough) and self._looks.due(answered)
+
+    def _look(self, run: "StoredRun", answered: int) -> None:
+        """See whether the run's rule says that enough is known; the caller then asks nothing new."""
+        if reason := self._looks.enough(run):
+            self._enough = f"{reason} {answered:,} of {self._requests:,} requests were asked."
+            self._note("Enough is known: what is on its way is stored.")
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -195,7 +212,7 @@ class RunSession(ABC):
 
     @property
     def _total(self) -> int:
-        return self._skipped + max(self._planned, self._came)
+        return self._skipped + (self._came if self._enough else max(self._planned, self._came))
 
     def _report(self) -> None:
         """Show how far the session is, a few times a second."""
@@ -226,12 +243,14 @@ class RunSession(ABC):
         """Write down how the session ended; a complete run of which nothing was open stays as it was."""
         before, stored = self._before, self._tally.stored
         if complete and not stored and before.end is not None:
-            self._save(before)
+            self._save(replace(before, enough=self._enough))
             return
         findings = self._session.findings or self._findings()
         session = replace(self._session, end=utc_now(), asked=stored, findings=findings)
         end = utc_now() if complete else None
-        self._save(replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, session)))
+        self._save(
+            replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, session), enough=self._enough)
+        )
 
     def _summary(self, seconds: float, complete: bool) -> RunSummary:
         tally = self._tally
@@ -250,6 +269,7 @@ class RunSession(ABC):
             complete=complete,
             interrupted=self._interrupted,
             stopped=self._stopped,
+            enough=self._enough,
             failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
             warnings=tuple(self.warnings),
             cached=cached_share([self._session.findings]),

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from facevalue.runs.stopping import StopRule
+
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
@@ -32,6 +34,8 @@ class RunSettings:
     max_invalid: float | None = None
     """Largest share of replies without a valid answer, looked at once a few hundred have come; with None a run stops of
     which most replies cannot be read."""
+    stop_when: StopRule | None = None
+    """Rule by which the run stops once enough is known; its estimates then hold at any time."""
     name: str | None = None
     """What the run is called beside others; the model's name by default. It changes nothing that is asked."""
     unit: int | None = None
@@ -92,6 +96,8 @@ class RunSummary:
     """What most of these failed with; empty if none did."""
     stopped: str = ""
     """Which of the run's limits ended the session; empty if none did."""
+    enough: str = ""
+    """What was known when the run's own rule ended it; empty if none did. Such a run is complete."""
     warnings: tuple[str, ...] = ()
     """What people should know, such as files set aside."""
     cached: float | None = None

@@ -89,12 +89,12 @@ class StoredUnits:
             completion_tokens=sum(unit.completion_tokens for unit in self),
         )
 
-    def open(self, again: int) -> Iterator[Unit]:
-        """Units of what is not answered in a round."""
+    def open(self, again: int, *, begun: bool = False) -> Iterator[Unit]:
+        """Units of what is not answered in a round; `begun`: of pieces of which something is stored alone."""
         for piece in self._plan.pieces():
             if piece.first in self._units:
                 yield from self._rest(piece, again)
-            elif again == 0:
+            elif again == 0 and not begun:
                 yield self._plan.whole(piece)
 
     def rest(self, unit: Unit) -> Iterator[Unit]:

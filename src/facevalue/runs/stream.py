@@ -89,6 +89,8 @@ class RequestStream(OpenRequests):
     ----------
     planned:
         Requests of this session so far known of; grows as re-asks turn out to be needed.
+    only_failed:
+        Set to ask of the first round what failed alone, once a run knows enough.
     """
 
     def __init__(self, study: Study, completion: Completion, asking: RequestBuilder, order: Order, chunk: int) -> None:
@@ -97,6 +99,7 @@ class RequestStream(OpenRequests):
         self._order = order
         self._step = chunk
         self.planned = completion.requests - completion.stored()
+        self.only_failed = False
 
     def requests(self, again: int) -> Iterator[Request]:
         """Requests of one round: 0 is the protocol's own, later ones ask again where there was no valid answer."""
@@ -107,7 +110,7 @@ class RequestStream(OpenRequests):
         for positions in self._order.pieces(self._step):
             if self.stop:
                 return
-            missing = completion.wanted(positions, again)
+            missing = completion.wanted(positions, again, only_failed=self.only_failed)
             rows = np.flatnonzero(missing.any(axis=1))
             if again:
                 self.planned += int(missing.sum())

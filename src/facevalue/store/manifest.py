@@ -129,6 +129,11 @@ class RunManifest:
     """What the run is called beside others; empty for the model's name. No part of any hash."""
     unit: int | None = None
     """Requests per unit of a run in object storage; None in a folder."""
+    stop_when: str = ""
+    """Rule by which the run stops once enough is known (`StopRule.text`); empty for none. Its estimates then are those
+    that hold at any time."""
+    enough: str = ""
+    """What was known when that rule ended the run, in a sentence; empty until then."""
     format: int = FORMAT
     """Version of this file's layout."""
 
@@ -190,6 +195,7 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "re-asks", manifest.reasks
     yield "trials of the design", manifest.trials
     yield "pre-registration", manifest.preregistration or "none"
+    yield "rule to stop by", manifest.stop_when or "none"
 
 
 def _shown(name: str, settings: Mapping[str, object]) -> str:
@@ -230,6 +236,8 @@ def to_document(manifest: RunManifest) -> dict[str, Any]:
         "stimuli": manifest.stimuli,
         "shards": list(manifest.shards) or None,
         "unit": manifest.unit,
+        "stop_when": manifest.stop_when or None,
+        "enough": manifest.enough or None,
         "study": {
             "name": manifest.study,
             "version": manifest.study_version,
@@ -330,6 +338,8 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         shards=tuple(map(str, document.get("shards", ()))),
         name=str(document.get("name", "")),
         unit=int(document["unit"]) if "unit" in document else None,
+        stop_when=str(document.get("stop_when", "")),
+        enough=str(document.get("enough", "")),
         format=int(document["format"]),
     )
 

@@ -34,6 +34,10 @@ def _run_options() -> tuple[click.Parameter, ...]:
         click.Option(["--max-invalid"], type=click.FloatRange(0, 1), metavar="SHARE",
                      help="Stop if more than this share of the first 200 or more replies have no valid answer; by "
                      "default if most of them cannot be read. 1 goes on whatever they are."),
+        click.Option(["--stop-when"], metavar="RULE",
+                     help='Stop once enough is known: "decided" (each comparison that leads is found, or equivalent '
+                     'within the margin) or "width<0.02" (their intervals are narrower). Intervals and tests are then '
+                     "those that hold however often one looks."),
         click.Option(["--max-tokens"], type=click.IntRange(1),
                      help="Longest reply in tokens, thinking not counted; the study's own limit by default."),
         click.Option(["--reasoning-effort"], type=click.Choice(EFFORTS),

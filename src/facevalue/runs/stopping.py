@@ -1,0 +1,139 @@
+"""Stopping of a run once enough is known: the rule, and the looks at which it is asked."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from facevalue.errors import SettingError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from facevalue.protocol.study import Study
+    from facevalue.runs.stored import StoredRun
+
+DECIDED = "decided"
+_FIRST = 0.04
+"""Share of a run's requests at which it is first looked at."""
+_GROWTH = 1.3
+"""How many times as many requests each later look waits for: a dozen looks, which cost four measurements together."""
+_FORMS = (
+    f'"{DECIDED}" (every comparison that leads is found or ruled out) or "width<0.02" (their intervals are narrower)'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """Rule by which a run stops: once all comparisons that lead its page are decided, or their intervals are narrow.
+
+    Examples
+    --------
+    >>> StopRule.of("width < 0.02")
+    StopRule(width=0.02)
+    >>> StopRule.of("decided").text
+    'decided'
+    """
+
+    width: float | None = None
+    """Width that every interval of the page must fall below, in its measure's unit; None to wait for verdicts."""
+
+    @classmethod
+    def of(cls, text: str) -> "StopRule":
+        """Read a rule.
+
+        Raises
+        ------
+        SettingError
+            Anything but `decided` and `width<NUMBER`.
+        """
+        if text.strip() == DECIDED:
+            return cls()
+        if match := re.fullmatch(r"\s*width\s*<\s*([0-9.eE+-]+)\s*", text):
+            try:
+                width = float(match[1])
+            except ValueError:
+                width = math.nan
+            if 0 < width < math.inf:
+                return cls(width)
+        raise SettingError(f"--stop-when is {_FORMS}, not {text!r}.")
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written down."""
+        return DECIDED if self.width is None else f"width<{self.width:g}"
+
+    def enough(self, judged: "pl.DataFrame") -> str:
+        """What is known, in a sentence, if it is enough; else empty.
+
+        `judged`: the comparisons that lead, with verdicts and intervals that hold at all looks together.
+        """
+        import polars as pl  # noqa: PLC0415 - the command line reads rules, and needs no table
+
+        from facevalue.measures.verdicts import Verdict  # noqa: PLC0415 - scipy takes a second to import
+
+        if not judged.height:
+            return ""
+        if self.width is not None:
+            widest = judged.select((pl.col("page_high") - pl.col("page_low")).fill_null(math.inf).max()).item()
+            return f"no interval is wider than {widest:.3g}" if widest < self.width else ""
+        verdicts = judged["verdict"]
+        differing = int((verdicts == Verdict.DIFFERENCE).sum())
+        alike = int((verdicts == Verdict.EQUIVALENT).sum())
+        if differing + alike < judged.height:
+            return ""
+        return f"all {judged.height:,} comparisons are decided ({differing:,} differ, {alike:,} are equivalent)"
+
+
+class Looks:
+    """Looks at a run while it is asked: when each is due, and whether the run stops at it.
+
+    They are due at fixed numbers of requests, so that a run that was killed stops where it would have stopped.
+
+    Examples
+    --------
+    >>> looks = Looks(StopRule(), 100_000)
+    >>> looks.due(3_999), looks.due(4_000), looks.due(4_001), looks.due(5_000)
+    (False, True, False, True)
+    """
+
+    def __init__(self, rule: StopRule | None, requests: int) -> None:
+        self._rule, self._requests = rule, requests
+        self._next = requests * _FIRST if rule else math.inf
+
+    def due(self, answered: int) -> bool:
+        """Whether a look is due once so many requests are answered; each is due once, and none at the end."""
+        if answered < self._next or answered >= self._requests:
+            return False
+        while self._next <= answered:
+            self._next *= _GROWTH
+        return True
+
+    def enough(self, run: "StoredRun") -> str:
+        """Why the run stops now, for people; empty if it goes on."""
+        assert self._rule is not None
+        known = self._rule.enough(leading(run))
+        return f"Enough is known: {known}." if known else ""
+
+
+def check_rule(study: "Study", rule: StopRule | None) -> None:
+    """Refuse a rule for a study of which nothing is measured before others have scored or sorted its texts."""
+    if rule is not None and (study.reading.scored or study.reading.sortings):
+        raise SettingError(
+            f"--stop-when looks at {study.name} while it is asked, and its texts are scored or sorted afterwards: "
+            "leave it out."
+        )
+
+
+def leading(run: "StoredRun") -> "pl.DataFrame":
+    """Comparisons that lead a run's page, as they are judged at any time; without rows if none can be tested."""
+    import polars as pl  # noqa: PLC0415
+
+    from facevalue.measures.page_error import leads  # noqa: PLC0415
+    from facevalue.runs.joined import estimate  # noqa: PLC0415
+
+    compared = estimate([run])[0].filter(pl.col("family").is_not_null() & pl.col("verdict").is_not_null())
+    declared, tested = compared.filter(kind="confirmatory"), compared.filter(pl.col("p").is_not_null())
+    if declared.height or not run.study.estimates.lead:
+        return declared if declared.height else compared
+    return compared.filter(leads(pl.col("family"), run.study.estimates.lead, tested))

@@ -1,0 +1,150 @@
+"""Runs that stop once enough is known."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.cli.status import status
+from facevalue.errors import RunError, SettingError
+from facevalue.measures.any_time import METHOD
+from facevalue.measures.verdicts import Verdict
+from facevalue.models import load
+from facevalue.runs import RunSettings, SilentProgress, stopping
+from facevalue.runs.begin import begin
+from facevalue.runs.prepared import prepare
+from facevalue.runs.stopping import Looks, StopRule
+from facevalue.store import read_manifest, read_responses
+from facevalue.types import Question
+
+MARGIN = "[margin]\nsbs = 0.5\n"
+
+
+@pytest.fixture(autouse=True)
+def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks at a quarter and half of a run: each takes a second or two, however small the run."""
+    monkeypatch.setattr(stopping, "_FIRST", 0.25)
+    monkeypatch.setattr(stopping, "_GROWTH", 2.0)
+
+
+def study() -> fv.Study:
+    return fv.study("stylisticbias", faces="30M,30F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+
+
+def even(question: Question) -> str:
+    """Either option, drawn for each request: an equal chance for every picture."""
+    return question.options[int(DRAWN.integers(2))].label
+
+
+DRAWN = np.random.default_rng(1)
+
+
+def asked(folder: Path | str, rule: str = "width<0.9", preregister: Path | None = None) -> fv.Run:
+    return fv.run(study(), even, folder, stop_when=rule, preregister=preregister, progress=False)
+
+
+def shifts(run: fv.Run) -> pl.DataFrame:
+    return run.estimates().filter(measure="sbs", family="variations")
+
+
+@pytest.mark.parametrize(("text", "rule"), [("decided", StopRule()), (" width < 2e-2 ", StopRule(0.02))])
+def test_a_rule_is_read(text: str, rule: StopRule) -> None:
+    assert StopRule.of(text) == rule == StopRule.of(rule.text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "decide", "width", "width<", "width<0", "width<-1", "width<nan", "width<inf", "width>0.1",
+             "width<0.1.2", "p<0.05", "decided or width<0.1"]
+)  # fmt: skip
+def test_another_rule_is_refused_with_both_that_there_are(text: str) -> None:
+    with pytest.raises(SettingError, match=r'--stop-when is "decided" .* or "width<0.02"'):
+        StopRule.of(text)
+
+
+def test_looks_come_at_fixed_numbers_of_requests_and_none_at_the_end() -> None:
+    looks = Looks(StopRule(), 1_000)
+    assert [answered for answered in range(1_001) if looks.due(answered)] == [250, 500]
+    assert not any(Looks(None, 1_000).due(answered) for answered in range(1_001))
+
+
+def test_a_run_stops_once_its_intervals_are_narrow(tmp_path: Path) -> None:
+    run = asked(tmp_path)
+    assert run.summary is not None
+    assert run.summary.complete
+    assert 0 < run.summary.asked < run.summary.requests
+    assert run.summary.enough.startswith("Enough is known: no interval is wider than 0.")
+    leading = shifts(run)
+    assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
+    assert leading["method"].str.ends_with(METHOD).all()
+    lines = list(status(tmp_path).text)
+    assert run.summary.enough in lines
+    assert any(line.startswith("Complete since") for line in lines)
+
+
+def test_a_run_stops_once_all_is_decided(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(MARGIN)
+    run = asked(tmp_path / "run", rule="decided", preregister=tmp_path / "plan.toml")
+    assert run.summary is not None
+    assert "all 2 comparisons are decided (0 differ, 2 are equivalent)" in run.summary.enough
+    assert shifts(run)["verdict"].to_list() == [Verdict.EQUIVALENT] * 2
+
+
+def test_a_run_of_which_nothing_is_decided_asks_everything(tmp_path: Path) -> None:
+    run = asked(tmp_path, rule="width<0.001")
+    assert run.summary is not None
+    assert (run.summary.asked, run.summary.enough) == (run.summary.requests, "")
+
+
+def test_the_same_call_asks_nothing_more(tmp_path: Path) -> None:
+    first = asked(tmp_path)
+    before = read_responses(tmp_path)
+    again = asked(tmp_path)
+    assert first.summary is not None
+    assert again.summary is not None
+    assert (again.summary.asked, again.summary.complete, again.summary.enough) == (0, True, first.summary.enough)
+    assert read_responses(tmp_path).equals(before)
+
+
+def test_a_rule_cannot_be_taken_up_or_dropped_later(tmp_path: Path) -> None:
+    asked(tmp_path)
+    with pytest.raises(RunError, match=r"rule to stop by: width<0\.9 in the folder, width<0\.1 asked"):
+        asked(tmp_path, rule="width<0.1")
+    with pytest.raises(RunError, match=r"rule to stop by: width<0\.9 in the folder, none asked"):
+        fv.run(study(), even, tmp_path, progress=False)
+
+
+def test_a_run_that_lost_its_end_stops_where_it_would_have_stopped(tmp_path: Path) -> None:
+    asked(tmp_path / "one")
+    one = read_responses(tmp_path / "one")
+    asked(tmp_path / "two")
+    shards = sorted((tmp_path / "two" / "responses").iterdir())
+    shards[-1].unlink()  # as if it had been killed before the last look
+    run = asked(tmp_path / "two")
+    assert run.summary is not None
+    assert run.summary.enough
+    both = read_responses(tmp_path / "two").join(one, on=["trial", "repeat"], how="anti")
+    assert both.height == 0
+
+
+def test_a_run_in_object_storage_stops_too(tmp_path: Path) -> None:
+    url, settings = f"file://{tmp_path}/run", RunSettings(unit=20, stop_when=StopRule(0.9))
+    for again in (False, True):
+        model = load("sim/null@1")
+        summary = begin(prepare(study().compiled, model.name, url, settings), model, SilentProgress())
+        assert summary.enough.startswith("Enough is known")
+        assert summary.complete
+        assert (summary.asked == 0) is again
+        assert summary.asked < summary.requests
+
+
+def test_a_study_that_is_scored_afterwards_has_no_rule(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="--stop-when looks at counterfactuals while it is asked"):
+        fv.run("counterfactuals", "sim/null@1", tmp_path, stop_when="decided", progress=False)
+
+
+def test_a_run_without_a_rule_is_judged_as_at_a_single_look(tmp_path: Path) -> None:
+    run = fv.run(study(), even, tmp_path, progress=False)
+    assert not shifts(run)["method"].str.contains(METHOD, literal=True).any()
+    assert read_manifest(tmp_path).stop_when == ""
