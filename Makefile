@@ -17,7 +17,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor reference lock upgrade format clean
+.PHONY: help demo test coverage gallery test-slow test-faults test-objects test-engine engine test-cluster test-vllm check release audit bench bench-engine bench-pictures bench-making bench-corpus bench-servers bench-vllm bench-objects bench-cluster calibration calibration-kinds calibration-editor calibration-stopping reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -114,6 +114,9 @@ calibration-kinds: .venv/.demo ## the same of every kind of take of own studies,
 
 calibration-editor: .venv/.dev ## planted editors: side effects found, and what is found where none are; goes on where it was stopped
 	$(BIN)/python -m benchmarks.editor_audits --out docs/calibration-editor.csv --audits $(or $(REPETITIONS),100)
+
+calibration-stopping: .venv/.dev ## runs that stop early: what they find where nothing is, in each study, and what they save
+	$(BIN)/python -m benchmarks.early_stopping --out docs/early-stopping.csv --audits $(or $(REPETITIONS),100)
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)

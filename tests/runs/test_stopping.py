@@ -78,7 +78,7 @@ def test_a_run_stops_once_its_intervals_are_narrow(tmp_path: Path) -> None:
     leading = shifts(run)
     assert (leading["page_high"] - leading["page_low"]).max() < 0.9  # type: ignore[operator]
     assert leading["method"].str.ends_with(METHOD).all()
-    lines = list(status(tmp_path).text)
+    lines = list(map(str, status(tmp_path).text))
     assert run.summary.enough in lines
     assert any(line.startswith("Complete since") for line in lines)
 

@@ -52,8 +52,8 @@ def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Arr
     Notes
     -----
     Exact for means of normal units. Means of others are so once there are many (Waudby-Smith, Arbour, Sinha, Kennedy
-    and Ramdas 2024, "Time-uniform central limit theory and asymptotic confidence sequences"). Bounds by Bernstein or
-    betting hold for any bounded unit, and ask for two to six times as many.
+    and Ramdas 2024, "Time-uniform central limit theory and asymptotic confidence sequences"). Bounds by
+    Bernstein's inequality hold for any bounded unit, and ask for two to five times as many.
 
     Examples
     --------
