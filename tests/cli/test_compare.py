@@ -71,11 +71,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     named = {name: SimpleNamespace(folder=Path(name), facts=SimpleNamespace(name="")) for name in tables}
     monkeypatch.setattr(command, "open_named", named.get)
 
-    def compared(runs: Any, margin: float | None, pairs: str) -> RunComparison:
+    def compared(runs: Any, margin: float | None, pairs: str, flips: Path | None) -> RunComparison:
         names = tuple(run.folder.name for run in runs)
         first, second = names
         agreement = compared_tables(STUDY, tables[first], tables[second], margin)
-        pair = ComparedPair("vignette", first, second, replace(agreement, notes=("A note.",)))
+        pair = ComparedPair("vignette", first, second, replace(agreement, notes=("A note.",)), runs, None, ())
         return RunComparison((pair,), {"vignette": names}, {"vignette": {"temperature": [0.2, None]}})
 
     monkeypatch.setattr(command, "compare_all", compared)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from facevalue.api.calls import open_run
 from facevalue.api.run import Run
-from facevalue.arguments import checked
+from facevalue.arguments import checked, checked_path
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.comparison import FIRST, RunComparison, compare_all
 from facevalue.runs.stored import StoredRun
@@ -18,6 +18,7 @@ def compare(
     *others: Run | str | PathLike[str],
     margin: float | None = None,
     pairs: Literal["first", "all"] = FIRST,
+    flips: str | PathLike[str] | None = None,
 ) -> RunComparison:
     """Compare runs of one or several studies cell by cell: models, versions, prompts, or photographs and drawings.
 
@@ -30,6 +31,8 @@ def compare(
         Largest difference that would not matter, in the unit of the measure.
     pairs:
         "first": each run less the first one of its study. "all": each with each.
+    flips:
+        File to which all single answers that differ are written, in words: .parquet, .csv or .jsonl.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def compare(
     ['study', 'first_run', 'second_run', 'paradigm', 'statistic', 'value']
     """
     runs = [stored for run in (first, second, *others) for stored in _stored(run)]
-    return compare_all(runs, margin, pairs)
+    return compare_all(runs, margin, pairs, None if flips is None else checked_path(flips))
 
 
 def _stored(run: Run | str | PathLike[str]) -> list[StoredRun]:

@@ -1,7 +1,7 @@
 """`facevalue compare`: runs of a study, cell by cell; real against synthetic pictures, or models."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from facevalue.measures.paired_changes import PREFIX
 from facevalue.measures.run_differences import BALANCED
 from facevalue.places import is_url
 from facevalue.protocol.offers import OfferedTable as Shown
+from facevalue.report.answer_flips import ROW_HEADS, flip_rows, flip_sentences, shortened
 from facevalue.report.formatting import in_unit, number, shown_setting, writing
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.compared_cells import RunAgreement, SharedUnits
@@ -41,6 +42,7 @@ _TITLES = {
 _COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
 _LISTED = 20
 _NAMED = 5
+_FLIPS, _SHORT, _LINE = 8, 60, 240  # flips that are listed, and characters of their texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,45 @@ class ComparedRuns:
     """Their names."""
     settings: Mapping[str, Sequence[str]]
     """Settings in which they differ, each with its value in every run; "–" where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDocument:
+    """A share with its interval; null where it is not measurable."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlipsDocument:
+    """Single answers of two runs to the same trials."""
+
+    unit: str
+    units: int
+    """What was sampled, and how many."""
+    exact: bool
+    """Whether probabilities were read, so that an answer is the likeliest option."""
+    trials: int
+    """Pairs of valid answers to one trial under one seed."""
+    flipped: int
+    """How many of them differ."""
+    lost: int
+    gained: int
+    """Answers that only the first run, and only the second, gave."""
+    identical: ShareDocument
+    """Share of identical answers."""
+    chance: float | None
+    """The same had the answers nothing to do with the picture: each run's own shares by question."""
+    between: ShareDocument
+    within_first: ShareDocument
+    within_second: ShareDocument
+    """Share of identical answers of two draws: one of each run, two of the first, two of the second."""
+    beyond: ShareDocument
+    """By how much less often two draws of both runs are identical than two of one."""
+    telling: Sequence[Row]
+    """The most telling flips in words; `--flips` writes all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +128,10 @@ class PairDocument:
     """Differences of what the study compares besides, and of missing answers: a table of estimates."""
     further: Sequence[Mapping[str, Any]]
     """What the study compares besides, as tables for people."""
+    flips: FlipsDocument | None
+    """Single answers that differ; null where they cannot be compared."""
+    why_no_flips: str
+    """Why single answers were not compared; empty if they were."""
 
 
 @dataclass(frozen=True)
@@ -101,15 +146,17 @@ class CompareDocument(Document):
     """Runs and studies that could not be compared, and why, a sentence each."""
 
 
-def compare(runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None) -> Output[CompareDocument]:
+def compare(
+    runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None, flips: Path | None
+) -> Output[CompareDocument]:
     """Compare runs cell by cell: each less the first one of its study."""
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
-    comparison = compare_all(_opened(runs), margin, pairs)
+    comparison = compare_all(_opened(runs), margin, pairs, flips)
     if out is not None:
         cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
         write_whole(out, csv_bytes(cells))
-    return Output(lambda: _document(comparison), _text(comparison))
+    return Output(lambda: _document(comparison), _text(comparison, flips))
 
 
 def _opened(texts: Sequence[str]) -> list[StoredRun]:
@@ -139,10 +186,31 @@ def _pair(pair: ComparedPair) -> PairDocument:
     values = pair.agreement.json()
     by = pair.agreement.compared.beside
     by_level, further = values.pop(f"by_{by}", ()), values.pop("further", ())
-    return PairDocument(pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further)
+    return PairDocument(
+        pair.study, pair.first, pair.second, **values, by=by, by_level=by_level, further=further, flips=_flips(pair),
+        why_no_flips=pair.why_no_flips,
+    )  # fmt: skip
 
 
-def _text(comparison: RunComparison) -> Iterator[RenderableType]:
+def _flips(pair: ComparedPair) -> FlipsDocument | None:
+    flips = pair.flips
+    if flips is None:
+        return None
+    identical, between, within_first, within_second, beyond = (
+        ShareDocument(*(float(end[0]) if end[0] == end[0] else None for end in (e.value, e.low, e.high)))
+        for e in (getattr(flips.shares, name) for name in _SHARES)
+    )
+    return FlipsDocument(
+        flips.unit, flips.units, flips.exact, flips.trials, flips.flipped, flips.lost, flips.gained, identical,
+        flips.chance if flips.chance == flips.chance else None, between, within_first, within_second, beyond,
+        [asdict(flip) for flip in pair.told_flips],
+    )  # fmt: skip
+
+
+_SHARES = ("identical", "between", "within_first", "within_second", "beyond")
+
+
+def _text(comparison: RunComparison, flips: Path | None) -> Iterator[RenderableType]:
     """A comparison for people: what differs between the runs, and each pair."""
     for sentence in comparison.left_out:
         yield Text(sentence)
@@ -153,6 +221,29 @@ def _text(comparison: RunComparison) -> Iterator[RenderableType]:
         if len(comparison.pairs) > 1:
             yield Text(f"\n{pair.study}: {pair.second} minus {pair.first}", style="bold underline")
         yield from text(pair.agreement, (pair.first, pair.second))
+        yield from _flips_text(pair)
+    if flips is not None:
+        yield f"All flips: {flips}"
+
+
+def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
+    """Single answers that differ."""
+    if pair.flips is None:
+        yield Text(pair.why_no_flips)
+        return
+    names = (pair.first, pair.second)
+    sentence, *rest = flip_sentences(pair.flips, names)
+    yield Text(f"\n{sentence}", style="bold")
+    yield Text(" ".join(rest))
+    yield rich_table(Shown("", ROW_HEADS, flip_rows(pair.flips, names), boxed=False))
+    if pair.told_flips:
+        yield Text(f"The most telling flips: {pair.first} → {pair.second}")
+    for flip in pair.told_flips[:_FLIPS]:
+        yield Text.assemble(
+            f"  {shortened(flip.picture or flip.factors, _LINE)}: ",
+            (f"{shortened(flip.first, _SHORT)} → {shortened(flip.second, _SHORT)}", "bold"),
+        )
+        yield Text(f"    {shortened(flip.asked, _LINE)}", style="dim")
 
 
 def _settings_table(study: str, comparison: RunComparison) -> Shown:

@@ -1,21 +1,25 @@
 """RunComparison of any number of runs of any studies: pairs of each study, all judged at one level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.places import is_url
+from facevalue.runs.answer_flips import AnswerFlips, compared_answers
 from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
+from facevalue.runs.flip_words import NO_FLIPS, ToldFlip, all_worded, told_flips
 from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.run_settings import differing_settings, models_note
 from facevalue.runs.stored import StoredRun
+from facevalue.runs.streamed_table import check_format, write_streamed
 
 FIRST: Final = "first"
 ALL: Final = "all"
@@ -33,6 +37,13 @@ class ComparedPair:
     """Names of the runs."""
     agreement: RunAgreement
     """Second minus first."""
+    runs: tuple[StoredRun, StoredRun]
+    flips: AnswerFlips | None
+    """Single answers that differ; None where they cannot be compared."""
+    told_flips: tuple[ToldFlip, ...]
+    """The most telling ones."""
+    why_no_flips: str = ""
+    """Why single answers were not compared, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +75,12 @@ class RunComparison:
         return self.cells.filter(pl.col("verdict") == "difference found")
 
     def _stacked(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        named = (
-            table.select(
-                pl.lit(pair.study).alias("study"), pl.lit(pair.first).alias("first_run"),
-                pl.lit(pair.second).alias("second_run"), pl.all(),
-            )
-            for pair, table in zip(self.pairs, tables, strict=True)
-        )  # fmt: skip
-        return pl.concat(named, how="diagonal_relaxed")
+        return pl.concat(map(_named, tables, self.pairs), how="diagonal_relaxed")
 
 
-def compare_all(runs: Sequence[StoredRun], margin: float | None = None, pairs: str = FIRST) -> RunComparison:
+def compare_all(
+    runs: Sequence[StoredRun], margin: float | None = None, pairs: str = FIRST, flips: Path | None = None
+) -> RunComparison:
     """Compare runs of each study, cell by cell, all pairs and studies at the level of one page.
 
     Parameters
@@ -85,6 +91,8 @@ def compare_all(runs: Sequence[StoredRun], margin: float | None = None, pairs: s
         Largest difference that would not matter, in the unit of the measure, where all studies have one unit.
     pairs:
         `FIRST` or `ALL`.
+    flips:
+        File to which all answers that flipped are written, in words: .parquet, .csv or .jsonl.
 
     Raises
     ------
@@ -94,6 +102,8 @@ def compare_all(runs: Sequence[StoredRun], margin: float | None = None, pairs: s
         Runs that share no cell, or a margin that is not above zero.
     """
     check_comparable(runs)
+    if flips is not None:
+        check_format(flips)
     by_study: dict[str, list[StoredRun]] = {}
     for run in runs:
         by_study.setdefault(run.study.name, []).append(run)
@@ -115,11 +125,19 @@ def compare_all(runs: Sequence[StoredRun], margin: float | None = None, pairs: s
         raise refusals[0]
     names = run_names(runs)
     agreements = judged_together([difference for *_, difference in compared], margin)
+    out: list[ComparedPair] = []
+    for (first, second, _), agreement in zip(compared, agreements, strict=True):
+        noted = replace(agreement, notes=(*models_note(first, second), *agreement.notes))
+        out.append(
+            ComparedPair(first.study.name, names[first.folder], names[second.folder], noted, (first, second), None, ())
+        )
+    chunks = _with_flips(out, worded=flips is not None)
+    if flips is not None:
+        write_streamed(chunks, flips)
+    for _ in chunks:
+        pass
     return RunComparison(
-        tuple(
-            ComparedPair(first.study.name, names[first.folder], names[second.folder], _noted(agreement, first, second))
-            for (first, second, _), agreement in zip(compared, agreements, strict=True)
-        ),
+        tuple(out),
         {study: tuple(names[run.folder] for run in of_study) for study, of_study in by_study.items()},
         {study: differing_settings(of_study) for study, of_study in by_study.items() if len(of_study) > 1},
         tuple(left_out),
@@ -131,8 +149,26 @@ def _differences(runs: Sequence[StoredRun], pairs: Pairs, margin: float | None) 
         return differences_of(models, pairs, margin)
 
 
-def _noted(agreement: RunAgreement, first: StoredRun, second: StoredRun) -> RunAgreement:
-    return replace(agreement, notes=(*models_note(first, second), *agreement.notes))
+def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataFrame]:
+    """Compare single answers of each pair, in place; yield all flips in words where these are wanted."""
+    for at, pair in enumerate(pairs):
+        with TemporaryDirectory(prefix="facevalue-") as folder:
+            try:
+                compared = compared_answers(*pair.runs, Path(folder))
+            except (DataError, RunError) as error:
+                pairs[at] = replace(pair, why_no_flips=str(error))
+                continue
+            pairs[at] = replace(pair, flips=compared.flips, told_flips=told_flips(compared.flips, *pair.runs))
+            if worded:
+                yield _named(NO_FLIPS, pair)
+                for table in all_worded(compared):
+                    yield _named(table, pair)
+
+
+def _named(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:
+    """A table of a pair, after the names of its study and runs."""
+    named = {"study": pair.study, "first_run": pair.first, "second_run": pair.second}
+    return table.select(*(pl.lit(name).alias(column) for column, name in named.items()), pl.all())
 
 
 def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:

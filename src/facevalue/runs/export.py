@@ -1,15 +1,12 @@
 """Export of a run as one wide table: factors, replies, answers."""
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 
-from facevalue.csv_text import write_csv
-from facevalue.errors import RunError, SettingError
 from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.streamed_table import write_streamed
 from facevalue.store import read_responses
 
 _KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
@@ -20,18 +17,7 @@ def export(run: StoredRun, path: Path) -> int:
 
     Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
     """
-    if path.suffix not in _WRITERS:
-        raise SettingError(f"{path.name} is not .parquet, .csv or .jsonl: the file's ending chooses the format.")
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        rows = _WRITERS[path.suffix](run, aside)
-        aside.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):  # on a disk that can't be written, nothing is left behind either
-            aside.unlink(missing_ok=True)
-    return rows
+    return write_streamed(wide_chunks(run), path)
 
 
 def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
@@ -45,39 +31,3 @@ def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
         yield factors.with_columns(prompts, pl.lit(run.model).alias("model")).join(
             counted, on=["trial", "reply"], how="left", maintain_order="left"
         )
-
-
-def _parquet(run: StoredRun, path: Path) -> int:
-    writer: pq.ParquetWriter | None = None
-    rows = 0
-    try:
-        for chunk in wide_chunks(run):
-            table = chunk.to_arrow()
-            writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
-            writer.write_table(table)
-            rows += table.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
-    return rows
-
-
-def _csv(run: StoredRun, path: Path) -> int:
-    rows = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for chunk in wide_chunks(run):
-            write_csv(chunk, file, header=rows == 0)
-            rows += chunk.height
-    return rows
-
-
-def _jsonl(run: StoredRun, path: Path) -> int:
-    rows = 0
-    with path.open("wb") as file:
-        for chunk in wide_chunks(run):
-            chunk.write_ndjson(file)
-            rows += chunk.height
-    return rows
-
-
-_WRITERS = {".parquet": _parquet, ".csv": _csv, ".jsonl": _jsonl}

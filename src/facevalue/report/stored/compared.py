@@ -13,8 +13,8 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Example
-from facevalue.report.stored.replies import said
 from facevalue.runs.pictures import shown
+from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.store import read_responses
 from facevalue.types import Image, Option

@@ -14,8 +14,8 @@ from facevalue.report.blocks.view import View
 from facevalue.report.data import PairExample, Sentence
 from facevalue.report.pictures import smaller
 from facevalue.report.sentences import sentence
-from facevalue.report.stored.replies import said
 from facevalue.runs.pictures import shown
+from facevalue.runs.reply_words import said
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.types import Image

@@ -1,4 +1,4 @@
-"""Replies to a trial, for the examples of every study."""
+"""Replies to a trial in words."""
 
 from collections.abc import Sequence
 

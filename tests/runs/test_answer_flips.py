@@ -1,0 +1,110 @@
+"""Single answers of two runs to the same trials: which flipped, how many, and all of them in words."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import DataError
+from facevalue.runs.answer_flips import AnswerFlips, compared_answers
+from facevalue.runs.comparison import RunComparison
+from facevalue.runs.stored import StoredRun
+
+SETTINGS: dict[str, Any] = {"attributes": ["eyewear"], "scenarios": ["wealthy"]}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredRun]:
+    folder = tmp_path_factory.mktemp("runs")
+    study = fv.study("stylisticbias", faces="6", seeds=["1", "2"], **SETTINGS)
+    more = fv.study("stylisticbias", faces="8", seeds=["2"], **SETTINGS)
+    asked = {
+        "first": (study, "sim/null@1", False), "second": (study, "sim/strong@2", False),
+        "more": (more, "sim/null@1", False),
+        "exact": (study, "sim/null@1", True), "sure": (study, "sim/strong@2", True),
+    }  # fmt: skip
+    return {
+        name: fv.run(of, model, folder / name, exact=exact, progress=False).stored
+        for name, (of, model, exact) in asked.items()
+    }
+
+
+def flips(first: StoredRun, second: StoredRun, folder: Path) -> AnswerFlips:
+    folder.mkdir(exist_ok=True)
+    return compared_answers(first, second, folder).flips
+
+
+def test_each_answer_is_compared_with_that_of_the_same_trial_and_seed(
+    runs: dict[str, StoredRun], tmp_path: Path
+) -> None:
+    counted = flips(runs["first"], runs["second"], tmp_path)
+    tables = [fv.open_run(runs[name].folder).answers() for name in ("first", "second")]
+    joined = tables[0].join(tables[1], on=["trial", "repeat"], suffix="_2")
+    valid = joined.filter(pl.col("na").is_null(), pl.col("na_2").is_null())
+    assert counted.trials == valid.height
+    assert counted.flipped == valid.filter(pl.col("weight") != pl.col("weight_2")).height > 0
+    assert counted.lost == joined.filter(pl.col("na").is_null(), pl.col("na_2").is_not_null()).height
+    assert counted.shares.identical.value[0] == pytest.approx(1 - counted.flipped / counted.trials)
+    assert counted.units == 6
+    assert (counted.telling["shift"] == 1.0).any()
+
+
+def test_another_sample_of_faces_is_matched_by_what_was_shown_and_asked(
+    runs: dict[str, StoredRun], tmp_path: Path
+) -> None:
+    counted = flips(runs["first"], runs["more"], tmp_path)
+    replies = 6 * 3 * 4  # faces, looks, orders: under the one seed that both have
+    assert counted.trials + counted.lost + counted.gained <= replies
+    assert counted.trials > 0.8 * replies
+    assert counted.flipped == 0 or counted.flipped < 0.5 * counted.trials
+
+
+def test_exact_probabilities_say_what_each_run_repeats(runs: dict[str, StoredRun], tmp_path: Path) -> None:
+    counted = flips(runs["exact"], runs["sure"], tmp_path)
+    shares = counted.shares
+    assert counted.exact
+    within = (shares.within_first.value[0] + shares.within_second.value[0]) / 2
+    assert shares.beyond.value[0] == pytest.approx(within - shares.between.value[0])
+    assert shares.beyond.value[0] > 0
+    again = flips(runs["exact"], runs["exact"], tmp_path / "again")
+    assert (again.flipped, again.shares.beyond.value[0]) == (0, pytest.approx(0.0, abs=1e-9))
+
+
+def test_probabilities_are_not_compared_with_drawn_replies(runs: dict[str, StoredRun], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="single answers are not compared"):
+        flips(runs["first"], runs["exact"], tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_all_flips_are_written_in_words(runs: dict[str, StoredRun], tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"flips.{ending}"
+    compared: RunComparison = fv.compare(runs["first"].folder, runs["second"].folder, flips=file)
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "csv": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson
+    }  # fmt: skip
+    table = readers[ending](file)
+    (pair,) = compared.pairs
+    assert pair.flips is not None
+    assert table.height == pair.flips.flipped
+    assert table.columns[:6] == ["study", "first_run", "second_run", "trial", "seed", "picture"]
+    assert (table["first"] != table["second"]).any()
+    told = pair.told_flips[0]
+    row = table.filter(pl.col("trial") == told.trial, pl.col("seed") == told.seed)
+    assert row["asked"].to_list() == [told.asked]
+    assert told.first.startswith(row["first"][0])
+    assert told.pictures(pair.runs[0]).images
+
+
+def test_the_file_of_flips_has_a_format(runs: dict[str, StoredRun]) -> None:
+    with pytest.raises(fv.errors.SettingError, match=r"flips\.txt is not"):
+        fv.compare(runs["first"].folder, runs["second"].folder, flips="flips.txt")
+
+
+def test_without_flips_the_file_has_no_rows(runs: dict[str, StoredRun], tmp_path: Path) -> None:
+    again = fv.run(fv.study("stylisticbias", faces="6", seeds=["1", "2"], **SETTINGS), "sim/null@1", tmp_path / "again",
+                   progress=False)  # fmt: skip
+    fv.compare(runs["first"].folder, again, flips=tmp_path / "none.parquet")
+    assert pl.read_parquet(tmp_path / "none.parquet").height == 0
