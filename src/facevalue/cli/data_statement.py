@@ -10,14 +10,11 @@ from typing import ClassVar
 from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
 from facevalue.given import read_file, read_text
-from facevalue.places import run_of
 from facevalue.runs.croissant import FILE, ListFile, Rights
 from facevalue.runs.data_statement import data_statement
-from facevalue.runs.made_statement import made_statement, stated_before, to_file
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.made_statement import stated_before, to_file, write_made_statement
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
-from facevalue.stimuli.manifest_parquet import read_parquet
-from facevalue.store.files import STIMULI, write_whole
+from facevalue.store.files import write_whole
 
 _LONGEST_CITATION = 2**16
 
@@ -60,21 +57,19 @@ def statement(
     if is_made:
         if name is not None:
             raise SettingError(f"--name is for lists of your own: {pictures} is called by what it was made for.")
-        run = StoredRun.open(run_of(pictures))
-        data = read_file(folder / STIMULI, MAX_BYTES, "a list of pictures")
-        table = read_parquet(folder / STIMULI)
-        content = made_statement(run.folder, table, data, rights)
+        count = write_made_statement(folder, rights)
     else:
         table = read_manifest(pictures)
         data = read_file(pictures, MAX_BYTES, "a list of pictures")
         file = ListFile(name=pictures.name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
         content = to_file(data_statement(table, file, name or folder.resolve().name or "pictures", None, rights))
-    write_whole(folder / FILE, content)
+        write_whole(folder / FILE, content)
+        count = table.height
     missing = _missing(rights)
-    lines = [f"{table.height:,} pictures: {folder / FILE}"]
+    lines = [f"{count:,} pictures: {folder / FILE}"]
     if missing:
         lines.append(f"Not stated, as only you can: {', '.join(missing)}.")
-    return Output(StatementDocument(str(folder / FILE), table.height, missing), lines)
+    return Output(StatementDocument(str(folder / FILE), count, missing), lines)
 
 
 def _missing(rights: Rights) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from facevalue.errors import FaceValueError, SettingError
 from facevalue.places import run_of
 from facevalue.protocol.making_study import MAKING
 from facevalue.runs.looked_at import LookedAt
+from facevalue.runs.made_statement import stated_before, write_made_statement
 from facevalue.runs.picture_ratings import MOST, PictureSet, read_packets, write_packet
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun
@@ -83,6 +84,7 @@ def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenF
     if out is not None:
         write_whole(out, csv_bytes(looked_at.groups))
     replaced = keep(making.folder, looked_at.ratings)
+    write_made_statement(pictures.root, stated_before(pictures.root))
     instead = f", in place of {replaced:,} given before" if replaced else ""
     document = LookedAtDocument(
         raters=looked_at.raters,
@@ -95,7 +97,7 @@ def _read(run: Path, paths: Sequence[Path], out: Path | None) -> Output[WrittenF
 
     def text() -> Iterator[RenderableType]:
         yield from _text(looked_at, pictures.questions.source, pictures.unit)
-        yield f"Kept in {making.folder / FOLDER}{instead}."
+        yield f"Kept in {making.folder / FOLDER}{instead}, and told by the data statement: facevalue report {run}"
 
     return Output(document, text())
 

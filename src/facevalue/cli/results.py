@@ -126,10 +126,11 @@ def measure(
         check_ending(out, ".csv", ".parquet")
     from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.runs.kept_estimates import taken  # noqa: PLC0415
+    from facevalue.runs.rated_estimates import with_ratings  # noqa: PLC0415
 
     estimates, tallies = taken(opened, _margins(margin), again=True)
     if out is not None:
-        write_estimates(estimates, out)
+        write_estimates(with_ratings(estimates, opened)[0], out)
 
     def text() -> Iterator[RenderableType]:
         from facevalue.report import summary  # noqa: PLC0415 - templates are not needed for machines
@@ -147,9 +148,8 @@ def measure(
 
     def document() -> MeasureDocument:
         measured = tuple(_measured(run, tallies[str(run.folder)]) for run in opened)
-        return MeasureDocument(
-            opened[0].study.name, measured, _answer(opened, estimates, tallies), list(_rows(estimates))
-        )
+        rows = list(_rows(with_ratings(estimates, opened)[0]))
+        return MeasureDocument(opened[0].study.name, measured, _answer(opened, estimates, tallies), rows)
 
     warnings = [
         f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}"

@@ -244,8 +244,10 @@ class MakingReply(WrittenReply):
 
 def _page(study: Study) -> "Page":
     """The page of the declaration, which says that all pictures were made where they were."""
+    from facevalue.protocol.people_look import with_people  # noqa: PLC0415 - a page's parts take their time
+
     assert study.page is not None
-    return replace(study.page(), missing=_all_made)
+    return with_people(replace(study.page(), missing=_all_made))
 
 
 def _all_made(look: "Look") -> str:

@@ -13,7 +13,7 @@ from facevalue.report.data import ReportData
 from facevalue.report.html import write, write_json
 from facevalue.runs.kept_estimates import taken
 from facevalue.runs.model_differences import answer, model_differences
-from facevalue.runs.ratings import with_ratings
+from facevalue.runs.rated_estimates import with_ratings
 from facevalue.runs.stored import ReplyTally, StoredRun
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from facevalue.measures.group_shares import group_shares
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
+from facevalue.runs.looked_at import LookedAt
 from facevalue.stimuli.manifest import FORM, MAKING
 from facevalue.types import Status
 
@@ -68,6 +69,8 @@ class Provenance:
         What people should be told before they look; empty if nothing.
     began, ended:
         When the first was asked for, and the last came.
+    people:
+        What people say who looked at some; None where nobody did.
     """
 
     title: str
@@ -82,6 +85,7 @@ class Provenance:
     content_note: str = ""
     began: datetime | None = None
     ended: datetime | None = None
+    people: LookedAt | None = None
 
 
 def data_statement(
@@ -117,6 +121,7 @@ def data_statement(
         "rai:dataBiases": [*_composition(pictures, factors), *([] if provenance is None else _losses(provenance))],
         "rai:dataUseCases": list(_USES),
         "rai:dataAnnotationProtocol": None if provenance is None else _LABELS,
+        **({} if provenance is None or provenance.people is None else _people_words(provenance.people)),
     }
     return croissant.document(pictures, file, name, _description(pictures, provenance), properties, rights or Rights())
 
@@ -187,6 +192,37 @@ _EXPLAINED = (
     ("source", "The picture that was edited"),
     ("picture_seed", "The seed that was sent"),
 )
+
+
+def _people_words(people: LookedAt) -> dict[str, Any]:
+    """RAI properties of what people said of pictures: they annotated a sample."""
+    raters = _count(people.raters, "person") if people.raters == 1 else f"{people.raters:,} people"
+    count = _count(people.ratings.height, "answer")
+    return {
+        "rai:dataAnnotationProtocol": [_LABELS, f"{raters} looked at a sample, each group by its share: {count}."],
+        "rai:dataAnnotationPlatform": ["`facevalue questionnaire`: a page or a sheet, filled in by each rater alone."],
+        "rai:dataAnnotationAnalysis": [*_said_by_people(people)],
+        "rai:annotationsPerItem": f"Of the pictures of the sample, {raters} at most.",
+        "rai:annotatorDemographics": ["Not recorded: of raters a name is known that they chose."],
+    }
+
+
+def _said_by_people(people: LookedAt) -> Iterator[str]:
+    """Shares of answers that speak for pictures, with agreement, and by group, a sentence for each question."""
+    for row in people.questions.iter_rows(named=True):
+        groups = people.groups.filter(pl.col("question") == row["question"], pl.col("low").is_not_null())
+        levels = [_share(level) for level in groups.select("level", "share", "low", "high", "answers").iter_rows()]
+        words = {"no": f"{row['question']}, answered with no:", "": f"{row['question']}, ticked:"}
+        label = words.get(row["fine"], f"{row['question']}:")
+        kappa = "" if row["kappa"] is None else f" Agreement {row['kappa']:.2f} {_between(row)} ({row['method']})."
+        by_group = f" By group: {_some(levels)}." if levels else ""
+        shares = _share((label, row["share"], row["low"], row["high"], row["answers"]))
+        yield f"{shares[:1].upper()}{shares[1:]} answers.{kappa}{by_group}"
+
+
+def _between(row: Mapping[str, Any]) -> str:
+    low, high = row["kappa_low"], row["kappa_high"]
+    return "[no interval]" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
 
 
 def _missing(outcomes: pl.DataFrame) -> str:

@@ -25,7 +25,9 @@ _GROUPS = pl.Schema(
         **dict.fromkeys(("question", "factor", "level"), pl.String()),
         **dict.fromkeys(("share", "low", "high"), pl.Float64()),
         **dict.fromkeys(("answers", "units"), pl.Int64()),
-        **dict.fromkeys((*_KAPPA, *_PRINTED), pl.Float64()),
+        **dict.fromkeys(_KAPPA, pl.Float64()),
+        "method": pl.String(),
+        **dict.fromkeys(_PRINTED, pl.Float64()),
     }
 )
 
@@ -183,6 +185,7 @@ def _by_group(answers: pl.DataFrame, question: str, factor: str, unit: str) -> p
         pl.lit(question).alias("question"), pl.lit(factor).alias("factor"),
         pl.col(factor).cast(pl.String).alias("level"), "share", "low", "high", pl.col("n").alias("answers"), "units",
         *(pl.lit(None, pl.Float64).alias(name) for name in (*_KAPPA, *_PRINTED)),
+        pl.lit(None, pl.String).alias("method"),
     )  # fmt: skip
 
 
@@ -195,6 +198,7 @@ def _of_pairs(
     figures = [printed.get(level, (None, None)) for level in shares["level"]]
     return shares.with_columns(
         *(pl.Series(name, [row[name] for row in kappas], pl.Float64) for name in _KAPPA),
+        pl.Series("method", [row["method"] for row in kappas], pl.String),
         *(
             pl.Series(name, list(column), pl.Float64)
             for name, column in zip(_PRINTED, zip(*figures, strict=True), strict=True)

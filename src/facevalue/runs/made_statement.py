@@ -2,40 +2,37 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, FaceValueError
 from facevalue.given import read_file, to_json
 from facevalue.parquet import read_table
-from facevalue.protocol.making import IMAGE, PROMPT, SOURCE, Making
+from facevalue.places import run_of
+from facevalue.protocol.making import IMAGE, PROMPT, SOURCE
 from facevalue.protocol.making_study import GROUPS, MADE_FOR, UNIT
 from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.data_statement import Provenance, data_statement
+from facevalue.runs.looked_at import LookedAt
+from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.picture_records import stored_records
-from facevalue.store.files import STIMULI
+from facevalue.runs.ratings import read_kept
+from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.manifest import MAX_BYTES
+from facevalue.stimuli.manifest_parquet import read_parquet
+from facevalue.store.files import STIMULI, write_whole
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
-from facevalue.studies import STUDIES, protocol
-from facevalue.types import OptionValue, Status
+from facevalue.studies.offers import making_offer
+from facevalue.types import Status
 
 _LARGEST = 16 * 2**20
 _DRAWN = "drawn"
 """Generator of FaceValue's own drawings."""
-
-
-def offer_of(options: Mapping[str, OptionValue]) -> Making | None:
-    """What the study has made whose pictures a making makes; None for a file of one's own, which is not known here.
-
-    `options`: of the making.
-    """
-    name = str(options[MADE_FOR])
-    offer = protocol(name).extras.making if name in STUDIES else None
-    return None if offer is None else offer()
 
 
 def made_statement(folder: Path, pictures: pl.DataFrame, data: bytes, rights: Rights) -> bytes:
@@ -52,7 +49,18 @@ def made_statement(folder: Path, pictures: pl.DataFrame, data: bytes, rights: Ri
     """
     file, run = ListFile(name=STIMULI, sha256=hashlib.sha256(data).hexdigest(), size=len(data)), read_manifest(folder)
     name = f"Pictures made for {run.options[MADE_FOR]}"
-    return to_file(data_statement(pictures, file, name, _provenance(folder, run), rights))
+    provenance = replace(_provenance(folder, run), people=_people(folder, pictures))
+    return to_file(data_statement(pictures, file, name, provenance, rights))
+
+
+def _people(folder: Path, pictures: pl.DataFrame) -> LookedAt | None:
+    """What people said of them; ratings that cannot be read are not stated, as nothing of a making hangs on them."""
+    try:
+        ratings = read_kept(folder)
+        people = None if ratings is None else PictureSet.of(StoredRun.open(folder), pictures).looked_at(ratings)
+    except FaceValueError:
+        return None
+    return people if people is not None and people.questions.height else None
 
 
 def stated_before(place: Path | str) -> Rights:
@@ -69,6 +77,14 @@ def stated_before(place: Path | str) -> Rights:
         return Rights()  # it is written anew
 
 
+def write_made_statement(folder: Path, rights: Rights) -> int:
+    """Write the data statement of a folder that `make` filled anew; returns how many pictures it lists."""
+    run = StoredRun.open(run_of(folder))
+    data, table = read_file(folder / STIMULI, MAX_BYTES, "a list of pictures"), read_parquet(folder / STIMULI)
+    write_whole(folder / FILE, made_statement(run.folder, table, data, rights))
+    return table.height
+
+
 def to_file(document: dict[str, Any]) -> bytes:
     """A data statement as its file's bytes."""
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode()
@@ -76,7 +92,7 @@ def to_file(document: dict[str, Any]) -> bytes:
 
 def _provenance(folder: Path, run: RunManifest) -> Provenance:
     """How pictures were made: what was asked for, of whom, and what became of it."""
-    table, offer, groups = read_table(folder / STIMULI), offer_of(run.options), run.options[GROUPS]
+    table, offer, groups = read_table(folder / STIMULI), making_offer(str(run.options[MADE_FOR])), run.options[GROUPS]
     requested = table.filter(pl.col(PROMPT).is_not_null())
     records = stored_records(folder).unique("trial", keep="last", maintain_order=True)
     status = pl.DataFrame(

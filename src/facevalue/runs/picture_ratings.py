@@ -23,14 +23,14 @@ from facevalue.annotations.ratings import read_ratings
 from facevalue.errors import DataError
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
-from facevalue.protocol.making_study import MAKING, picture_plan
+from facevalue.protocol.making_study import MADE_FOR, MAKING, picture_plan
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
 from facevalue.runs.looked_at import LookedAt, PictureAnswers, looked_at
-from facevalue.runs.made_statement import offer_of
 from facevalue.runs.picture_pairs import SIDES, PairItems, pair_answers, pair_cards
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
+from facevalue.studies.offers import making_offer
 
 MOST = 100
 """Pictures of a packet, unless more are wanted."""
@@ -69,8 +69,8 @@ class PictureSet:
     note: str = ""
 
     @classmethod
-    def of(cls, run: StoredRun) -> "PictureSet":
-        """The pictures that a making made.
+    def of(cls, run: StoredRun, listed: pl.DataFrame | None = None) -> "PictureSet":
+        """The pictures that a making made; `listed`: of these, if not of those that its folder lists.
 
         Raises
         ------
@@ -82,12 +82,12 @@ class PictureSet:
                 f"{run.place} is a run of {run.study.name}: it made no pictures. Name a folder of `facevalue make`."
             )
         root = run.folder.parent
-        plan, pictures = picture_plan(run.study), _listed(root / STIMULI)
+        plan, pictures = picture_plan(run.study), _listed(root / STIMULI) if listed is None else listed
         missing = {IMAGE, PATH, PROMPT, SOURCE, plan.unit, *plan.groups} - set(pictures.columns)
         if missing or not pictures.height:
             reason = f"has no column {min(missing)!r}" if missing else "is empty"
             raise DataError(f"{root / STIMULI} {reason}: the same `facevalue make` writes it again.")
-        offer = offer_of(run.study.options)
+        offer = making_offer(str(run.study.options[MADE_FOR]))
         questions = (offer.questions if offer is not None else None) or USUAL
         note = offer.note if offer is not None else ""
         return cls(root, pictures, plan.unit, plan.groups, questions, note)

@@ -1,14 +1,11 @@
-"""Ratings by people of the statements that a run's forms imply, kept beside the answers for the report."""
+"""Ratings by people of what a run's answers imply, or of the pictures that it made, kept beside the answers."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.estimates import stacked
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
-from facevalue.runs.stored import StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
@@ -48,23 +45,6 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
     if not sound or sum(rows.drop("duration").null_count().row(0)):
         raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
     return rows
-
-
-def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
-    """Add the ratings that lie in the folders of runs, each to the models of its run."""
-    offer = runs[0].study.extras.questionnaire
-    sentences: list[str] = []
-    for run in runs:
-        ratings = read_kept(run.folder) if offer is not None else None
-        if offer is None or ratings is None:
-            continue
-        agreement = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
-        people, count = agreement.ratings["rater"].n_unique(), agreement.ratings.height
-        raters = "1 rater" if people == 1 else f"{people:,} raters"
-        summary = f"{count:,} by {raters}, from {run.folder / FOLDER}" if count else "none that counts"
-        sentences += [*agreement.said, f"Ratings by people: {summary}."]
-        estimates = stacked([estimates, agreement.rows])
-    return estimates, sentences
 
 
 def _digest(ratings: pl.DataFrame) -> str:

@@ -63,6 +63,12 @@ def making_of(protocol: Protocol) -> "Making":
     return protocol.extras.making()
 
 
+def making_offer(name: str) -> "Making | None":
+    """What a study by its name has made; None for a file of one's own, which is not known here."""
+    offer = studies.protocol(name).extras.making if name in studies.STUDIES else None
+    return None if offer is None else offer()
+
+
 def listed(names: Sequence[str], word: str = "and") -> str:
     """Join names as people list them.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from facevalue.errors import UnknownNameError
@@ -21,6 +22,7 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:
     import polars as pl
 
+    from facevalue.protocol.page import Page
     from facevalue.protocol.study import Study
 
 GROUPS = ("gender", "age", "race", "ethnicity", "skin_tone", "group")
@@ -57,7 +59,16 @@ def _declared(models: Sequence[str], factors: Collection[str]) -> Protocol:
 def _build(options: Mapping[str, OptionValue], manifest: "pl.DataFrame | None") -> "Study":
     table = _STIMULI.table(options) if manifest is None else manifest
     declared = _declared(given.names(options, MODELS), _STIMULI.sets(table).factors)
-    return compiled(declared, options, table)
+    study = compiled(declared, options, table)
+    return replace(study, page=partial(_page, study))
+
+
+def _page(study: "Study") -> "Page":
+    """The page of the declaration, with what people say of the pictures."""
+    from facevalue.protocol.people_look import with_people  # noqa: PLC0415 - a page's parts take their time
+
+    assert study.page is not None
+    return with_people(study.page())
 
 
 PROTOCOL = Protocol(
